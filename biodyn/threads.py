@@ -10,12 +10,14 @@ may take two processors; the trials of a study take one each (`PROCESSORS_VARIAB
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -117,8 +119,25 @@ def use_one_thread() -> None:
 
 
 def processors() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Processors this process may use: those it may run on, and no more than a container's limit of processor time is worth."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(min(count, _time_limit()))
+
+
+@cache
+def _time_limit(groups: Path = Path("/sys/fs/cgroup")) -> float:
+    """Processors' worth of time that the system's control groups allow this process, rounded up; infinite without a limit.
+
+    A container sees its own group at the root: `cpu.max` of version 2 ("quota period" or "max period"), two files of version 1
+    (quota -1 without a limit); microseconds.
+    """
+    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        try:
+            quota, period = " ".join((groups / name).read_text("ascii") for name in names).split()
+            return math.ceil(int(quota) / int(period)) if int(quota) > 0 else math.inf
+        except (OSError, ValueError):  # no such file, or "max"
+            continue
+    return math.inf
 
 
 def may_start_python() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -15,11 +16,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from biodyn import threads
 from biodyn.cli import app
 from biodyn.errors import SettingsError
 from biodyn.estimation.banded import Factor, Normal
 from biodyn.study.running.trial_process import _ONE_THREAD
-from biodyn.threads import PROCESSORS_VARIABLE, by_halves, side_by_side, threads_of_a_trial
+from biodyn.threads import PROCESSORS_VARIABLE, by_halves, processors, side_by_side, threads_of_a_trial
 
 
 @pytest.fixture
@@ -61,6 +63,28 @@ def test_a_number_of_processors_that_is_none_is_refused(allowed: str, monkeypatc
 def test_more_processors_are_two(allowed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PROCESSORS_VARIABLE, allowed)
     assert threads_of_a_trial() == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "worth"),
+    [
+        ({"cpu.max": "150000 100000"}, 2),
+        ({"cpu.max": "max 100000"}, math.inf),
+        ({"cpu/cpu.cfs_quota_us": "100000", "cpu/cpu.cfs_period_us": "100000"}, 1),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, math.inf),
+        ({}, math.inf),
+    ],
+)
+def test_a_limit_of_processor_time_counts_as_fewer_processors(
+    files: dict[str, str], worth: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+    assert threads._time_limit(tmp_path) == worth
+    free = processors()
+    monkeypatch.setattr(threads, "_time_limit", lambda: worth)
+    assert processors() == min(free, worth)
 
 
 def test_workers_of_a_study_take_one_processor_each() -> None:

@@ -9,6 +9,7 @@ velocities and accelerations), `terms` (what the markers, the balance of the who
 torques say of it), `sizes`, `torques` and `strikes` (how much each of them counts, and how fast each torque may change, in
 the stride and about foot strikes), `shared_course` (what all strikes have in common), `inertias` (mass centres that the trial
 may move), `plates` (errors of the force plates), `constants` (what a trial tells of both, and of the balance's error), `solve`
-(Gauss-Newton over all frames at once, by `banded` and `halves`), `closing` (the motion in balance that is nearest), `account`.
+(Gauss-Newton over all frames at once, by `banded` and `halves`; of long trials in `windows`), `closing` (the motion in balance
+that is nearest), `account`.
 docs/methods.md tells the equations and their evidence.
 """

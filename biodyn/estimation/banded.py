@@ -13,12 +13,11 @@ from functools import partial
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.estimation.halves import Half, Sum, Term, halves_of, panels_of
+from biodyn.estimation.halves import FRAMES_AT_ONCE, Half, Sum, Term, halves_of, panels_of
 from biodyn.kernels import normal as kernels
 from biodyn.kernels.lanes import WIDTH
 from biodyn.threads import by_halves, side_by_side
 
-_AT_ONCE = 8  # frames: some hundred kilobytes
 _INVERTED_AT_ONCE = 64
 
 
@@ -136,8 +135,8 @@ def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> Non
     windows = np.lib.stride_tricks.as_strided(padded, shape, (frame, row, column), writeable=False)
 
     def add(part: slice) -> None:
-        for begin in range(part.start, part.stop, _AT_ONCE):
-            here = slice(begin, min(begin + _AT_ONCE, part.stop))
+        for begin in range(part.start, part.stop, FRAMES_AT_ONCE):
+            here = slice(begin, min(begin + FRAMES_AT_ONCE, part.stop))
             right[here] += by_frame[here] @ windows[here]
 
     by_halves(len(windows), add)
@@ -209,10 +208,10 @@ def inverse_diagonals(matrices: FloatArray, added: float) -> FloatArray:
     frames, n, _ = matrices.shape
     found = np.empty((frames, n))
 
-    def fill(first: int, last: int) -> None:
-        memory = panels_of(min(last - first, _INVERTED_AT_ONCE), 0, n)
-        for begin in range(first, last, _INVERTED_AT_ONCE):
-            some = matrices[begin : min(begin + _INVERTED_AT_ONCE, last)]
+    def fill(part: slice) -> None:
+        memory = panels_of(min(part.stop - part.start, _INVERTED_AT_ONCE), 0, n)
+        for begin in range(part.start, part.stop, _INVERTED_AT_ONCE):
+            some = matrices[begin : min(begin + _INVERTED_AT_ONCE, part.stop)]
             normal = Normal._in(memory[: len(some)], len(some), 0)
             normal.add_shared(0, np.ones(1), some, np.zeros(some.shape[:2]))
             normal.diagonals[:] = added
@@ -220,7 +219,7 @@ def inverse_diagonals(matrices: FloatArray, added: float) -> FloatArray:
             right[:, np.arange(n), np.arange(n)] = 1.0
             found[begin : begin + len(some)] = np.sum(Factor(normal).forward(right) ** 2, axis=1)[:, :n]
 
-    side_by_side(partial(fill, 0, frames // 2), partial(fill, frames // 2, frames))
+    by_halves(frames, fill)
     return found
 
 

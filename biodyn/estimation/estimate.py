@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from biodyn.estimation.strikes import since_strikes
 from biodyn.estimation.terms import marker_information
 from biodyn.estimation.told import Told
 from biodyn.estimation.torques import SmoothTorques, smooth_torques
+from biodyn.estimation.windows import TimeWindow, windows_of
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics, Loads, known_loads, solve_dynamics
 from biodyn.processing.kinematics.fit import Fit, q_kinds
@@ -38,11 +38,6 @@ from biodyn.uncertainty.magnitudes import Magnitudes
 WIDEST_SHARE_OF_RATE = 0.4
 # Shorter stretches tell nothing of accelerations.
 _LEAST_FRAMES = 10
-# Longer stretches are solved in windows, so that memory does not grow with the trial. What happens beyond the overlap is hardly
-# felt, and neighbours fade into each other over it.
-_LONGEST_S = 10.5
-_WINDOW_S = 5.0
-_OVERLAP_S = 1.0
 # So many tell what markers know on the average.
 _ENOUGH_FRAMES = 1000
 
@@ -88,75 +83,155 @@ def estimate_trial(
     the motion that was fitted or needs a plate or a body mass that cannot be.
     """
     loads = known_loads(inputs.fit, reaction)
-    torques = smooth_torques(inputs, loads, settings)
-    since_s = since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
-    sizes = sizes_of(inputs, settings, magnitudes)
-    moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
-    to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
-    stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
-    windows = [window for rows in stretches for window in _windows(rows, inputs.rate_hz)]
-    if not windows:
-        raise EstimateError(
-            f"No {_LEAST_FRAMES} frames in a row have a motion with accelerations.",
-            "A longer recording has them.",
-        )
-    windows.sort(key=lambda window: -int(loads.balanced[window.rows].sum()))
+    trial = _Trial.of(inputs, reaction, smooth_torques(inputs, loads, settings), settings)
+    windows = trial.windows(loads.balanced)
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
     measured = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
     axes = np.eye(3) if R_WL is None else R_WL
-    plates = plate_unknowns(inputs.contacts, sides, len(moving), inputs.rate_hz, axes, settings, measured)
-    of_plates = np.zeros(plates.count)
-    plates_sd = plates_drawn = np.ones(plates.count)
-    unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
-    told: Told | None = None
-    deviation, unbalanced = np.zeros_like(inputs.fit.motion.v), np.full((len(moving), 6), np.nan)
-    certain = _nothing_certain(inputs) if bands else None
+    plates = plate_unknowns(inputs.contacts, sides, len(trial.moving), inputs.rate_hz, axes, settings, measured)
+    unknowns = inertia_unknowns(inputs.model, settings)
+    known = _Known(inputs.model, loads, sizes_of(inputs, settings, magnitudes))
+    found = _Found.nothing(inputs, bands)
+    first: Solution | None = None
     of_stretch: dict[int, FloatArray] = {}
-    for number, window in enumerate(windows):
-        own = unknowns if number == 0 else InertiaUnknowns.none()
-        problem = _problem(inputs, model, loads, to_close, torques, since_s, settings, sizes, window.rows, own)
-        if number == 0:
-            problem = replace(problem, tells_constants=True, plates=plates.of_frames(window.rows), others=others)
-        first = window.stretch.start
-        if window.rows != window.stretch and first not in of_stretch:
-            some = slice(first, window.stretch.stop, 1 + (window.stretch.stop - first - 1) // _ENOUGH_FRAMES)
-            several = _problem(inputs, model, loads, to_close, torques, since_s, settings, sizes, some, own)
-            of_stretch[first] = marker_information(several, several.start.q)[0].mean(axis=0)
-        solution = _solved(problem, settings, of_stretch.get(first))
-        if certain is not None:
-            found = posterior(problem, solution.factor, solution.derivatives)
-            columns = [coordinate.v_index for coordinate in model.coordinates]
-            certain.place[window.kept] = found.place[window.inner][:, columns]
-            certain.force[window.kept] = found.force[window.inner][:, columns]
-        closing = _closed(problem, solution, settings)
-        deviation[window.rows] += window.weights[:, None] * closing.deviation
-        unbalanced[window.kept] = closing.unbalanced[window.inner]
-        if number == 0:
-            values, model, sizes = solution.inertias, solution.model, solution.problem.sizes
-            of_plates, told = solution.plates, solution.told
-            plates_sd, plates_drawn = solution.plates_sd, solution.plates_drawn
-            loads = replace(loads, wrenches=plates.put_right(loads.wrenches, of_plates))
+    for window in windows:
+        problem = trial.problem(known, window.rows)
+        if first is None:
+            of_window = plates.of_frames(window.rows)
+            problem = replace(problem, inertias=unknowns, plates=of_window, tells_constants=True, others=others)
+        if window.rows != window.stretch and window.stretch.start not in of_stretch:
+            of_stretch[window.stretch.start] = trial.mean_information(known, window.stretch)
+        solution = _solved(problem, settings, of_stretch.get(window.stretch.start))
+        found.take(window, problem, solution, settings)
+        if first is None:
+            first = solution
+            put_right = replace(loads, wrenches=plates.put_right(loads.wrenches, solution.plates))
+            known = _Known(solution.model, put_right, solution.problem.sizes)
+    assert first is not None  # there is a window
     q = inputs.fit.motion.q.copy()
-    q[moving] = integrate(model.multibody, q[moving], deviation[moving])
-    fit = _fit_of(inputs, model, q)
-    reaction = reaction_put_right(reaction, sides, plates, of_plates)
+    q[trial.moving] = integrate(known.model.multibody, q[trial.moving], found.deviation[trial.moving])
+    fit = _fit_of(inputs, known.model, q)
+    reaction = reaction_put_right(reaction, sides, plates, first.plates)
     dynamics = solve_dynamics(fit, reaction)
-    known = unknowns if len(values) else None
     account = account_of(
         inputs,
         fit,
         dynamics,
-        known,
-        values,
+        unknowns if len(first.inertias) else None,
+        first.inertias,
         force_cutoff_hz,
-        balance_of(sizes, inputs.rate_hz),
-        unbalanced,
-        plates.account(of_plates, plates_sd, plates_drawn),
-        certain,
+        balance_of(known.sizes, inputs.rate_hz),
+        found.unbalanced,
+        plates.account(first.plates, first.plates_sd, first.plates_drawn),
+        found.certain,
         walks=1 + len(others),
     )
     require_possible(account, settings.force_sd_n)
-    return Estimate(fit, dynamics, reaction, account, told)
+    return Estimate(fit, dynamics, reaction, account, first.told)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The body, the forces on it and the sizes of all errors: as given, then as the first window found them."""
+
+    model: SubjectModel
+    loads: Loads
+    sizes: Sizes
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What all windows share.
+
+    moving: (T,) frames with accelerations. to_close, since_strike_s: of `Problem`, for all frames.
+    """
+
+    inputs: TrialInputs
+    settings: EstimationSettings
+    torques: SmoothTorques
+    moving: BoolArray
+    to_close: BoolArray
+    since_strike_s: FloatArray
+
+    @classmethod
+    def of(
+        cls, inputs: TrialInputs, reaction: GroundReaction, torques: SmoothTorques, settings: EstimationSettings
+    ) -> _Trial:
+        """Return what the inputs tell."""
+        moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
+        to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
+        since_s = since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
+        return cls(inputs, settings, torques, moving, to_close, since_s)
+
+    def windows(self, balanced: BoolArray) -> list[TimeWindow]:
+        """The windows to solve, the one with most frames in balance first; EstimateError where there is none."""
+        stretches = [slice(a, b) for a, b in finite_stretches(self.moving) if b - a >= _LEAST_FRAMES]
+        found = [window for rows in stretches for window in windows_of(rows, self.inputs.rate_hz)]
+        if not found:
+            raise EstimateError(
+                f"No {_LEAST_FRAMES} frames in a row have a motion with accelerations.",
+                "A longer recording has them.",
+            )
+        return sorted(found, key=lambda window: -int(balanced[window.rows].sum()))
+
+    def problem(self, known: _Known, rows: slice) -> Problem:
+        """The problem of some frames, inertias and plates being known."""
+        inputs, loads = self.inputs, known.loads
+        motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
+        seen = np.isfinite(raw[..., 0])
+        weights = np.where(seen, inputs.marker_weights(seen), 0.0)
+        return Problem(
+            model=known.model,
+            start=Path(motion.q[rows], motion.v[rows], motion.vdot[rows]),
+            knots=Knots(rows.stop - rows.start, knot_step(inputs.rate_hz, self.settings), inputs.rate_hz),
+            sizes=known.sizes,
+            seen_at=np.nan_to_num(raw)[rows],
+            weights=weights[rows],
+            wrenches=loads.wrenches[rows],
+            wrench_links=loads.links,
+            balanced=(loads.balanced & inputs.fit.reliable)[rows],
+            to_close=self.to_close[rows],
+            torque_rows=self.torques.places,
+            torque_known=self.torques.known[rows],
+            torque_change_nm=self.torques.change_nm,
+            since_strike_s=self.since_strike_s[rows],
+            inertias=InertiaUnknowns.none(),
+            plates=PlateUnknowns.none(inputs.rate_hz),
+            tells_constants=False,
+        )
+
+    def mean_information(self, known: _Known, stretch: slice) -> FloatArray:
+        """What the markers tell in a frame of a stretch on the average, (nv, nv)."""
+        some = slice(stretch.start, stretch.stop, 1 + (stretch.stop - stretch.start - 1) // _ENOUGH_FRAMES)
+        several = self.problem(known, some)
+        return np.asarray(marker_information(several, several.start.q)[0].mean(axis=0))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the windows found, for all frames: deviation (T, nv), `Closing.unbalanced` (T, 6), and how certain it is."""
+
+    deviation: FloatArray
+    unbalanced: FloatArray
+    certain: Posterior | None
+
+    @classmethod
+    def nothing(cls, inputs: TrialInputs, bands: bool) -> _Found:
+        """Return what is known before: that nothing deviates."""
+        motion, count = inputs.fit.motion, len(inputs.model.coordinates)
+        certain = Posterior(*(np.full((len(motion.v), count), np.nan) for _ in range(2))) if bands else None
+        return cls(np.zeros_like(motion.v), np.full((len(motion.v), 6), np.nan), certain)
+
+    def take(self, window: TimeWindow, problem: Problem, solution: Solution, settings: EstimationSettings) -> None:
+        """Put in what a window found, and close it."""
+        if self.certain is not None:
+            found = posterior(problem, solution.factor, solution.derivatives)
+            columns = [coordinate.v_index for coordinate in problem.model.coordinates]
+            self.certain.place[window.kept] = found.place[window.inner][:, columns]
+            self.certain.force[window.kept] = found.force[window.inner][:, columns]
+        closing = _closed(problem, solution, settings)
+        self.deviation[window.rows] += window.weights[:, None] * closing.deviation
+        self.unbalanced[window.kept] = closing.unbalanced[window.inner]
 
 
 def _solved(problem: Problem, settings: EstimationSettings, mean_information: FloatArray | None) -> Solution:
@@ -178,97 +253,6 @@ def _closed(problem: Problem, solution: Solution, settings: EstimationSettings) 
         return closed(problem, solution, settings.closed_share)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"The equations of its last step have no solution ({error}).") from error
-
-
-@dataclass(frozen=True)
-class _Window:
-    """Frames `rows` of a stretch that are solved at once, and those of them whose result is kept."""
-
-    stretch: slice
-    rows: slice
-    kept: slice
-
-    @property
-    def inner(self) -> slice:
-        """The kept frames, counted from the first solved one."""
-        return slice(self.kept.start - self.rows.start, self.kept.stop - self.rows.start)
-
-    @property
-    def weights(self) -> FloatArray:
-        """How much (rows,) each frame counts beside the same one of the neighbours: windows fade into each other smoothly.
-
-        Two windows close the same imbalance by motions that differ by some micrometres, or by more where one of them takes only a
-        part of its last step; at a seam that is an impact.
-        """
-        frames = np.arange(self.rows.start, self.rows.stop)
-        result = np.ones(len(frames))
-        for seam, overlap in (
-            (self.kept.start, self.kept.start - self.rows.start),
-            (self.kept.stop, self.kept.stop - self.rows.stop),
-        ):
-            if overlap:
-                result *= _smooth_step(0.5 + 0.5 * (frames - seam) / overlap)
-        return result
-
-
-def _smooth_step(x: FloatArray) -> FloatArray:
-    """From 0 at x = 0 to 1 at 1, with two derivatives that vanish at both ends; s(x) + s(1 - x) = 1."""
-    x = np.clip(x, 0.0, 1.0)
-    return np.asarray(x**3 * (10.0 + x * (6.0 * x - 15.0)))
-
-
-def _windows(rows: slice, rate_hz: float) -> list[_Window]:
-    """Windows of a stretch: itself, or overlapping ones of equal length."""
-    frames = rows.stop - rows.start
-    if frames <= _LONGEST_S * rate_hz:
-        return [_Window(rows, rows, rows)]
-    overlap = round(_OVERLAP_S * rate_hz)
-    edges = np.linspace(rows.start, rows.stop, 1 + round(frames / (_WINDOW_S * rate_hz))).round().astype(int).tolist()
-    return [
-        _Window(rows, slice(max(first - overlap, rows.start), min(last + overlap, rows.stop)), slice(first, last))
-        for first, last in pairwise(edges)
-    ]
-
-
-def _nothing_certain(inputs: TrialInputs) -> Posterior:
-    shape = (len(inputs.fit.solved), len(inputs.model.coordinates))
-    return Posterior(np.full(shape, np.nan), np.full(shape, np.nan))
-
-
-def _problem(
-    inputs: TrialInputs,
-    model: SubjectModel,
-    loads: Loads,
-    to_close: BoolArray,
-    torques: SmoothTorques,
-    since_strike_s: FloatArray,
-    settings: EstimationSettings,
-    sizes: Sizes,
-    rows: slice,
-    unknowns: InertiaUnknowns,
-) -> Problem:
-    motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
-    seen = np.isfinite(raw[..., 0])
-    weights = np.where(seen, inputs.marker_weights(seen), 0.0)
-    return Problem(
-        model=model,
-        start=Path(motion.q[rows], motion.v[rows], motion.vdot[rows]),
-        knots=Knots(rows.stop - rows.start, knot_step(inputs.rate_hz, settings), inputs.rate_hz),
-        sizes=sizes,
-        seen_at=np.nan_to_num(raw)[rows],
-        weights=weights[rows],
-        wrenches=loads.wrenches[rows],
-        wrench_links=loads.links,
-        balanced=(loads.balanced & inputs.fit.reliable)[rows],
-        to_close=to_close[rows],
-        torque_rows=torques.places,
-        torque_known=torques.known[rows],
-        torque_change_nm=torques.change_nm,
-        since_strike_s=since_strike_s[rows],
-        inertias=unknowns,
-        plates=PlateUnknowns.none(inputs.rate_hz),
-        tells_constants=False,
-    )
 
 
 def _fit_of(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:

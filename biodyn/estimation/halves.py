@@ -17,8 +17,8 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.kernels import panels as kernels
 from biodyn.kernels.lanes import WIDTH
 
-# Frames whose columns are summed at once: some hundred kilobytes of them.
-_AT_ONCE = 8
+#: Frames whose columns are worked on at once: some hundred kilobytes, which the processor keeps near.
+FRAMES_AT_ONCE = 8
 
 #: Adds what a term says of the columns of the frames begin .. end - 1, counted as a half counts them.
 Sum = Callable[[int, int], None]
@@ -77,8 +77,8 @@ class Half:
         adds = [term.on(self) for term in terms]
         summed = self.own if self.backwards else len(self.panels)
         self.panels[summed:] = 0.0
-        for begin in range(0, summed, _AT_ONCE):
-            end = min(begin + _AT_ONCE, summed)
+        for begin in range(0, summed, FRAMES_AT_ONCE):
+            end = min(begin + FRAMES_AT_ONCE, summed)
             self._begin_sum(begin, end, diagonals)
             for add in adds:
                 add(begin, end)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from biodyn.output.store.old_words import OLD_TRIAL_STATUS
 
@@ -18,7 +18,7 @@ RECORD_VERSION = 2  # 2: verdicts instead of "fine", "look" and "checks failed";
 _READ = (1, 2)
 
 #: Status of a trial that has no result.
-FAILED = "failed"
+FAILED: Final = "failed"
 #: The verdict of a result (`diagnostics.Status`), or `FAILED`.
 Status = Literal["pass", "warn", "fail", "not_assessed", "failed"]
 

@@ -23,9 +23,12 @@ from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, 
 from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.gaps import fill_gaps
+from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.recording import Markers
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.osim.write import osim_text
+from biodyn.settings import Settings, settings_from
 from biodyn.trial.balanced_markers import balanced_fit
 from biodyn.trial.from_coordinates import too_short
 from biodyn.trial.model_plates import OnPlates, plate_loads
@@ -44,7 +47,7 @@ def run_markers(
     scale_setup: str | Path | None = None,
     mass_kg: float | None = None,
     cutoff_hz: float | None = None,
-    marker_weights: Mapping[str, float] | None = None,
+    settings: Settings | None = None,
     estimate: EstimationSettings | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> CoordinateResult:
@@ -59,7 +62,8 @@ def run_markers(
             scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
         cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = chosen by the markers
             (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
-        marker_weights: by label, over those of the set-up.
+        settings: how long gaps are filled (`processing.signals.gaps`), over what time weights fade beside them, and weights by
+            label, over those of the set-up; None = the usual ones.
         estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
             (`balanced_markers`), starting from the coordinates low-passed so; None = the low-passed coordinates stand.
 
@@ -76,12 +80,16 @@ def run_markers(
     kept = _part_named(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
-    tasks = _with_weights(tasks_of(setup, body, time_s), body, points.labels, marker_weights or {})
-    fit = fit_model(body, points.labels, positions, time_s, tasks)
+    options = settings_from(settings)
+    fitting = options.inverse_kinematics
+    tasks = _with_weights(tasks_of(setup, body, time_s), body, points.labels, fitting.marker_weights)
+    tasks = replace(tasks, fade_s=fitting.visibility_ramp_s)
+    filled = replace(points, positions=_filled(body, points, options.signals))
+    fit = fit_model(body, points.labels, filled.positions[kept], time_s, tasks)
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     progress("contacts")
-    acting = _acting(body, points, kept, fit, time_s, hz, forces)
+    acting = _acting(body, filled, kept, fit, time_s, hz, forces)
     files |= acting.files
     progress("inverse dynamics" if estimate is None else "estimate")
     if estimate is None:
@@ -116,6 +124,19 @@ def run_markers(
             *result.notes,
         ),
     )
+
+
+def _filled(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatArray:
+    """Positions (T, M, 3) m with short gaps filled; the markers of a body of the model fill each other's."""
+    bodies = {marker.name: marker.body for marker in model.markers}
+    groups: dict[str, list[int]] = {}
+    for column, label in enumerate(points.labels):
+        body = bodies.get(label)
+        if body is not None:
+            groups.setdefault(body, []).append(column)
+    mates = [tuple(group) for group in groups.values()]
+    rate_hz = points.recording.markers.rate_hz
+    return fill_gaps(points.positions, rate_hz, mates, gaps.spline_gap_s, gaps.rigid_gap_s).positions
 
 
 @dataclass(frozen=True)

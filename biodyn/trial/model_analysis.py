@@ -152,15 +152,14 @@ def _bands(acted: Acted, motion: OwnMotion, inputs: TrialInputs, settings: Setti
     """Bands of the torques; None where coordinates were given, or markers computed: nothing tells how wrong they are."""
     if acted.fit is None or acted.fit.rms_m < OWN_MARKERS_M:
         return None
-    markers = acted.recording.markers
     found = acted.loads.wrenches(slice(0, len(motion.q)), np.where(np.isfinite(motion.q), motion.q, 0.0))
     trial = ImportedInputs(
         model=acted.model,
         inputs=inputs,
         R_WG=motion.R_WG,
-        labels=markers.labels,
-        positions=markers.positions,
-        time_s=markers.time_s,
+        labels=acted.fit.labels,
+        positions=acted.fit.recorded,
+        time_s=acted.recording.markers.time_s,
         tasks=acted.tasks,
         cutoff_hz=acted.cutoff_hz,
         wrenches=np.zeros((len(motion.q), 0, 6)) if found is None else np.nan_to_num(found),

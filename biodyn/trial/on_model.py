@@ -29,7 +29,9 @@ from biodyn.trial.result import TrialResult
 #: Settings that such a trial follows: entries, and sections with all of theirs.
 FOLLOWED = (
     *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
-    *("inverse_kinematics.marker_weights", "variation", "replay", "output", "report"),
+    *("signals.spline_gap_s", "signals.rigid_gap_s"),
+    *("inverse_kinematics.marker_weights", "inverse_kinematics.visibility_ramp_s"),
+    *("variation", "replay", "output", "report"),
 )
 # What the record of the torques alone tells, and that of a trial tells otherwise.
 _TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject", TIMINGS_ENTRY)
@@ -80,8 +82,7 @@ def run_on_model(
 
     Parameters:
         motion: markers (.trc, .c3d) or coordinates (.mot, .sto) of the model; a spreadsheet of either.
-        settings: of the sections signals (cutoff_hz; method "estimate"), estimation, contacts, gait, limits,
-            uncertainty, inverse_kinematics (marker_weights), variation, replay, output, report.
+        settings: those `FOLLOWED`; of signals.method "estimate" alone.
 
     Returns the torques alone where more cannot be had: rows that are not evenly spaced, more than `model_analysis.MOST_ROWS`,
     several bodies that hang on ground. Raises InputFileError, ModelError, SettingsError as `run_markers` and `run_coordinates`.
@@ -108,8 +109,7 @@ def run_on_model(
         own = _on_coordinates(Path(motion), given, hz, estimate)
     else:
         sizes = (given.static, given.scale_setup, given.mass_kg)
-        weights = options.inverse_kinematics.marker_weights
-        own = run_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, weights, estimate, clock.begin)
+        own = run_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, options, estimate, clock.begin)
     found = completed(own, options, Path(given.model), given.height_m, clock)
     clock.end()
     if found is None:

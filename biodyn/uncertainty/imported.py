@@ -44,7 +44,8 @@ class ImportedInputs:
 
     Attributes:
         model: the body model. inputs: of the trial, World; R_WG (3, 3) turns from the ground to World.
-        labels, positions: (T, N, 3) m, as they were followed. time_s: (T,). tasks: of the fit. cutoff_hz: of the coordinates.
+        labels, positions: (T, M, 3) m of the markers as they were followed. time_s: (T,). tasks: of the fit.
+        cutoff_hz: of the coordinates.
         wrenches: (T, K, 6) about the origin, on the bodies (K,) of the OpenSim model. tau: (T, n), NaN where not known.
     """
 
@@ -183,7 +184,7 @@ def marker_noise(trial: ImportedInputs, magnitudes: Magnitudes) -> FloatArray:
     """White noise (M,) m of the markers that were followed: what they show, at least the usual one."""
     inputs = trial.inputs
     order = inputs.signals.settings.filter_order
-    raw = trial.positions[:, [trial.labels.index(label) for label in inputs.fit.labels]]
+    raw = inputs.fitted(inputs.raw)  # not what fills gaps: it has no noise
     return np.fmax(measured_noise(raw, inputs.rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m)
 
 
@@ -192,15 +193,12 @@ def sources_of_error(
 ) -> dict[str, Callable[[np.random.Generator], Drawn]]:
     """What draws the errors of each source, in the order of tables."""
     bare = as_it_was(trial)
-    at = [trial.labels.index(label) for label in trial.inputs.fit.labels]
 
     def moved(change: FloatArray) -> Drawn:
-        positions = trial.positions.copy()
-        positions[:, at] += change
-        return replace(bare, positions=positions)
+        return replace(bare, positions=trial.positions + change)
 
     def noise(rng: np.random.Generator) -> Drawn:
-        return moved(noise_m[:, None] * rng.normal(size=(len(trial.positions), len(at), 3)))
+        return moved(noise_m[:, None] * rng.normal(size=trial.positions.shape))
 
     def skin(rng: np.random.Generator) -> Drawn:
         usual = float(np.median(list(magnitudes.soft_tissue_m.values())))

@@ -10,6 +10,7 @@ import pytest
 
 from biodyn.conventions import FloatArray
 from biodyn.estimation import estimate as module
+from biodyn.estimation import windows
 from biodyn.estimation.estimate import Estimate, estimate_trial
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.recording import GroundReaction
@@ -131,9 +132,9 @@ def test_windows_that_take_different_shares_do_not_jump(inputs: TrialInputs, mon
         taken.append(found.share)
         return found
 
-    monkeypatch.setattr(module, "_LONGEST_S", 2.0)
-    monkeypatch.setattr(module, "_WINDOW_S", 1.5)
-    monkeypatch.setattr(module, "_OVERLAP_S", 0.5)
+    monkeypatch.setattr(windows, "_LONGEST_S", 2.0)
+    monkeypatch.setattr(windows, "_WINDOW_S", 1.5)
+    monkeypatch.setattr(windows, "_OVERLAP_S", 0.5)
     unclosed = estimated(inputs, reaction, closed_share=1.0)
     monkeypatch.setattr(module, "closed", noted)
     change = leg_torques(estimated(inputs, reaction)) - leg_torques(unclosed)

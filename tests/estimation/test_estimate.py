@@ -454,8 +454,8 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
 
     alone = held.model_copy(update={"torque_shown": 0.0, "motion_shown": 0.0})
     whole, with_strikes = torques(alone), torques(held)
-    monkeypatch.setattr("biodyn.estimation.estimate._LONGEST_S", 2.0)
-    monkeypatch.setattr("biodyn.estimation.estimate._WINDOW_S", 1.5)
+    monkeypatch.setattr("biodyn.estimation.windows._LONGEST_S", 2.0)
+    monkeypatch.setattr("biodyn.estimation.windows._WINDOW_S", 1.5)
     assert np.nanmax(np.abs(torques(alone) - whole)) < 1e-4 * np.nanmax(np.abs(whole))
     # how fast torques change about strikes, a window of two seconds learns from fewer strikes
     assert np.nanmax(np.abs(torques(held) - with_strikes)) < 0.01 * np.nanmax(np.abs(with_strikes))

@@ -24,7 +24,7 @@ class Cells:
         return self.characters[self.written].tobytes()
 
 
-def side_by_side(parts: Sequence[Cells]) -> Cells:
+def joined(parts: Sequence[Cells]) -> Cells:
     """The cells of several columns as one."""
     return Cells(np.hstack([part.characters for part in parts]), np.hstack([part.written for part in parts]))
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from biodyn.output.tables.cells import Cells, constant, number_cells, side_by_side, word_cells
+from biodyn.output.tables.cells import Cells, constant, joined, number_cells, word_cells
 
 # 10 micrometres, 1e-5 degrees, 10 microseconds: finer than any of it is known. Full precision is in result.npz.
 DECIMALS = 5
@@ -78,7 +78,7 @@ def write_rows(frame: pd.DataFrame, stream: BinaryIO, header: bool, decimals: in
         for cells_of in groups:
             parts += [cells_of(rows), constant(",", count)]
         parts[-1] = constant("\n", count)
-        stream.write(side_by_side(parts).text())
+        stream.write(joined(parts).text())
 
 
 def _groups(frame: pd.DataFrame, decimals: int) -> Iterator[CellsOf]:

@@ -16,6 +16,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.processing.kinematics.undetermined import root_open, undetermined
+from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.rms import rms
 from biodyn.rigid_body.coupling.followed import FollowedMarkers
 from biodyn.rigid_body.coupling.marker_fit import fit_coordinates
@@ -36,10 +37,13 @@ class Tasks:
     Attributes:
         markers: weight by name; None = every marker of the model counts 1.
         coordinates: by name weight and target, rad or m, a number or (T,); None = the model's default.
+        fade_s: a marker's weight fades over this time beside a gap, else its coming and going kicks the others; 0 = not, as in
+            OpenSim.
     """
 
     markers: Mapping[str, float] | None = None
     coordinates: Mapping[str, tuple[float, float | FloatArray | None]] = field(default_factory=dict)
+    fade_s: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +55,8 @@ class ModelFit:
         labels, weights: of the M markers followed. solution: errors (T, M) m, cost, steps, status of every frame.
         notes: what was left out, and what the markers leave open.
         open: coordinates that the markers leave undetermined in some frame.
-        followed: the markers on the model, weights (T, M) 0 where unseen; recorded: (T, M, 3) m where they were.
+        followed: the markers on the model, weights (T, M) 0 where unseen; recorded: (T, M, 3) m where they were, in the order
+            of `labels`.
         pulls: (n,) weights of the tasks of the independent coordinates, as `fit_coordinates` has them.
     """
 
@@ -103,12 +108,15 @@ def fit_model(
     bodies = np.array([model.multibody.body_index(str(places[name].body)) for name in chosen])
     local = np.array([places[name].place_m for name in chosen])
     recorded = p_WM[:, [list(labels).index(name) for name in chosen]]
+    rate_hz = 1.0 / float(np.median(np.diff(time_s))) if len(time_s) > 1 else 1.0
+    seen = np.asarray(np.isfinite(recorded).all(axis=2))
+    by_frame = weights * visibility_weights(seen, round(tasks.fade_s * rate_hz))
     solution = fit_coordinates(
         coupled,
         bodies,
         local,
         recorded,
-        weights,
+        by_frame,
         lower,
         upper,
         _starts(free, default),
@@ -117,15 +125,14 @@ def fit_model(
         targets,
     )
     free_to_move = np.asarray((lower < upper).all(axis=0))
-    followed = FollowedMarkers(bodies, local, np.isfinite(recorded).all(axis=2) * weights)
+    followed = FollowedMarkers(bodies, local, by_frame)
     at = undetermined(coupled, followed, solution, free_to_move, pulls) if tell else ()
     q = np.full((len(p_WM), len(model.coordinates)), np.nan)
     turns = np.array([one.to_ground and one.rotational for one in free])
-    rate_hz = 1.0 / float(np.median(np.diff(time_s))) if len(time_s) > 1 else 1.0
     lost = root_open(coupled, followed, solution.q, free_to_move, pulls, turns, rate_hz)
-    seen = (solution.status != UNSEEN) & ~lost
-    if seen.any():
-        q[seen] = _all_coordinates(model, names, solution.q[seen])
+    known = (solution.status != UNSEEN) & ~lost
+    if known.any():
+        q[known] = _all_coordinates(model, names, solution.q[known])
     unclear = tuple(names[k] for k in at)
     notes += [*more, *(_findings(solution, unclear, lost) if tell else ())]
     return ModelFit(q, tuple(chosen), weights, solution, tuple(notes), unclear, followed, pulls, recorded)

@@ -18,6 +18,9 @@ from biodyn.study.plan import PlannedTrial
 from biodyn.study.running.program import program_version
 from biodyn.trial.files import NO_STATIC
 
+#: Number, size and time of change of files; None where one is gone.
+FileStates = Mapping[Path, tuple[int, int, int] | None]
+
 
 def trial_key(trial: PlannedTrial, root: Path) -> str:
     """Return the key of a trial whose files lie below `root`.
@@ -49,19 +52,17 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def input_files(trial: PlannedTrial, root: Path) -> dict[Path, tuple[int, int, int] | None]:
-    """Return the files whose content the key of a trial stands for, each with its number, size and time of change; None if gone.
+def input_files(trial: PlannedTrial, root: Path) -> FileStates:
+    """Return the files whose content the key of a trial stands for, as they are now.
 
     Raises InputFileError for a walk that cannot be read.
     """
     walk = root / trial.path
-    statics = [path for path in (trial.static, *trial.statics) if path is not None and str(path) != NO_STATIC]
-    near = static_candidates(walk) if trial.static is None and not statics else []
-    own = [walk, *files_of(walk)[1:], *(root / path for path in (*statics, *trial.companions)), *near]
+    own = [walk, *files_of(walk)[1:], *_statics(trial, root), *(root / path for path in trial.companions)]
     return {path: _as_it_is(path) for path in own}
 
 
-def changed_since(files: Mapping[Path, tuple[int, int, int] | None]) -> list[Path]:
+def changed_since(files: FileStates) -> list[Path]:
     """Return which of the `input_files` of an earlier moment are not as they were."""
     return [path for path, known in files.items() if _as_it_is(path) != known]
 
@@ -74,14 +75,19 @@ def _as_it_is(path: Path) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _static(trial: PlannedTrial, root: Path) -> Any:
-    if trial.static is not None and str(trial.static) == NO_STATIC:
-        return NO_STATIC
+def _statics(trial: PlannedTrial, root: Path) -> list[Path]:
+    """The static trial, or those that it is chosen among."""
     if trial.static is not None:
-        return file_sha256(root / trial.static)
-    if trial.statics:
-        return [(path.as_posix(), file_sha256(root / path)) for path in trial.statics]
-    return _nearby(root / trial.path)
+        return [] if str(trial.static) == NO_STATIC else [root / trial.static]
+    return [root / path for path in trial.statics] or list(static_candidates(root / trial.path))
+
+
+def _static(trial: PlannedTrial, root: Path) -> Any:
+    found = _statics(trial, root)
+    if trial.static is not None:
+        return [file_sha256(path) for path in found] or NO_STATIC
+    read = file_sha256 if trial.statics else _content_of
+    return [(os.path.relpath(path, (root / trial.path).parent), read(path)) for path in found]
 
 
 def _companions(trial: PlannedTrial, root: Path) -> list[str]:
@@ -101,10 +107,6 @@ def _without_paths(settings: Settings) -> dict[str, Any]:
     for section, entry in PATH_ENTRIES:
         values[section][entry] = own_file(values[section][entry]) or values[section][entry]
     return values
-
-
-def _nearby(walk: Path) -> list[tuple[str, str]]:
-    return [(os.path.relpath(path, walk.parent), _content_of(path)) for path in static_candidates(walk)]
 
 
 def _content_of(path: Path) -> str:

@@ -17,8 +17,8 @@ from biodyn.settings import settings_from
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.readable import look_at
 from biodyn.study.collecting.shard import write_cycles
-from biodyn.study.record import TrialRecord, write_record
-from biodyn.study.running.key import changed_since, input_files, trial_key
+from biodyn.study.record import FAILED, TrialRecord, write_record
+from biodyn.study.running.key import FileStates, changed_since, input_files, trial_key
 from biodyn.study.running.lock import require_there
 from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
@@ -47,16 +47,10 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
     space, no study. `say_key` is called with the key before the analysis begins.
     Raises StudyError where this is not the program that asked, or where the folder of the recordings or of the results is gone.
     """
-    if task.program != program_version():
-        raise StudyError(
-            f"This worker runs biodyn {program_version()}, the study was started with {task.program}.",
-            "Where the program was changed meanwhile, run the study again; on a cluster, install the same version of "
-            "biodyn on every machine.",
-        )
+    _require_same_program(task)
     key = ""
+    files: FileStates = {}
     result = kept = None
-    trace = ""
-    files: dict[Path, tuple[int, int, int] | None] = {}
     try:
         files = input_files(task.trial, task.root)
         key = trial_key(task.trial, task.root)
@@ -68,42 +62,37 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
             if found is not None:
                 return found
         result = _analysed(task, recordings)
-        record = _record_of(result, key)
+        record, trace = _record_of(result, key), ""
         _ = result.view  # make everything that can fail before anything is written
-    except BiodynError as error:
-        record = TrialRecord(
-            key, "failed", type(error).__name__, _portable(error.message, task), _portable(error.hint, task)
-        )
-    except MemoryError:
-        record = TrialRecord(
-            limited(key, task.limits),
-            "failed",
-            MemoryError.__name__,
-            _WANT_OF_MEMORY,
-            "Raise memory_limit_mb under [running] in study.toml, or cut the recording.",
-        )
-    except Exception as error:  # a defect of ours must not end the study either
+    except Exception as error:
         if kept is not None and isinstance(error, OSError):  # the disk refused a report: what was kept stays
             raise
-        trace = traceback.format_exc()
-        record = _program_error(key, error, task)
+        record, trace = _failure(error, key, task)
     require_there(task.out)
     if record.failed:
         _require_recordings(task)
-    changed = changed_since(files)
+    changed = changed_since(files) or _read_otherwise(result, task)
     if changed:
-        result, trace, record = None, "", _changed(changed[0], task)
-    if result is not None and not record.failed:
+        record, trace = _changed(changed[0], task), ""
+    elif result is not None and not record.failed:
         try:
             _write(task, record, result)
         except (OSError, ResultError):  # the disk, not the trial
             raise
         except Exception as error:
-            trace = traceback.format_exc()
-            record = _program_error(key, error, task)
+            record, trace = _failure(error, key, task)
     if record.failed:
         write_failed(task.folder, record, trace)
     return outcome_of(task.trial, record)
+
+
+def _require_same_program(task: Task) -> None:
+    if task.program != program_version():
+        raise StudyError(
+            f"This worker runs biodyn {program_version()}, the study was started with {task.program}.",
+            "Where the program was changed meanwhile, run the study again; on a cluster, install the same version of "
+            "biodyn on every machine.",
+        )
 
 
 def _require_recordings(task: Task) -> None:
@@ -115,20 +104,29 @@ def _require_recordings(task: Task) -> None:
         )
 
 
+def _read_otherwise(result: TrialResult | None, task: Task) -> list[Path]:
+    """The walk, where what was read is not what it holds: clocks of files may be too coarse to tell."""
+    walk = task.root / task.trial.path
+    return [] if result is None or result.analysis.recording.sha256 == file_sha256(walk) else [walk]
+
+
 def _changed(path: Path, task: Task) -> TrialRecord:
     """Of what was computed while an input changed: it stands for no key, and the next run does it again."""
     text = f"'{_portable(str(path), task)}' changed while it was read."
-    return TrialRecord("", "failed", InputFileError.__name__, text, "Run the study again when it is complete.")
+    return TrialRecord("", FAILED, InputFileError.__name__, text, "Run the study again when it is complete.")
 
 
-def _program_error(key: str, error: Exception, task: Task) -> TrialRecord:
-    return TrialRecord(
-        key,
-        "failed",
-        type(error).__name__,
-        f"Program error: {type(error).__name__}: {_portable(str(error), task)}",
-        f"Please report it with {TRACEBACK_NAME} of this trial's folder.",
-    )
+def _failure(error: Exception, key: str, task: Task) -> tuple[TrialRecord, str]:
+    """The record of what an error cost, and its traceback where it is a defect of ours."""
+    name = type(error).__name__
+    if isinstance(error, BiodynError):
+        return TrialRecord(key, FAILED, name, _portable(error.message, task), _portable(error.hint, task)), ""
+    if isinstance(error, MemoryError):
+        hint = "Raise memory_limit_mb under [running] in study.toml, or cut the recording."
+        return TrialRecord(limited(key, task.limits), FAILED, name, _WANT_OF_MEMORY, hint), ""
+    reason = f"Program error: {name}: {_portable(str(error), task)}"
+    hint = f"Please report it with {TRACEBACK_NAME} of this trial's folder."
+    return TrialRecord(key, FAILED, name, reason, hint), "".join(traceback.format_exception(error))
 
 
 def _write(task: Task, record: TrialRecord, result: TrialResult) -> None:
@@ -182,12 +180,7 @@ def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
     elif trial.statics:
         read = read_files(walk, None, [task.root / path for path in trial.statics])
     companions = [task.root / path for path in trial.companions]
-    result = run_trial(
-        walk, None, trial.mass_kg, trial.height_m, dict(trial.settings), files=read, companions=companions
-    )
-    if file_sha256(walk) != result.analysis.recording.sha256:
-        raise InputFileError(f"'{trial.path}' changed while it was read.", "Run the study again when it is complete.")
-    return result
+    return run_trial(walk, None, trial.mass_kg, trial.height_m, dict(trial.settings), files=read, companions=companions)
 
 
 def _record_of(result: TrialResult, key: str) -> TrialRecord:

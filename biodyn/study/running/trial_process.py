@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from biodyn.errors import StudyError
-from biodyn.study.record import TrialRecord
+from biodyn.study.record import FAILED, TrialRecord
 from biodyn.study.running.lock import require_there
 from biodyn.study.running.task import (
     Limits,
@@ -232,7 +232,7 @@ class TrialProcess:
         earlier = kept_record(task, key) if key else None
         if earlier is not None and not earlier.failed:
             return without_report(outcome_of(task.trial, earlier, kept=True), reason)
-        record = TrialRecord(tried, "failed", error, reason, hint)
+        record = TrialRecord(tried, FAILED, error, reason, hint)
         write_failed(task.folder, record)
         return outcome_of(task.trial, record)
 
