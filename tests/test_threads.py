@@ -44,6 +44,27 @@ def test_a_process_that_may_take_one_processor_starts_no_thread(allowed: str, mo
     assert side_by_side(threading.get_ident, threading.get_ident) == (threading.get_ident(),) * 2
 
 
+@pytest.mark.parametrize("allowed", ["0", "-1", "1.5", "two", "all", "\u00b2", "\u0662"])
+def test_a_number_of_processors_that_is_none_is_refused(allowed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Python and by every command, before any work: one sentence, exit code 2."""
+    monkeypatch.setenv(PROCESSORS_VARIABLE, allowed)
+    with pytest.raises(SettingsError, match=f"{PROCESSORS_VARIABLE} is '{allowed}': expected a whole number"):
+        threads_of_a_trial()
+    for command in (["models"], ["run", "no-such-file.c3d"]):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 2
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"biodyn: The environment variable {PROCESSORS_VARIABLE} is '{allowed}'")
+        assert "no-such-file" not in line
+
+
+@pytest.mark.parametrize("allowed", ["", " ", "2", "64"])
+@pytest.mark.usefixtures("two")
+def test_more_processors_are_two(allowed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROCESSORS_VARIABLE, allowed)
+    assert threads_of_a_trial() == 2
+
+
 @pytest.mark.parametrize(
     ("files", "worth"),
     [
@@ -64,27 +85,6 @@ def test_a_limit_of_processor_time_counts_as_fewer_processors(
     free = processors()
     monkeypatch.setattr(threads, "_time_limit", lambda: worth)
     assert processors() == min(free, worth)
-
-
-@pytest.mark.parametrize("allowed", ["0", "-1", "1.5", "two", "all", "\u00b2", "\u0662"])
-def test_a_number_of_processors_that_is_none_is_refused(allowed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In Python and by every command, before any work: one sentence, exit code 2."""
-    monkeypatch.setenv(PROCESSORS_VARIABLE, allowed)
-    with pytest.raises(SettingsError, match=f"{PROCESSORS_VARIABLE} is '{allowed}': expected a whole number"):
-        threads_of_a_trial()
-    for command in (["models"], ["run", "no-such-file.c3d"]):
-        done = CliRunner().invoke(app, command)
-        assert done.exit_code == 2
-        (line,) = done.stderr.splitlines()
-        assert line.startswith(f"biodyn: The environment variable {PROCESSORS_VARIABLE} is '{allowed}'")
-        assert "no-such-file" not in line
-
-
-@pytest.mark.parametrize("allowed", ["", " ", "2", "64"])
-@pytest.mark.usefixtures("two")
-def test_more_processors_are_two(allowed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(PROCESSORS_VARIABLE, allowed)
-    assert threads_of_a_trial() == 2
 
 
 def test_workers_of_a_study_take_one_processor_each() -> None:
