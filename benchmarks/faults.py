@@ -307,7 +307,7 @@ FAULTS = (
         ("labels-exchanged", "sides-exchanged", "markers-exchanged"),
         _exchanged_labels,
     ),
-    Fault("marker moved", (2.0, 3.0, 5.0), "cm", ("marker-moved",), _moved_marker),
+    Fault("marker moved", (2.0, 3.0, 5.0), "cm", ("marker-moved", "marker-off-place"), _moved_marker),
     Fault("gap", (0.2, 0.4, 0.8), "s", ("marker-gap",), _gaps),
     Fault("forces x 1000", (1000.0,), "", ("force-unit", "stopped: beyond any human load"), _scaled(slice(0, 3))),
     # No plate is ever loaded then: the program stops, and its message must name the cause.

@@ -1,21 +1,23 @@
 """Walks whose trunk, head or arms nobody marked: what fixing them to the pelvis costs, and what carrying them upright leaves.
 
-    python benchmarks/trunk.py [FOLDER ...]      without a folder: folder gait of BIODYN_TEST_DATA
+    python benchmarks/trunk.py [--cutoff HZ] [FOLDER ...]      without a folder: folder gait of BIODYN_TEST_DATA
 
 Full-body walks are analysed with all markers and again without those above the pelvis (and without parts of them): residual at
 the pelvis, and how far the torques of the legs move. Walks with a lower-body set are analysed both ways. RMS of force (N) and
-moment (Nm) over the frames in which both feet are measured.
+moment (Nm) over the frames in which both feet are measured. Without --cutoff each analysis chooses its own, and one of fewer
+markers may choose another.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from common import Record, Stopwatch, ask, real_recordings, tell, walks_below
+from common import Record, Stopwatch, parser_of, real_recordings, tell, walks_below
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
@@ -26,10 +28,12 @@ from biodyn.recording import Recording
 from biodyn.trial.files import TrialFiles, read_files
 from biodyn.trial.run import analyse_trial
 
+Settings = Mapping[str, Mapping[str, Any]]
+
 _LEGS = ("pelvis", "femur", "tibia", "calcn")
 _TRUNK = (*_LEGS, "torso")
 # An estimate's torques of the legs are in balance with the trunk, too.
-_FILTERED = {"signals": {"method": "butterworth"}}
+_METHOD = "butterworth"
 #: Markers that stay, by name of the part of a full-body set.
 _KEPT: dict[str, Callable[[MarkerRole], bool]] = {
     "legs": lambda role: role.body.startswith(_LEGS),
@@ -41,7 +45,12 @@ _KEPT: dict[str, Callable[[MarkerRole], bool]] = {
 
 
 def main() -> None:
-    arguments = ask(__doc__, folders=True)
+    parser = parser_of(__doc__, folders=True)
+    parser.add_argument("--cutoff", type=float, help="signals.cutoff_hz of all analyses, Hz")
+    arguments = parser.parse_args()
+    signals: dict[str, Any] = {"method": _METHOD}
+    if arguments.cutoff is not None:
+        signals["cutoff_hz"] = arguments.cutoff
     record, watch = Record("trunk", vars(arguments)), Stopwatch()
     warnings.simplefilter("ignore", RuntimeWarning)
     shares: dict[str, list[float]] = {}
@@ -51,7 +60,7 @@ def main() -> None:
     for folder in arguments.folders or [real_recordings() / "gait"]:
         for path in walks_below(folder):
             try:
-                _walk(path, str(path.relative_to(folder)), shares)
+                _walk(path, str(path.relative_to(folder)), {"signals": signals}, shares)
             except BiodynError as error:
                 tell(f"{path.relative_to(folder)!s:<44} {error}")
     for name, values in shares.items():
@@ -60,9 +69,9 @@ def main() -> None:
     record.close()
 
 
-def _walk(path: Path, name: str, shares: dict[str, list[float]]) -> None:
+def _walk(path: Path, name: str, filtered: Settings, shares: dict[str, list[float]]) -> None:
     files = read_files(path, None)
-    whole = analyse_trial(path, files=files, settings=_FILTERED, torques_only=True)
+    whole = analyse_trial(path, files=files, settings=filtered, torques_only=True)
     if not whole.dynamics.residual_valid.any():
         return
     lower = "torso" in whole.model.locked_segments
@@ -74,7 +83,7 @@ def _walk(path: Path, name: str, shares: dict[str, list[float]]) -> None:
                 path,
                 files=kept,
                 torques_only=True,
-                settings={**_FILTERED, "inverse_kinematics": {"unseen_segments": how}},
+                settings={**filtered, "inverse_kinematics": {"unseen_segments": how}},
                 **own,
             )
             for how in ("fixed", "carried")
