@@ -386,7 +386,8 @@ def test_channels_are_those_of_the_laboratory_in_sign_and_unit(walk):
             compared.append((r, channel.name, part.axis, scale))
             assert 0.4 < scale < 2.5, compared[-1]
     assert len(compared) >= 12
-    assert min(compared)[0] > 0.9, sorted(compared)[:4]
+    # hip adduction of a model that no walk fitted has .89 (fitted .98); another axis or sign is far below
+    assert min(compared)[0] > 0.88, sorted(compared)[:4]
 
 
 #: What both programs define alike; the others rest on axes that differ (docs/export.md).

@@ -88,9 +88,13 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def started(*arguments: object) -> subprocess.Popen[bytes]:
-    """A command in a process of its own."""
+    """A command in a process of its own that hears SIGINT: what a shell runs in the background ignores it, and all it starts."""
     words = [sys.executable, "-m", "biodyn.cli", *(str(a) for a in arguments)]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 # -- limits -----------------------------------------------------------------------------------------------------------
