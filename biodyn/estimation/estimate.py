@@ -92,42 +92,42 @@ def estimate_trial(
     unknowns = inertia_unknowns(inputs.model, settings)
     known = _Known(inputs.model, loads, sizes_of(inputs, settings, magnitudes))
     found = _Found.nothing(inputs, bands)
-    first: Solution | None = None
+    constants: _Constants | None = None
     of_stretch: dict[int, FloatArray] = {}
     for window in windows:
         problem = trial.problem(known, window.rows)
-        if first is None:
+        if constants is None:
             of_window = plates.of_frames(window.rows)
             problem = replace(problem, inertias=unknowns, plates=of_window, tells_constants=True, others=others)
         if window.rows != window.stretch and window.stretch.start not in of_stretch:
             of_stretch[window.stretch.start] = trial.mean_information(known, window.stretch)
         solution = _solved(problem, settings, of_stretch.get(window.stretch.start))
         found.take(window, problem, solution, settings)
-        if first is None:
-            first = solution
+        if constants is None:
+            constants = _Constants.of(solution)
             put_right = replace(loads, wrenches=plates.put_right(loads.wrenches, solution.plates))
             known = _Known(solution.model, put_right, solution.problem.sizes)
-    assert first is not None  # there is a window
+    assert constants is not None  # there is a window
     q = inputs.fit.motion.q.copy()
     q[trial.moving] = integrate(known.model.multibody, q[trial.moving], found.deviation[trial.moving])
     fit = _fit_of(inputs, known.model, q)
-    reaction = reaction_put_right(reaction, sides, plates, first.plates)
+    reaction = reaction_put_right(reaction, sides, plates, constants.plates)
     dynamics = solve_dynamics(fit, reaction)
     account = account_of(
         inputs,
         fit,
         dynamics,
-        unknowns if len(first.inertias) else None,
-        first.inertias,
+        unknowns if len(constants.inertias) else None,
+        constants.inertias,
         force_cutoff_hz,
         balance_of(known.sizes, inputs.rate_hz),
         found.unbalanced,
-        plates.account(first.plates, first.plates_sd, first.plates_drawn),
+        plates.account(constants.plates, constants.plates_sd, constants.plates_drawn),
         found.certain,
         walks=1 + len(others),
     )
     require_possible(account, settings.force_sd_n)
-    return Estimate(fit, dynamics, reaction, account, first.told)
+    return Estimate(fit, dynamics, reaction, account, constants.told)
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,22 @@ class _Known:
     model: SubjectModel
     loads: Loads
     sizes: Sizes
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """What the first window found of inertias and plates, see `Solution`, without its large equations."""
+
+    inertias: FloatArray
+    plates: FloatArray
+    plates_sd: FloatArray
+    plates_drawn: FloatArray
+    told: Told | None
+
+    @classmethod
+    def of(cls, found: Solution) -> _Constants:
+        """Return those of a solution."""
+        return cls(found.inertias, found.plates, found.plates_sd, found.plates_drawn, found.told)
 
 
 @dataclass(frozen=True)
