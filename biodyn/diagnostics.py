@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -136,3 +136,10 @@ def gravest(statuses: Iterable[Status]) -> Status:
     """The gravest of several statuses; `pass` where there are none."""
     order = list(STATUS_WORDS)
     return min(statuses, key=order.index, default="pass")
+
+
+def plates_in_words(numbers: Sequence[int]) -> str:
+    """Return how a sentence about plates begins: "Plate 2", "Plates 1, 2 and 4"."""
+    if len(numbers) == 1:
+        return f"Plate {numbers[0]}"
+    return f"Plates {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

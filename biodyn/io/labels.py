@@ -17,7 +17,8 @@ _SEPARATORS = " _.-"
 # 251112_KUO_LASI has two words before its labels
 _MOST_STARTS = 4
 _FEWEST_NAMED = 4
-_STRANGERS = 0.1  # share of the labels that need not have the start that the others share
+#: Share of the labels that need not have the start that the others share.
+STRANGERS = 0.1
 _MOSTLY = 0.5  # share of the frames in which a point that nobody named is seen
 
 
@@ -115,7 +116,7 @@ def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
             continue
         prefix = start + separator
         shared = sum(label.startswith(prefix) for label in named)
-        if len(named) - shared <= _STRANGERS * len(named):
+        if len(named) - shared <= STRANGERS * len(named):
             return prefix
     return ""
 

@@ -79,10 +79,10 @@ def length_unit(
             value=span * unit,
             unit="m",
         )
-        units, notes = plate_units(text, unit, unit, plates, geometry, markers * unit)
+        units, notes = plate_units(text, unit, unit, geometry, markers * unit)
         return LengthUnit(unit, units, (note, *notes))
     factor, notes = _marker_factor(name, entry, text, stated, markers, spans, geometry, height_m)
-    units, plate_notes = plate_units(text, stated, stated * factor, plates, geometry, markers * stated * factor)
+    units, plate_notes = plate_units(text, stated, stated * factor, geometry, markers * stated * factor)
     return LengthUnit(stated * factor, units, (*notes, *plate_notes))
 
 

@@ -25,18 +25,23 @@ _AGREES, _LEAD = 0.75, 0.1
 
 @dataclass(frozen=True)
 class SizedPlate:
-    """A plate in file units: its sides (2,), corners (4, 3), and the marker frames in which it is loaded, None = unknown."""
+    """A plate in file units with its sides (2,), and the marker frames in which it is loaded, None = unknown."""
 
+    plate: ForcePlate
     sides: FloatArray
-    corners: FloatArray
     loaded: BoolArray | None
+
+    @property
+    def number(self) -> int:
+        """As in the file."""
+        return self.plate.number
 
 
 def sized_plate(plate: ForcePlate, frames: int) -> SizedPlate:
-    """Return sides, corners and loads of a plate that was read as if the file unit were the metre; `frames` of the markers."""
+    """Return sides and loads of a plate that was read as if the file unit were the metre; `frames` of the markers."""
     corners = plate.corners
     sides = np.array([np.linalg.norm(corners[0] - corners[1]), np.linalg.norm(corners[0] - corners[3])])
-    return SizedPlate(sides, corners, _loaded(plate, frames))
+    return SizedPlate(plate, sides, _loaded(plate, frames))
 
 
 def are_plates(sides: Sequence[FloatArray], factor: float, allowed: tuple[float, float]) -> bool:
@@ -80,7 +85,7 @@ def _agreement(markers_m: FloatArray, plates: Sequence[SizedPlate], unit: float)
     for plate in plates:
         if plate.loaded is None or not (plate.loaded[rows].any() and (~plate.loaded[rows]).any()):
             continue
-        corners = plate.corners * unit
+        corners = plate.plate.corners * unit
         x, y = (corners[0] - corners[1]), (corners[0] - corners[3])
         axes = np.stack([x / np.linalg.norm(x), y / np.linalg.norm(y)])
         local = (markers_m[rows] - corners.mean(axis=0)) @ axes.T

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic
+from biodyn.diagnostics import Diagnostic, plates_in_words
 from biodyn.io.plate_size import ANY_PLATE_M, FACTORS, PLATE_M, SizedPlate, are_plates, best_agreement, within
 from biodyn.recording import ForcePlate
 
@@ -35,17 +35,16 @@ def plate_units(
     text: str,
     stated: float,
     corrected: float,
-    plates: Sequence[ForcePlate],
-    geometry: Sequence[SizedPlate],
+    plates: Sequence[SizedPlate],
     markers_m: FloatArray,
 ) -> tuple[Mapping[int, PlateUnit], tuple[Diagnostic, ...]]:
     """The units of the plates by number, none of a plate that has no possible size, and what was corrected.
 
-    `plates`, `geometry`: read as if the file unit were the metre. `text`, `stated`: the file's unit and its metres; `corrected`:
+    `plates`: read as if the file unit were the metre. `text`, `stated`: the file's unit and its metres; `corrected`:
     those of the markers; markers_m: (T, M, 3) m.
     """
-    corners, notes = _corner_units(text, stated, corrected, plates, geometry, markers_m)
-    origins, origin_notes = _origin_units(stated, corners, plates, geometry)
+    corners, notes = _corner_units(text, stated, corrected, plates, markers_m)
+    origins, origin_notes = _origin_units(stated, corners, plates)
     units = {
         # what states no unit itself follows ORIGIN where the corners alone are in another unit than the stated one
         number: PlateUnit(unit, origins[number], unit if unit == stated else origins[number])
@@ -61,21 +60,18 @@ def _corner_units(
     text: str,
     stated: float,
     corrected: float,
-    plates: Sequence[ForcePlate],
-    geometry: Sequence[SizedPlate],
+    plates: Sequence[SizedPlate],
     markers_m: FloatArray,
 ) -> tuple[dict[int, float], tuple[Diagnostic, ...]]:
     """Metres a unit of each plate's corners: the stated unit, that of the markers, or the one under which feet are on it."""
-    fits = {unit: [are_plates([plate.sides], unit, ANY_PLATE_M) for plate in geometry] for unit in (stated, corrected)}
+    fits = {unit: [are_plates([plate.sides], unit, ANY_PLATE_M) for plate in plates] for unit in (stated, corrected)}
     unit = next((unit for unit, fit in fits.items() if all(fit)), max(fits, key=lambda unit: sum(fits[unit])))
     units = {plate.number: unit for plate, fit in zip(plates, fits[unit], strict=True) if fit}
-    others = [n for n, fit in enumerate(fits[unit]) if not fit]
+    others = [plate for plate, fit in zip(plates, fits[unit], strict=True) if not fit]
     if not others:
         return units, ()
-    numbers = [plates[n].number for n in others]
-    own, note = _other_unit(
-        text, stated, "" if not units else _plates_words(numbers), [geometry[n] for n in others], markers_m
-    )
+    numbers = [plate.number for plate in others]
+    own, note = _other_unit(text, stated, "" if not units else plates_in_words(numbers), others, markers_m)
     if own is not None:
         units |= dict.fromkeys(numbers, own)
     return units, (note,)
@@ -120,12 +116,13 @@ def _other_unit(
 
 
 def _origin_units(
-    stated: float, corners: Mapping[int, float], plates: Sequence[ForcePlate], geometry: Sequence[SizedPlate]
+    stated: float, corners: Mapping[int, float], plates: Sequence[SizedPlate]
 ) -> tuple[dict[int, float], tuple[Diagnostic, ...]]:
     """Metres a unit of each plate's ORIGIN: that of its corners, unless only another one puts sensors where plates have them."""
     units: dict[int, float] = {}
     moved: list[tuple[int, str]] = []
-    for plate, sized in zip(plates, geometry, strict=True):
+    for sized in plates:
+        plate = sized.plate
         if plate.number not in corners:
             continue
         unit = corners[plate.number]
@@ -142,7 +139,7 @@ def _origin_units(
     note = Diagnostic(
         "origin-unit-corrected",
         "warning",
-        f"FORCE_PLATFORM:ORIGIN of {_plates_words(numbers).lower()} is in another unit than the corners: with "
+        f"FORCE_PLATFORM:ORIGIN of {plates_in_words(numbers).lower()} is in another unit than the corners: with "
         f"{units[numbers[0]]:.4g} m a unit it changes from {moved[0][1]}.",
         hint="Correct FORCE_PLATFORM:ORIGIN or CORNERS in the export settings: both are in POINT:UNITS.",
     )
@@ -173,9 +170,3 @@ def _told(plate: ForcePlate, unit: float) -> str:
     if plate.type in _FOUR_SENSORS:
         return f"sensors {place[0]:.3g} and {place[1]:.3g} mm beside the centre"
     return f"a sensor {place[2]:.3g} mm below the surface"
-
-
-def _plates_words(numbers: Sequence[int]) -> str:
-    if len(numbers) == 1:
-        return f"Plate {numbers[0]}"
-    return f"Plates {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

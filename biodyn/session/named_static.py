@@ -11,7 +11,7 @@ from biodyn.recording import Recording
 from biodyn.recording.stillness import glimpse_of
 from biodyn.session.same_person import kinship
 from biodyn.session.static_choice import body_difference_m
-from biodyn.session.statics import DOUBTFUL_BODY_M, SAME_BODY_M, SAME_NAME_BODY_M
+from biodyn.session.statics import most_apart_m
 
 
 def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
@@ -23,7 +23,7 @@ def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
     """
     kin = kinship(read_facts(walk.path), read_facts(static.path), None)
     body = body_difference_m(walk.markers, glimpse_of(static.markers).quiet_markers())
-    limit = SAME_NAME_BODY_M if kin.same_name else DOUBTFUL_BODY_M if kin.strange else SAME_BODY_M
+    limit = most_apart_m(kin.same_name, bool(kin.strange))
     agrees = not kin.strange if body is None else body <= limit
     if agrees:
         return None

@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
+from biodyn.io.labels import STRANGERS
 from biodyn.recording import FileFacts
 from biodyn.session.path_names import Neighbours
 from biodyn.session.path_names import difference as path_difference
 from biodyn.session.words import plain_text, tokens, vocabulary
 
 _ROLE_KINDS = ("static", "activity", "other", "empty")
-_STRANGERS = 0.1  # share of the labels that need not have the start that the others share (io/labels.py)
 _SAME_MEASURE = 0.01  # relative difference of mass, height and leg length stored for one person
 
 
@@ -83,7 +83,7 @@ def bare_labels(labels: frozenset[str]) -> frozenset[str]:
     while len(labels) > 1:
         starts = Counter(label.partition("_")[0] for label in labels if "_" in label)
         start, count = starts.most_common(1)[0] if starts else ("", 0)
-        if not start or len(labels) - count > _STRANGERS * len(labels):
+        if not start or len(labels) - count > STRANGERS * len(labels):
             break
         rest = frozenset(label.removeprefix(f"{start}_") for label in labels) - {""}
         if len(rest) < len(labels) - 1:  # what stands behind it tells the labels no longer apart

@@ -39,6 +39,11 @@ SAME_NAME_BODY_M = 0.03
 DOUBTFUL_BODY_M = 0.005  # where the name may be somebody else's
 
 
+def most_apart_m(same_name: bool, doubtful: bool) -> float:
+    """Return how far (m) the marker distances of two files of one person may differ, by what their headers say of the person."""
+    return SAME_NAME_BODY_M if same_name else DOUBTFUL_BODY_M if doubtful else SAME_BODY_M
+
+
 @dataclass(frozen=True)
 class StaticCandidate:
     """One file that was looked at.
@@ -291,8 +296,7 @@ def _checked(
     body = body_difference_m(markers, standing)
     if body is not None:
         same_name = bool(walk.subject) and candidate.same_name
-        limit = SAME_NAME_BODY_M if same_name else DOUBTFUL_BODY_M if candidate.doubt else SAME_BODY_M
-        if body > limit:
+        if body > most_apart_m(same_name, bool(candidate.doubt)):
             doubt = f" and {candidate.doubt}" if candidate.doubt else ""
             text = f"its marker distances differ from the walk's by {1000 * body:.0f} mm{doubt}: another person"
             return replace(candidate, rejected=text)

@@ -102,19 +102,23 @@ def test_exchanged_coordinates_of_the_corners_are_exchanged_back(standing, walki
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
 
 
+def upward(platform: Platform) -> None:
+    """Corners and ORIGIN in axes with x and y exchanged and z up."""
+    platform["CORNERS"] = platform["CORNERS"][:, BACKWARDS[0]]
+    platform["ORIGIN"] = platform["ORIGIN"][:, [1, 0, 2]] * (1.0, 1.0, -1.0)
+
+
+def upward_channels(stored: np.ndarray) -> np.ndarray:
+    """Channels (T, 6 plates) in the same axes."""
+    plates = stored.reshape(len(stored), -1, 6)
+    turned = plates[..., [1, 0, 2, 4, 3, 5]] * (1.0, 1.0, -1.0, 1.0, 1.0, -1.0)
+    return np.asarray(turned.reshape(stored.shape))
+
+
 def test_plates_whose_z_points_up_by_design_stay_as_they_are(standing, walking, torques, tmp_path):
     """Corners, ORIGIN and channels all in the same axes, x and y exchanged and z up: nothing contradicts anything."""
 
-    def upward(platform: Platform) -> None:
-        platform["CORNERS"] = platform["CORNERS"][:, BACKWARDS[0]]
-        platform["ORIGIN"] = platform["ORIGIN"][:, [1, 0, 2]] * (1.0, 1.0, -1.0)
-
-    def channels(stored: np.ndarray) -> np.ndarray:
-        plates = stored.reshape(len(stored), -1, 6)
-        turned = plates[..., [1, 0, 2, 4, 3, 5]] * (1.0, 1.0, -1.0, 1.0, 1.0, -1.0)
-        return np.asarray(turned.reshape(stored.shape))
-
-    found = analysed(tmp_path, standing, walking, upward, channels)
+    found = analysed(tmp_path, standing, walking, upward, upward_channels)
     assert causes(found) == []
     # the same numbers in other axes
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-6
@@ -139,15 +143,10 @@ def test_plates_that_ask_for_different_orders_are_named_and_left(standing, walki
 
 @pytest.mark.parametrize("wrong", [3, 4], ids=["Mx", "My"])
 def test_a_wrong_sign_of_a_plate_whose_z_points_up_is_no_wrong_order(standing, walking, tmp_path, wrong):
-    def upward(platform: Platform) -> None:
-        platform["CORNERS"] = platform["CORNERS"][:, BACKWARDS[0]]
-        platform["ORIGIN"] = platform["ORIGIN"][:, [1, 0, 2]] * (1.0, 1.0, -1.0)
-
     def channels(stored: np.ndarray) -> np.ndarray:
-        plates = stored.reshape(len(stored), -1, 6)
-        turned = plates[..., [1, 0, 2, 4, 3, 5]] * (1.0, 1.0, -1.0, 1.0, 1.0, -1.0)
-        turned[..., wrong] *= -1.0
-        return np.asarray(turned.reshape(stored.shape))
+        turned = upward_channels(stored)
+        turned[:, wrong::6] *= -1.0
+        return turned
 
     codes = [note.code for note in analysed(tmp_path, standing, walking, upward, channels).diagnostics]
     assert "plate-corners-corrected" not in codes

@@ -17,7 +17,7 @@ from biodyn.checks.evidence.evidence import Evidence
 from biodyn.checks.evidence.plate_faults import REMAINING, SOUND, mismatch, undone
 from biodyn.checks.evidence.units import force_ratio
 from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic
+from biodyn.diagnostics import Diagnostic, plates_in_words
 from biodyn.processing.signals.handedness import z_points_up
 from biodyn.recording import ForcePlate, PlateWrench
 
@@ -108,13 +108,11 @@ def _total(evidence: Evidence, number: int, plate: PlateWrench) -> float:
 def _note(numbers: Sequence[int], listing: _Listing, means: tuple[float, ...]) -> Diagnostic:
     before, after, nearest = means
     several = len(numbers) > 1
-    which = (
-        f"Plates {', '.join(map(str, numbers[:-1]))} and {numbers[-1]} have" if several else f"Plate {numbers[0]} has"
-    )
     return Diagnostic(
         "plate-corners-corrected",
         "warning",
-        f"{which} a z axis that points up, by the order of {'their' if several else 'its'} corners in the file; in C3D it points "
+        f"{plates_in_words(numbers)} {'have' if several else 'has'} a z axis that points up, by the order of "
+        f"{'their' if several else 'its'} corners in the file; in C3D it points "
         f"down. The corners are used {listing.words}, which lowers the mismatch with feet and body from {before:.1f} to "
         f"{after:.1f} (mean square in usual deviations); nothing else lowers it below {nearest:.1f}.",
         value=before,
