@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import file_sha256
 from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
 from biodyn.io.opensim.storage import Storage, read_storage
 from biodyn.io.tables.force_columns import ForceColumns, force_columns, side_of
 from biodyn.io.tables.plate_columns import PlateColumns
-from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, plate_files_of, read_exported_plates, read_spreadsheet
 
 LOADS_SUFFIX = ".xml"
 
@@ -22,7 +23,8 @@ class GroundForces:
 
     Attributes:
         path: the file that was named. table: their numbers. forces: its columns, plates: those of plates by six components.
-        left_out: loads on bodies that are no foot. files: everything that was read, with the hash of its bytes.
+        left_out: loads on bodies that are no foot. files: everything that was read, with the hash of its bytes. notes: what was
+            decided on the way.
     """
 
     path: Path
@@ -31,6 +33,7 @@ class GroundForces:
     left_out: tuple[str, ...]
     files: tuple[tuple[Path, str], ...]
     plates: tuple[PlateColumns, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
 
 
 def read_ground_forces(path: str | Path) -> GroundForces:
@@ -40,6 +43,10 @@ def read_ground_forces(path: str | Path) -> GroundForces:
     """
     path = Path(path)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
+        exported = read_exported_plates(path)
+        if exported is not None:
+            files = tuple((file, file_sha256(file)) for file in plate_files_of(path))
+            return GroundForces(path, exported.table, exported.forces, (), files, exported.plates, exported.notes)
         sheet = read_spreadsheet(path)
         forces, plates = sheet.roles.forces, sheet.roles.plates
         if not (forces or plates):
