@@ -18,7 +18,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import EXPORT_AGAIN
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables.force_columns import ForceColumns
 from biodyn.io.tables.plate_columns import METRES, PlateColumns
@@ -33,6 +33,7 @@ _CORNER_WORD: Final = "FORCE_PLATE_CORNER_"
 _DEVICE: Final = re.compile(r"(?i)(?P<device>.+?)\s+-\s+(?P<what>force|moment|cop)")
 _AXES: Final = "xyz"
 _LOADED_SHARE, _LEAST_N = 0.1, 5.0
+_LARGEST_NUMBER = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +119,8 @@ def plate_files(texts: Sequence[tuple[Path, str]]) -> ExportedPlates:
     Raises InputFileError where one is no such file, or they are of different times.
     """
     read = [(path, _head(text), read_sheet(path.name, text)) for path, text in texts]
+    for path, _, sheet in read:
+        _require_possible(path, sheet)
     times = [_times(path, sheet) for path, _, sheet in read]
     rows = min(map(len, times))
     for (path, _, _), own in zip(read, times, strict=True):
@@ -186,7 +189,9 @@ def _device_table(path: Path, section: Section) -> tuple[Sheet, dict[str, str]]:
     rows = [line for line in section.lines[4:] if line.strip(" \t,;")]
     separator = max(",;\t", key=section.lines[2].count)
     text = "\n".join([f"Rate{separator}{_rate(section)}", separator.join(f'"{name}"' for name in names), *rows])
-    return read_sheet(path.name, text), stated
+    sheet = read_sheet(path.name, text)
+    _require_possible(path, sheet)
+    return sheet, stated
 
 
 def _device_loads(sheet: Sheet, units: dict[str, str]) -> list[_Loads]:
@@ -207,6 +212,13 @@ def _device_loads(sheet: Sheet, units: dict[str, str]) -> list[_Loads]:
         length = METRES.get(units.get(own["cop"][0], "").strip().lower(), METRES["mm"])
         found.append(_Loads(device, force, moment, _placed(force, pressure * length)))
     return found
+
+
+def _require_possible(path: Path, sheet: Sheet) -> None:
+    """Raise InputFileError where a number is larger than any in a laboratory, N, mm, N mm."""
+    largest = float(np.nanmax(np.abs(sheet.values), initial=0.0))
+    if largest > _LARGEST_NUMBER:
+        raise InputFileError(f"'{path.name}' is damaged: its forces hold numbers up to {largest:.1e}.", COPY_AGAIN)
 
 
 def _placed(force: FloatArray, pressure: FloatArray) -> FloatArray:
