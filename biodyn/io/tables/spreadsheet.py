@@ -87,7 +87,7 @@ def read_exported_plates(path: Path) -> ExportedPlates | None:
 
 def is_export(head: bytes) -> bool:
     """Whether the first bytes of a text are those of an export of Nexus or Qualisys Track Manager, whatever it is called."""
-    first = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip(b" \t\r,;\"")
+    first = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip(b' \t\r,;"')
     return first.startswith(_EXPORTS) or first.decode("latin-1") in SECTIONS
 
 
