@@ -1,4 +1,4 @@
-"""Force plates in text exports of Vicon Nexus and Qualisys Track Manager are those of the C3D of the same trial."""
+"""Force plates in text exports of Vicon Nexus, Qualisys Track Manager and Cortex are those of the C3D of the same trial."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.sessions import Laboratory
-from support.vendor_exports import write_nexus, write_qtm
+from support.vendor_exports import write_cortex, write_nexus, write_qtm
 
 from biodyn.errors import InputFileError
 from biodyn.io import read
 from biodyn.io.ground_forces import with_forces
 from biodyn.io.ground_forces.beside import files_beside
-from biodyn.io.tables.spreadsheet import read_exported_plates
+from biodyn.io.plate_exports import read_exported_plates
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import Recording
 from biodyn.trial.run import analyse_trial
@@ -89,6 +89,28 @@ def test_an_export_is_known_by_its_first_words(laboratory: Laboratory, tmp_path:
     for found in (read(path), read(tmp_path / f"q{name}")):
         assert len(found.markers.labels) == 39
         assert len(found.plates) == 3
+
+
+@pytest.mark.parametrize("moment", ["Nm", "Nmm"])
+def test_forces_of_cortex_lie_beside_the_trc(laboratory: Laboratory, tmp_path: Path, moment) -> None:
+    forces = write_cortex(tmp_path / "walk.trc", laboratory.trials["walk"], moment)
+    found, truth = read(tmp_path / "walk.trc"), read(laboratory.walk)
+    apart_nm, apart_n = apart(found, truth)
+    assert apart_nm < MOST_NM
+    assert apart_n < MOST_N
+    assert [path for path, _ in found.also_read] == [forces]
+    assert not [note for note in found.diagnostics if note.severity == "warning"]
+
+
+@pytest.mark.parametrize(("change", "sentence"), [("SampleRate", "states no SampleRate"), ("MZ2", "no column 'MZ2'")])
+def test_a_damaged_file_of_cortex_is_refused_in_one_sentence(
+    laboratory: Laboratory, tmp_path: Path, change, sentence
+) -> None:
+    forces = write_cortex(tmp_path / "walk.trc", laboratory.trials["walk"])
+    forces.write_text(forces.read_text(encoding="utf-8").replace(change, "other", 1), encoding="utf-8")
+    with pytest.raises(InputFileError, match=sentence):
+        read_exported_plates(forces)
+    assert "forces-unusable" in [note.code for note in read(tmp_path / "walk.trc").diagnostics]
 
 
 def test_the_plates_of_another_trial_are_not_taken(laboratory: Laboratory, tmp_path: Path) -> None:

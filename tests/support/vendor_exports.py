@@ -1,4 +1,4 @@
-"""Simulated trials as Vicon Nexus and Qualisys Track Manager export them as text, each with its own form for plates."""
+"""Simulated trials as Vicon Nexus, Qualisys Track Manager and Cortex export them as text, each with its own form for plates."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Literal
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.io.formats.trc import write_trc
+from biodyn.recording import Markers
 from biodyn.simulation import SimulatedTrial
 
 About = Literal["centre of pressure", "middle", "origin"]
@@ -131,6 +133,29 @@ def write_qtm(
         files.append(path.with_name(f"{path.stem}_f_{number}{path.suffix}"))
         files[-1].write_text("\n".join(lines) + "\n", encoding="utf-8")
     return tuple(files)
+
+
+def write_cortex(path: Path, trial: SimulatedTrial, moment: Literal["Nm", "Nmm"] = "Nmm") -> Path:
+    """Write `path` (.trc) and the file of forces beside it; returns the latter."""
+    markers = Markers(tuple(trial.labels), trial.markers @ trial.options.R_LW.T, trial.options.rate_hz)
+    write_trc(path, markers)
+    plates = loads(trial)
+    samples = len(plates[0].force)
+    rate_hz = samples / len(trial.markers) * trial.options.rate_hz
+    lines = [
+        "[Force Data]",
+        f"NumberOfForcePlates={len(plates)}",
+        f"SampleRate={rate_hz:.6f}",
+        f"NumberOfSamples={samples}",
+    ]
+    words = ("FX", "FY", "FZ", "X", "Y", "Z", "MZ")
+    lines += ["\t".join(["#Sample", *(f"{word}{n}" for n in range(1, len(plates) + 1) for word in words)])]
+    unit = 1.0 if moment == "Nm" else 1e3
+    values = np.hstack([np.hstack([p.force, 1e3 * p.pressure, unit * p.moment[:, 2:]]) for p in plates])
+    lines += [f"{k + 1}\t{_cells(row, chr(9))}" for k, row in enumerate(values)]
+    forces = path.with_suffix(".forces")
+    forces.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return forces
 
 
 def _points_mm(trial: SimulatedTrial) -> FloatArray:

@@ -12,11 +12,12 @@ from biodyn.errors import InputFileError, ModelError
 from biodyn.io.files import file_head
 from biodyn.io.ground_forces.read import LOADS_SUFFIX, read_ground_forces
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
+from biodyn.io.plate_exports import cortex, exported_beside
 from biodyn.io.tables.force_columns import force_columns
-from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, holds_devices, plate_files_of, read_spreadsheet
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.library.load import load_table
 
-_KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, SPREADSHEET_SUFFIXES)  # what stands over what
+_KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, (cortex.SUFFIX,), SPREADSHEET_SUFFIXES)  # what stands over what
 _HEAD_BYTES = 65_536  # column names stand in it
 _MOST_FILES = 2_000  # of a folder
 
@@ -39,10 +40,13 @@ def forces_beside(motion: Path) -> ForcesBeside:
     A file belongs to the motion where its name without the words for forces is the motion's without the words for markers:
     `walk1.trc` and `walk1_grf.mot`, `MarkerData/walk1.trc` and `ForceData/walk1_forces.mot`, `walk2/markers.trc` and
     `walk2/grf.mot`; and where its columns are ground forces. An ExternalLoads XML, which names the feet, stands over its table,
-    a table over a spreadsheet. Before all of these come the plates that the program of the motion itself exported
-    (`read_exported_plates`): in the file of the motion, or of `walk1.tsv` as `walk1_f_1.tsv`, the first plate's.
+    a table over a file of Cortex, that over a spreadsheet. Before all of these come the plates that the program of the motion
+    itself exported (`plate_exports`): in the file of the motion, or of `walk1.tsv` as `walk1_f_1.tsv`, the first plate's.
     """
-    exported = _exported(motion)
+    try:
+        exported = exported_beside(motion)
+    except InputFileError:  # who reads it is told what is wrong with it
+        exported = None
     if exported is not None:
         return ForcesBeside(exported)
     own = bare_name(motion.stem)
@@ -62,20 +66,6 @@ def forces_beside(motion: Path) -> ForcesBeside:
         if chosen:
             return ForcesBeside(None, tuple(chosen))
     return ForcesBeside(None)
-
-
-def _exported(motion: Path) -> Path | None:
-    """The file of the plates that the motion's own program exported, None where there is none."""
-    if motion.suffix.lower() not in SPREADSHEET_SUFFIXES:
-        return None
-    first = motion.with_name(f"{motion.stem}_f_1{motion.suffix}")
-    of_plates = next(iter(plate_files_of(first)), None)
-    if of_plates is not None and of_plates != motion and of_plates.is_file():
-        return of_plates
-    try:
-        return motion if holds_devices(motion) else None
-    except InputFileError:
-        return None
 
 
 def files_beside(motion: Path) -> tuple[Path, ...]:
@@ -139,6 +129,8 @@ def _is_forces(path: Path) -> bool:
         return False
     if path.suffix.lower() == LOADS_SUFFIX:
         return "<ExternalLoads" in head
+    if path.suffix.lower() == cortex.SUFFIX:
+        return cortex.FIRST_WORDS in head
     _, ended, rest = head.lower().partition("endheader")
     lines = rest.splitlines()[1:]
     labels = next((line for line in lines if line.strip()), "") if ended else ""

@@ -10,9 +10,11 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import file_sha256
 from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
 from biodyn.io.opensim.storage import Storage, read_storage
+from biodyn.io.plate_exports import read_exported_plates
+from biodyn.io.plate_exports.qualisys import plate_files_of
 from biodyn.io.tables.force_columns import ForceColumns, force_columns, side_of
 from biodyn.io.tables.plate_columns import PlateColumns
-from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, plate_files_of, read_exported_plates, read_spreadsheet
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 
 LOADS_SUFFIX = ".xml"
 
@@ -37,16 +39,16 @@ class GroundForces:
 
 
 def read_ground_forces(path: str | Path) -> GroundForces:
-    """Return the ground forces of a table, of an ExternalLoads XML or of a spreadsheet.
+    """Return the ground forces of a table, of an ExternalLoads XML, of a spreadsheet or of what a laboratory's software exports.
 
     Raises InputFileError in one sentence: no such file, no force with its point, forces in the axes of a body.
     """
     path = Path(path)
+    exported = read_exported_plates(path)
+    if exported is not None:
+        files = tuple((file, file_sha256(file)) for file in plate_files_of(path))
+        return GroundForces(path, exported.table, exported.forces, (), files, exported.plates, exported.notes)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
-        exported = read_exported_plates(path)
-        if exported is not None:
-            files = tuple((file, file_sha256(file)) for file in plate_files_of(path))
-            return GroundForces(path, exported.table, exported.forces, (), files, exported.plates, exported.notes)
         sheet = read_spreadsheet(path)
         forces, plates = sheet.roles.forces, sheet.roles.plates
         if not (forces or plates):

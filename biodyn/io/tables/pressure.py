@@ -12,7 +12,8 @@ _UNITS = (1.0, 1e-3)  # N m, N mm
 # RMS across the floor that may be left, Nm: centres of pressure are written to the millimetre; and as a share of what is left
 # where the stored moments are taken for nothing.
 _ACROSS_NM, _ACROSS_SHARE = 2.0, 0.1
-_LARGEST_FREE_NM = 200.0  # no foot twists a plate like that
+#: No foot twists a plate like that, Nm.
+LARGEST_FREE_NM = 200.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def free_moment(force: FloatArray, moment: FloatArray, pressure: FloatArray, loa
     if left <= enough:
         whole = unit * moment - np.cross(pressure - about, force)
         return FreeMoment(whole[:, up], about)
-    unit = next(unit for unit in _UNITS if np.abs(unit * M[:, up]).max() < _LARGEST_FREE_NM or unit == _UNITS[-1])
+    unit = next(unit for unit in _UNITS if np.abs(unit * M[:, up]).max() < LARGEST_FREE_NM or unit == _UNITS[-1])
     if float(np.sqrt(np.mean((unit * M[:, across]) ** 2))) <= _ACROSS_NM:
         return FreeMoment(unit * moment[:, up], None)
     return FreeMoment(np.zeros(len(force)), None, told=False)

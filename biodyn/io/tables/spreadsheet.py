@@ -5,9 +5,7 @@ What the columns are, their names tell, or a column map beside the file (`column
 
 from __future__ import annotations
 
-import glob
 import math
-import re
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +18,6 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_sha256
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_columns
-from biodyn.io.tables.plate_exports import PLATE_FILE, ExportedPlates, devices, is_plate_file, plate_files
 from biodyn.io.tables.roles import ColumnRoles
 from biodyn.io.tables.sections import SECTIONS, sections
 from biodyn.io.tables.sheet import Sheet, is_time_or_frame, read_sheet, time_of
@@ -33,7 +30,6 @@ PARQUET_SUFFIXES = (".parquet",)
 SPREADSHEET_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
 _MOST_TEXT_BYTES = 500_000_000
 _MOST_PARQUET_CELLS = 200_000_000
-_HEAD_CHARACTERS = 10_000
 _EXPORTS = (b"NO_OF_FRAMES\t", b"NO_OF_SAMPLES\t", b"FILE_VERSION\t")  # of Qualisys Track Manager
 
 
@@ -55,34 +51,13 @@ class Spreadsheet:
 
 def read_spreadsheet(path: Path) -> Spreadsheet:
     """Read one CSV, TSV or Parquet file; raises InputFileError in one sentence for what is no table, or has no time."""
-    content = _content(path)
+    content = bytes_of(path)
     if path.suffix.lower() in PARQUET_SUFFIXES or content[:4] == b"PAR1":
         return _with_roles(path, _parquet_sheet(path, content), content)
-    text = _text(path, content)
+    text = text_of(path, content)
     motion = sections(text).get("Trajectories")
     sheet = read_sheet(path.name, text) if motion is None else read_sheet(path.name, motion.text, motion.first_line - 1)
     return _with_roles(path, sheet, content)
-
-
-def read_exported_plates(path: Path) -> ExportedPlates | None:
-    """Return the force plates that a laboratory's software exported as text, None where a file holds none in its form.
-
-    Of Vicon Nexus the table "Devices" of the file; of Qualisys Track Manager the plate of the file and of those beside it that
-    are of the same trial. Raises InputFileError in one sentence where they are unreadable.
-    """
-    if path.suffix.lower() not in TEXT_SUFFIXES:
-        return None
-    content = _content(path)
-    if content[:4] == b"PAR1":
-        return None
-    text = _text(path, content)
-    if is_plate_file(text[:_HEAD_CHARACTERS]):
-        return plate_files([(one, _text(one, _content(one))) for one in plate_files_of(path)])
-    section = sections(text).get("Devices")
-    if section is None:
-        return None
-    found = devices(path, section, sha256(content).hexdigest())
-    return found if found.forces else None
 
 
 def is_export(head: bytes) -> bool:
@@ -91,32 +66,8 @@ def is_export(head: bytes) -> bool:
     return first.startswith(_EXPORTS) or first.decode("latin-1") in SECTIONS
 
 
-def holds_devices(path: Path) -> bool:
-    """Whether a text has Nexus' table "Devices" beside that of the trajectories, with the centres of pressure of plates."""
-    if path.suffix.lower() not in TEXT_SUFFIXES:
-        return False
-    content = _content(path)
-    if b"Devices" not in content or b"Trajectories" not in content:
-        return False
-    section = sections(_text(path, content)).get("Devices")
-    return section is not None and bool(re.search(r"(?i) - cop\b", "".join(section.lines[1:2])))
-
-
-def plate_files_of(path: Path) -> tuple[Path, ...]:
-    """Return the files of the plates of the trial of which `path` is one, by number; itself where its name is of no such form."""
-    match = PLATE_FILE.fullmatch(path.stem)
-    if match is None:
-        return (path,)
-    numbered = []
-    for other in path.parent.glob(f"{glob.escape(match['trial'])}_f_*{path.suffix}"):
-        own = PLATE_FILE.fullmatch(other.stem)
-        if own is not None and own["trial"] == match["trial"]:
-            numbered.append((int(own["number"]), other))
-    return tuple(other for _, other in sorted(numbered))
-
-
-def _content(path: Path) -> bytes:
-    """The bytes of a file that is small enough."""
+def bytes_of(path: Path) -> bytes:
+    """Return the bytes of a spreadsheet; InputFileError where there is none or it is larger than any."""
     check_path(path)
     if path.suffix.lower() in PARQUET_SUFFIXES:
         return file_bytes(path)
@@ -127,7 +78,8 @@ def _content(path: Path) -> bytes:
     return file_bytes(path)
 
 
-def _text(path: Path, content: bytes) -> str:
+def text_of(path: Path, content: bytes) -> str:
+    """Return the text of a file's bytes; InputFileError where it is none."""
     if b"\0" in content[:1000] and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise InputFileError(f"'{path.name}' is no text: a spreadsheet was expected.")
     return content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", errors="replace")
