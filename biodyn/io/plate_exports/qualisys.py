@@ -13,10 +13,11 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import EXPORT_AGAIN
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.plate_exports.loads import (
     AXES,
+    LARGEST_NUMBER,
     LOADED_SHARE,
     ExportedPlates,
     PlateLoads,
@@ -117,7 +118,10 @@ def _corners(path: Path, head: dict[str, str]) -> FloatArray:
         raise InputFileError(
             f"'{path.name}' does not give the four corners of its plate ({_CORNER_WORD}...).", EXPORT_AGAIN
         ) from error
-    return METRES["mm"] * np.array(stored)
+    corners = METRES["mm"] * np.array(stored)
+    if not np.abs(corners).max() < LARGEST_NUMBER:
+        raise InputFileError(f"'{path.name}' is damaged: its plate has a corner at {corners.max():.1e} m.", COPY_AGAIN)
+    return corners
 
 
 def _plate_loads(path: Path, sheet: Sheet, rows: int) -> PlateLoads:
