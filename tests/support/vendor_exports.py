@@ -1,4 +1,4 @@
-"""Simulated trials as Vicon Nexus, Qualisys Track Manager and Cortex export them as text, each with its own form for plates."""
+"""Simulated trials as Vicon Nexus, Qualisys Track Manager and Cortex export them as text, plates in a form of its own each."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_sha256
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_head, file_sha256
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_columns
 from biodyn.io.tables.roles import ColumnRoles
@@ -30,6 +30,7 @@ PARQUET_SUFFIXES = (".parquet",)
 SPREADSHEET_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
 _MOST_TEXT_BYTES = 500_000_000
 _MOST_PARQUET_CELLS = 200_000_000
+_HEAD_BYTES = 4_096
 _EXPORTS = (b"NO_OF_FRAMES\t", b"NO_OF_SAMPLES\t", b"FILE_VERSION\t")  # of Qualisys Track Manager
 
 
@@ -64,6 +65,24 @@ def is_export(head: bytes) -> bool:
     """Whether the first bytes of a text are those of an export of Nexus or Qualisys Track Manager, whatever it is called."""
     first = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip(b' \t\r,;"')
     return first.startswith(_EXPORTS) or first.decode("latin-1") in SECTIONS
+
+
+def exports_trajectories(path: Path) -> bool:
+    """Whether a text is an export of trajectories by Nexus or Qualisys Track Manager; False also where it cannot be read.
+
+    Nexus exports other tables alone, too: such a file is none.
+    """
+    if path.suffix.lower() not in TEXT_SUFFIXES:
+        return False
+    try:
+        head = file_head(path, _HEAD_BYTES)
+        if not is_export(head):
+            return False
+        return b"MARKER_NAMES" in head or (
+            b"NO_OF_" not in head and "Trajectories" in sections(text_of(path, bytes_of(path)))
+        )
+    except InputFileError:
+        return False
 
 
 def bytes_of(path: Path) -> bytes:
