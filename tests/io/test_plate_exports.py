@@ -113,6 +113,16 @@ def test_a_damaged_file_of_cortex_is_refused_in_one_sentence(
     assert "forces-unusable" in [note.code for note in read(tmp_path / "walk.trc").diagnostics]
 
 
+def test_numbers_with_a_decimal_comma(laboratory: Laboratory, tmp_path: Path) -> None:
+    files = write_qtm(tmp_path / "walk.tsv", laboratory.trials["walk"], "laboratory")
+    for path in (tmp_path / "walk.tsv", *files):
+        text = path.read_text(encoding="utf-8").replace("FREQUENCY\t1000", "FREQUENCY\t1000.0")
+        path.write_text(text.replace(".", ","), encoding="utf-8")
+    moment, force = apart(read(tmp_path / "walk.tsv"), read(laboratory.walk))
+    assert moment < MOST_NM
+    assert force < MOST_N
+
+
 def test_the_plates_of_another_trial_are_not_taken(laboratory: Laboratory, tmp_path: Path) -> None:
     write_qtm(tmp_path / "walk.tsv", laboratory.trials["walk"])
     (tmp_path / "walk_f_1.tsv").rename(tmp_path / "walk2_f_1.tsv")

@@ -113,7 +113,8 @@ def _times(path: Path, sheet: Sheet) -> FloatArray:
 def _corners(path: Path, head: dict[str, str]) -> FloatArray:
     """(4, 3) m."""
     try:
-        stored = [[float(head[f"{_CORNER_WORD}{corner}_{axis}"]) for axis in "XYZ"] for corner in _CORNERS]
+        words = [[head[f"{_CORNER_WORD}{corner}_{axis}"] for axis in "XYZ"] for corner in _CORNERS]
+        stored = [[float(word.replace(",", ".")) for word in three] for three in words]
     except (KeyError, ValueError) as error:
         raise InputFileError(
             f"'{path.name}' does not give the four corners of its plate ({_CORNER_WORD}...).", EXPORT_AGAIN

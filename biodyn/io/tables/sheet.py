@@ -244,16 +244,21 @@ def _stated_rate(head: Sequence[Sequence[str]]) -> float:
     for row in head:
         cells = [cell for cell in row if cell]
         if _states_rate(row):
-            return _number(cells[1]) or math.nan
-        if len(cells) == 1 and (value := _number(cells[0])) is not None and math.isfinite(value):
+            return _stated(cells[1]) or math.nan
+        if len(cells) == 1 and (value := _stated(cells[0])) is not None and math.isfinite(value):
             return value
     return math.nan
+
+
+def _stated(cell: str) -> float | None:
+    """A number above the columns, with a decimal point or comma."""
+    return _number(cell.replace(",", "."))
 
 
 def _states_rate(row: Sequence[str]) -> bool:
     """Whether a line is the word for the rate, and a number."""
     cells = [cell for cell in row if cell]
-    return len(cells) >= 2 and bool(_RATE.fullmatch(cells[0])) and _number(cells[1]) is not None
+    return len(cells) >= 2 and bool(_RATE.fullmatch(cells[0])) and _stated(cells[1]) is not None
 
 
 def _told_apart(names: Sequence[str], values: FloatArray) -> tuple[list[str], FloatArray, tuple[str, ...]]:
