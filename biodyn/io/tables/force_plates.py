@@ -198,7 +198,9 @@ def _rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray | None)
     above = force[:, axis].sum() if middle is None else middle[axis] - level[axis]
     up[axis] = 1.0 if above >= 0.0 else -1.0
     about = wrench[:, :3] - np.cross(level, force)
-    pressure = level + np.cross(up, about) / (force @ up)[:, None]
+    pressing = force @ up
+    pressing = np.where(pressing == 0.0, np.inf, pressing)  # what only pushes sideways tells no place
+    pressure = level + np.cross(up, about) / pressing[:, None]
     x, y = np.roll(np.eye(3), -axis - 1, axis=0)[:2] if up[axis] < 0 else np.roll(np.eye(3), -axis - 1, axis=0)[1::-1]
     low = np.array([np.percentile(pressure @ side, 1.0) - MARGIN_M for side in (x, y)])
     high = np.array([np.percentile(pressure @ side, 99.0) + MARGIN_M for side in (x, y)])
