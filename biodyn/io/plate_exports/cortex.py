@@ -53,7 +53,7 @@ def plates_of_text(path: Path, text: str, sha256: str) -> ExportedPlates:
     stored = [_loads(path, sheet, number) for number in numbers]
     if not stored:
         raise InputFileError(f"'{path.name}' holds no force: no column FX1.", EXPORT_AGAIN)
-    largest = max(float(np.nanmax(np.abs(loads.moment), initial=0.0)) for loads in stored)
+    largest = max(float(np.abs(loads.moment[loads.loaded]).max(initial=0.0)) for loads in stored)
     unit = 1.0 if largest < LARGEST_FREE_NM else METRES["mm"]
     columns: list[FloatArray] = []
     forces: list[ForceColumns] = []

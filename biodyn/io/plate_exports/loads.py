@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN
@@ -22,9 +22,7 @@ from biodyn.io.tables.sheet import Sheet
 AXES: Final = "xyz"
 #: Nothing in a laboratory is larger, N, mm, N mm.
 LARGEST_NUMBER: Final = 1e9
-#: Share of the largest force of a plate above which it is loaded.
-LOADED_SHARE: Final = 0.1
-_LEAST_N = 5.0
+_LOADED_SHARE, _LEAST_N = 0.1, 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +57,24 @@ class PlateLoads:
         sense = -1.0 if float(np.nansum(self.force @ up)) < 0.0 else 1.0
         return replace(self, force=sense * self.force, moment=sense * self.moment)
 
+    @property
+    def known(self) -> BoolArray:
+        """(T,) rows in which moment and centre of pressure stand."""
+        return np.asarray(np.isfinite(self.moment).all(axis=1) & np.isfinite(self.pressure).all(axis=1))
+
+    @property
+    def loaded(self) -> BoolArray:
+        """(T,) rows of these in which the plate carries more than a tenth of its largest force."""
+        size = np.nan_to_num(np.linalg.norm(self.force, axis=1))
+        return np.asarray(self.known & (size > max(_LEAST_N, _LOADED_SHARE * float(size.max(initial=0.0)))))
+
     def at_pressure(self, up: int) -> tuple[FloatArray, bool]:
         """The moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file tells it."""
-        size = np.nan_to_num(np.linalg.norm(self.force, axis=1))
-        known = np.isfinite(self.moment).all(axis=1) & np.isfinite(self.pressure).all(axis=1)
-        loaded = known & (size > max(_LEAST_N, LOADED_SHARE * float(size.max(initial=0.0))))
         found = free_moment(
-            np.nan_to_num(self.force), np.nan_to_num(self.moment), np.nan_to_num(self.pressure), loaded, up
+            np.nan_to_num(self.force), np.nan_to_num(self.moment), np.nan_to_num(self.pressure), self.loaded, up
         )
         moment = np.zeros_like(self.force)
-        moment[known, up] = found.moment[known]
+        moment[self.known, up] = found.moment[self.known]
         return moment, found.told
 
 

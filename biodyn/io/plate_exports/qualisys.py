@@ -18,7 +18,6 @@ from biodyn.io.opensim.storage import Storage
 from biodyn.io.plate_exports.loads import (
     AXES,
     LARGEST_NUMBER,
-    LOADED_SHARE,
     ExportedPlates,
     PlateLoads,
     not_told,
@@ -154,8 +153,6 @@ def _in_plate_axes(said: str, stored: Sequence[tuple[PlateLoads, FloatArray]]) -
         return False
     away = np.zeros(2)  # from the middle of the plate, where they are in its axes and where in the laboratory's
     for loads, corners in stored:
-        size = np.linalg.norm(loads.force, axis=1)
-        loaded = (size > LOADED_SHARE * size.max(initial=0.0)) & np.isfinite(loads.pressure).all(axis=1)
         middles = np.array([np.zeros(3), corners.mean(axis=0)])
-        away += np.linalg.norm(loads.pressure[loaded] - middles[:, None], axis=2).sum(axis=1)
+        away += np.linalg.norm(loads.pressure[loads.loaded] - middles[:, None], axis=2).sum(axis=1)
     return bool(away[0] < away[1])
