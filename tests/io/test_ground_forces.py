@@ -138,6 +138,19 @@ def test_moments_about_another_point_than_the_force_are_moved(
         np.testing.assert_allclose(mine.channels[loaded], wanted.channels[loaded], atol=1e-4)
 
 
+def test_a_force_at_a_fixed_point_keeps_its_whole_moment(recording: Recording, tmp_path: Path) -> None:
+    """As OpenSim's reader of C3D files gives forces at the origins of the plates; also where somebody stands still."""
+    walk = as_opensim(recording, tmp_path)
+    right = read(walk)
+    as_opensim(recording, tmp_path, fixed=True)
+    found = read(walk)
+    assert not [note for note in found.diagnostics if note.code == "force-moments-moved"]
+    frames, rate_hz = found.markers.frame_count, found.markers.rate_hz
+    for mine, wanted in zip(found.plates, right.plates, strict=True):
+        expected = plate_wrench(wanted, frames, rate_hz).wrench
+        np.testing.assert_allclose(plate_wrench(mine, frames, rate_hz).wrench, expected, atol=1e-6)
+
+
 def test_a_table_of_another_time_is_told_and_one_that_is_shorter_cuts_the_walk(
     recording: Recording, tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ _LEAST_N = 5.0
 _LARGEST_NUMBER = 1e9  # N, mm, N mm: nothing in a laboratory is larger
 _LARGEST_M = 25.0  # farther from its origin no plate of a laboratory lies
 _LEAST_OVERLAP_S = 0.2
+_MOVES_M = 0.001  # RMS: a centre of pressure, even of somebody who stands still
 _ACROSS_NM = 5.0  # RMS across the floor: more than a free moment of 30 Nm has on a ramp of ten degrees
 
 
@@ -167,10 +168,14 @@ def _free(
     """The moment (T, 3) about the point where the force acts, and the point that the stored one is about where it is another.
 
     On a floor no moment acts across it where the force does; one that does is about a plate's sensor or the laboratory's origin.
+    A point that stays where it is is no centre of pressure: then the force is given there with its whole moment.
     """
+    if not loaded.any():
+        return moment, None
     up = int(np.argmax(np.abs(force).sum(axis=0)))
     across = np.delete(moment[loaded], up, axis=1)
-    if not loaded.any() or float(np.sqrt(np.mean(across**2))) < _ACROSS_NM:
+    moves = point[loaded] - point[loaded].mean(axis=0)
+    if float(np.sqrt(np.mean(across**2))) < _ACROSS_NM or float(np.sqrt(np.mean(np.sum(moves**2, axis=1)))) < _MOVES_M:
         return moment, None
     found = free_moment(force, moment, point, loaded, up)
     if found.about is None:
