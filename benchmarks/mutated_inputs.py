@@ -36,6 +36,7 @@ import numpy as np
 from common import Record, Stopwatch, parser_of, recordings_at_hand, tell, write_session
 from common.damage import BLIND, TABLE, XML, Damage, damaged, doubled_line, hostile_word, lost_line, number
 from common.second_readers import coordinates_of, frames_of, loads_of, model_of, numbers_of
+from support.vendor_exports import write_cortex, write_nexus, write_qtm
 from typer.testing import CliRunner
 
 import biodyn
@@ -111,6 +112,10 @@ def made_files(folder: Path) -> Path:
     frame = pd.DataFrame(np.round(table, 6), columns=["time", *names])
     frame.to_csv(folder / "opensim" / "markers.csv", index=False)
     frame.to_parquet(folder / "opensim" / "markers.parquet")
+    (folder / "exports").mkdir()
+    write_nexus(folder / "exports" / "nexus.csv", walk)
+    write_qtm(folder / "exports" / "walk.tsv", walk, "laboratory")
+    write_cortex(folder / "exports" / "cortex.trc", walk)
     (folder / "opensim" / "robot.urdf").write_text(_URDF, encoding="utf-8")
     return folder
 
@@ -151,6 +156,9 @@ def kinds(made: Path) -> tuple[Kind, ...]:
         Kind("MOT, STO", found(".mot", ".sto"), TABLE, _look, coordinates_of, on_model),
         Kind("forces of a TRC", (own / "grf.mot",), TABLE, lambda p: read(p.with_name("markers.trc"), p), None,
              lambda p: [*to_run(p.with_name("markers.trc")), "--forces", str(p)]),
+        Kind("exported plates", tuple(made / "exports" / name for name in ("nexus.csv", "walk_f_1.tsv", "cortex.forces")), TABLE,
+             lambda p: _look(p) if p.suffix == ".csv" else read(p.with_name("cortex.trc"), p), None,
+             lambda p: to_run(p) if p.suffix == ".csv" else [*to_run(p.with_name("cortex.trc")), "--forces", str(p)]),
         Kind("CSV", (own / "markers.csv",), TABLE, _look, numbers_of, to_run),
         Kind("Parquet", (own / "markers.parquet",), BLIND, _look, numbers_of, to_run),
         Kind("OSIM", found(".osim"), XML, _look, model_of,

@@ -106,11 +106,12 @@ def _close(normal: Normal, problem: Problem, left: FloatArray, parts: Derivative
 
     Beyond the frames of `problem.to_close` what it gives way by fades out within `_FADE_S`: ended from one frame to the next it
     would be an impact. Nothing is asked of the balance itself there, since a load may be unknown: the force on the root changes
-    as in the nearest frame of `to_close`, times a factor from 1 to 0.
+    as in the nearest frame of `to_close`, times a factor from 1 to 0, and this counts for less and less.
     """
     apart, (nearest,) = distance_transform_edt(~problem.to_close, return_indices=True)
     share = smooth_step(1.0 - apart / (_FADE_S * problem.knots.rate_hz))
-    scale = (share > 0.0)[:, None] / problem.sizes.balance
+    # the weight ends with it: a factor that is held to 0 as firmly as to 1 is a corner of its own
+    scale = share[:, None] ** 2 / problem.sizes.balance
     rest = -share[:, None] * left[nearest] * scale
     for offset in range(problem.knots.step):
         rows = balance_rows(problem, parts, rest, scale, offset)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from biodyn.conventions import FloatArray, Side
+from biodyn.recording.cop_correction import CopCorrection
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class ForcePlate:
         channel_labels: the analog labels, for messages.
         outlined: whether `corners` are the plate's. False: of a table of forces, which does not tell them; they lie around the
             centre of pressure, and say nothing of the plate's edge.
+        cop_correction: of the centre of pressure, where the manufacturer gives one and the file holds it.
         side: of the foot on which the file says that the force acts, None where it does not say.
     """
 
@@ -35,6 +37,7 @@ class ForcePlate:
     cal_matrix: FloatArray | None = None
     zero_frames: tuple[int, int] | None = None
     channel_labels: tuple[str, ...] = ()
+    cop_correction: CopCorrection | None = None
     outlined: bool = True
     side: Side | None = None
 

@@ -119,6 +119,11 @@ def _platforms(trial: SimulatedTrial) -> dict[str, ParameterValue]:
                 matrix[: own.shape[0], : own.shape[1]] = own
             matrices.append(matrix.T)  # row index fastest: the transpose in C order
         entries["CAL_MATRIX"] = np.array(matrices)
+    if any(plate.cop_polynomial is not None for plate in trial.plates):
+        none = np.zeros((2, 6))
+        entries["FPCOPPOLY"] = np.array(
+            [none if plate.cop_polynomial is None else plate.cop_polynomial for plate in trial.plates]
+        )
     return entries
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import PlateError
+from biodyn.recording.cop_correction import POWERS, CopCorrection
 
 TYPES = (1, 2, 3, 4, 5, 6, 7)
 # Types whose ORIGIN holds the half distances of four sensors.
@@ -28,6 +29,8 @@ class Plate:
         turned: its x axis points along -X.
         origin_m: ORIGIN of the file (3,): from the sensor's origin to the surface centre, plate axes (types 3, 6, 7:
             the sensors' half distances and that height).
+        cop_polynomial: of types 3 and 7, (2, 6) as on Kistler's calibration sheet, for mm: such a plate reads centres of pressure
+            that this corrects.
     """
 
     type: int
@@ -38,6 +41,7 @@ class Plate:
     origin_m: tuple[float, float, float] = (0.0004, -0.0007, -0.041)
     height_m: float = 0.0
     centre_z_m: float = 0.0
+    cop_polynomial: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
@@ -72,8 +76,25 @@ class Plate:
         force_W = wrench_W[:, 3:]
         moment_W = wrench_W[:, :3] - np.cross(self.centre_W, force_W)
         force, moment = force_W @ self.R_WP, moment_W @ self.R_WP
+        moment = self._bent(force, moment)
         offset = np.array(self.origin_m) * ((0.0, 0.0, 1.0) if self.type in FOUR_SENSORS else (1.0, 1.0, 1.0))
         return np.hstack([force, moment - np.cross(force, offset)])  # M_surface = M_sensor + F x ORIGIN
+
+    def _bent(self, force: FloatArray, moment: FloatArray) -> FloatArray:
+        """The moment (T, 3) about the surface centre that a plate with a `cop_polynomial` reads."""
+        if self.cop_polynomial is None:
+            return moment
+        factors = 1e-3 ** (1.0 - POWERS.sum(axis=1))
+        correction = CopCorrection(
+            np.array(self.cop_polynomial) * factors, np.array([self.length_m, self.width_m]) / 2.0
+        )
+        vertical = np.where(np.abs(force[:, 2:]) > 1e-6, force[:, 2:], np.inf)
+        true = np.column_stack([-moment[:, 1], moment[:, 0]]) / vertical
+        read = true.copy()
+        for _ in range(60):  # what is read, corrected, is the true place; each turn leaves a fifth of the rest at most
+            read = true + correction.errors(read)
+        shift = np.where(np.isfinite(vertical), (read - true) * force[:, 2:], 0.0)
+        return moment + np.column_stack([shift[:, 1], -shift[:, 0], np.zeros(len(shift))])
 
     @property
     def channel_count(self) -> int:

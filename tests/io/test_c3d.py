@@ -339,6 +339,21 @@ def test_plate_channels_in_newtons_and_newton_metres(write_c3d, units, moment_fa
     assert plate.channel_labels == ("Fx", "Fy", "Fz", "Mx", "My", "Mz")
 
 
+@pytest.mark.parametrize(
+    ("force", "moment", "newtons", "newton_metres"),
+    [
+        ("lb", "in-lb", 4.4482216, 4.4482216 * 0.0254),
+        ("Lbs", "ft-lbs", 4.4482216, 4.4482216 * 0.3048),
+        ("kg", "kg*m", 9.80665, 9.80665),
+        ("kN", "N*cm", 1000.0, 0.01),
+    ],
+)
+def test_plate_channels_in_other_units_of_force(write_c3d, force, moment, newtons, newton_metres):
+    plate = read_c3d(plate_file(write_c3d, [force] * 3 + [moment] * 3)).plates[0]
+    factors = np.repeat([newtons, newton_metres], 3)
+    np.testing.assert_allclose(plate.channels[7], np.array([10, 20, -700, 3000, -4000, 500]) * factors, rtol=1e-6)
+
+
 def test_plate_parameters_of_odd_shapes(write_c3d):
     """Two-dimensional USED and TYPE as some exporters write them; ZERO in 1-based frames."""
     changes = {

@@ -120,6 +120,37 @@ def test_plates_of_a_table_carry_what_the_plates_of_the_c3d_do(
         assert np.abs(theirs - ours).max() < 1e-6 * np.abs(theirs).max()
 
 
+@pytest.mark.parametrize(("scale", "about"), [(1.0, (0.0, 0.0, 0.0)), (1000.0, (0.7, -0.04, 0.1))])
+def test_moments_about_another_point_than_the_force_are_moved(
+    recording: Recording, tmp_path: Path, scale: float, about: tuple[float, ...]
+) -> None:
+    """About the laboratory's origin, or a plate's sensor: as plates measure them."""
+    walk = as_opensim(recording, tmp_path)
+    right = read(walk)
+    as_opensim(recording, tmp_path, scale=scale, about=about)
+    found = read(walk)
+    notes = [note for note in found.diagnostics if note.code == "force-moments-moved"]
+    assert len(notes) == len(right.plates)
+    assert not [note for note in right.diagnostics if note.code == "force-moments-moved"]
+    for mine, wanted in zip(found.plates, right.plates, strict=True):
+        loaded = np.abs(wanted.channels[:, 2]) > 50.0
+        # the point is found from numbers of twelve digits
+        np.testing.assert_allclose(mine.channels[loaded], wanted.channels[loaded], atol=1e-4)
+
+
+def test_a_force_at_a_fixed_point_keeps_its_whole_moment(recording: Recording, tmp_path: Path) -> None:
+    """As OpenSim's reader of C3D files gives forces at the origins of the plates; also where somebody stands still."""
+    walk = as_opensim(recording, tmp_path)
+    right = read(walk)
+    as_opensim(recording, tmp_path, fixed=True)
+    found = read(walk)
+    assert not [note for note in found.diagnostics if note.code == "force-moments-moved"]
+    frames, rate_hz = found.markers.frame_count, found.markers.rate_hz
+    for mine, wanted in zip(found.plates, right.plates, strict=True):
+        expected = plate_wrench(wanted, frames, rate_hz).wrench
+        np.testing.assert_allclose(plate_wrench(mine, frames, rate_hz).wrench, expected, atol=1e-6)
+
+
 def test_a_table_of_another_time_is_told_and_one_that_is_shorter_cuts_the_walk(
     recording: Recording, tmp_path: Path
 ) -> None:

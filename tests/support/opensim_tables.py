@@ -33,10 +33,13 @@ def write_forces(
     start_s: float = 0.0,
     scale: float = 1.0,
     least_n: float = -np.inf,
+    about: Sequence[float] | None = None,
+    fixed: bool = False,
 ) -> Path:
     """Write force, point and free moment of every plate, in the frame of the recording; zero where less than `least_n` presses.
 
-    `scale`: 1000 writes points in mm and moments in N mm.
+    `scale`: 1000 writes points in mm and moments in N mm. `about`: the point, m, Y up, that moments are about instead of that of
+    the force. `fixed`: the force acts at the middle of its plate, with its whole moment.
     """
     R_WL = find_world(recording).R_WL
     world = recording.rotated(R_WL)
@@ -44,8 +47,8 @@ def write_forces(
     for plate, prefix in zip(world.plates, prefixes, strict=False):
         wrench = plate_wrench(plate, world.markers.frame_count, world.markers.rate_hz).wrench
         point = centre_of_pressure(wrench, plate.corners, 10.0)
-        point = np.where(np.isfinite(point), point, plate.corners.mean(axis=0))
-        moment = wrench[:, :3] - np.cross(point, wrench[:, 3:])
+        point = np.where(np.isfinite(point) & (not fixed), point, plate.corners.mean(axis=0))
+        moment = wrench[:, :3] - np.cross(point if about is None else np.array(about), wrench[:, 3:])
         loaded = (wrench[:, 4] >= least_n)[:, None]
         vectors = (wrench[:, 3:] * loaded, scale * point, scale * moment * loaded)
         for vector, what in zip(vectors, ("ground_force_v", "ground_force_p", "ground_torque_"), strict=True):

@@ -1,6 +1,7 @@
 """Spreadsheets: CSV and TSV as text, Parquet; exports of Nexus, QTM and Visual3D, or a laboratory's own.
 
-No format of its own bytes: only the name says that a text is one. What is in them: `io.tables.spreadsheet`.
+No format of its own bytes: only the name says that a text is one, or the first words of a known program. What is in them:
+`io.tables.spreadsheet`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from biodyn.io.format import FORMATS, Format
 from biodyn.io.tables import recording_of
-from biodyn.io.tables.spreadsheet import PARQUET_SUFFIXES, TEXT_SUFFIXES, read_spreadsheet
+from biodyn.io.tables.spreadsheet import PARQUET_SUFFIXES, is_export, read_spreadsheet
 from biodyn.recording import Recording
 
 
@@ -24,7 +25,7 @@ def read_as_recording(path: Path) -> Recording:
 # asked last: a text of any other format may be called .csv
 FORMATS.add(
     "spreadsheet",
-    Format("CSV", TEXT_SUFFIXES, lambda head: False, read_as_recording, forces_beside=True, poses=True),
+    Format("CSV", (".csv", ".tsv"), is_export, read_as_recording, forces_beside=True, poses=True),
     10.0,
 )
 FORMATS.add(

@@ -44,7 +44,14 @@ def with_forces(recording: Recording, path: str | Path) -> Recording:
         first_frame=recording.first_frame + made.first,
         start_s=recording.start_s + made.first / markers.rate_hz,
         also_read=(*recording.also_read, *forces.files),
-        diagnostics=(*recording.diagnostics, _taken(forces), *forces.table.notes, *_left_out(forces), *made.notes),
+        diagnostics=(
+            *recording.diagnostics,
+            _taken(forces),
+            *forces.table.notes,
+            *forces.notes,
+            *_left_out(forces),
+            *made.notes,
+        ),
     )
 
 

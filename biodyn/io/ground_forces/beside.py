@@ -12,11 +12,12 @@ from biodyn.errors import InputFileError, ModelError
 from biodyn.io.files import file_head
 from biodyn.io.ground_forces.read import LOADS_SUFFIX, read_ground_forces
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
+from biodyn.io.plate_exports import cortex, exported_beside
 from biodyn.io.tables.force_columns import force_columns
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.library.load import load_table
 
-_KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, SPREADSHEET_SUFFIXES)  # what stands over what
+_KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, (cortex.SUFFIX,), SPREADSHEET_SUFFIXES)  # what stands over what
 _HEAD_BYTES = 65_536  # column names stand in it
 _MOST_FILES = 2_000  # of a folder
 
@@ -39,8 +40,15 @@ def forces_beside(motion: Path) -> ForcesBeside:
     A file belongs to the motion where its name without the words for forces is the motion's without the words for markers:
     `walk1.trc` and `walk1_grf.mot`, `MarkerData/walk1.trc` and `ForceData/walk1_forces.mot`, `walk2/markers.trc` and
     `walk2/grf.mot`; and where its columns are ground forces. An ExternalLoads XML, which names the feet, stands over its table,
-    a table over a spreadsheet.
+    a table over a file of Cortex, that over a spreadsheet. Before all of these come the plates that the program of the motion
+    itself exported (`plate_exports`): in the file of the motion, or of `walk1.tsv` as `walk1_f_1.tsv`, the first plate's.
     """
+    try:
+        exported = exported_beside(motion)
+    except InputFileError:  # who reads it is told what is wrong with it
+        exported = None
+    if exported is not None:
+        return ForcesBeside(exported)
     own = bare_name(motion.stem)
     for folder in _folders(motion.resolve().parent):
         same_folder = folder == motion.resolve().parent
@@ -121,6 +129,8 @@ def _is_forces(path: Path) -> bool:
         return False
     if path.suffix.lower() == LOADS_SUFFIX:
         return "<ExternalLoads" in head
+    if path.suffix.lower() == cortex.SUFFIX:
+        return cortex.FIRST_WORDS in head
     _, ended, rest = head.lower().partition("endheader")
     lines = rest.splitlines()[1:]
     labels = next((line for line in lines if line.strip()), "") if ended else ""

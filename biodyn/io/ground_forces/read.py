@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import file_sha256
 from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
 from biodyn.io.opensim.storage import Storage, read_storage
+from biodyn.io.plate_exports import read_exported_plates
+from biodyn.io.plate_exports.qualisys import plate_files_of
 from biodyn.io.tables.force_columns import ForceColumns, force_columns, side_of
 from biodyn.io.tables.plate_columns import PlateColumns
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
@@ -22,7 +25,8 @@ class GroundForces:
 
     Attributes:
         path: the file that was named. table: their numbers. forces: its columns, plates: those of plates by six components.
-        left_out: loads on bodies that are no foot. files: everything that was read, with the hash of its bytes.
+        left_out: loads on bodies that are no foot. files: everything that was read, with the hash of its bytes. notes: what was
+            decided on the way.
     """
 
     path: Path
@@ -31,14 +35,19 @@ class GroundForces:
     left_out: tuple[str, ...]
     files: tuple[tuple[Path, str], ...]
     plates: tuple[PlateColumns, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
 
 
 def read_ground_forces(path: str | Path) -> GroundForces:
-    """Return the ground forces of a table, of an ExternalLoads XML or of a spreadsheet.
+    """Return the ground forces of a table, of an ExternalLoads XML, of a spreadsheet or of what a laboratory's software exports.
 
     Raises InputFileError in one sentence: no such file, no force with its point, forces in the axes of a body.
     """
     path = Path(path)
+    exported = read_exported_plates(path)
+    if exported is not None:
+        files = tuple((file, file_sha256(file)) for file in plate_files_of(path))
+        return GroundForces(path, exported.table, exported.forces, (), files, exported.plates, exported.notes)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
         sheet = read_spreadsheet(path)
         forces, plates = sheet.roles.forces, sheet.roles.plates

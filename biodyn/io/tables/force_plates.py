@@ -20,6 +20,7 @@ from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.opensim.storage import Storage, even_rate_hz
 from biodyn.io.tables.force_columns import ForceColumns
 from biodyn.io.tables.plate_columns import PlateColumns, measured_plates
+from biodyn.io.tables.pressure import free_moment
 from biodyn.io.tables.unknown_rows import unknown_rows
 from biodyn.recording import ForcePlate
 
@@ -31,6 +32,8 @@ _LEAST_N = 5.0
 _LARGEST_NUMBER = 1e9  # N, mm, N mm: nothing in a laboratory is larger
 _LARGEST_M = 25.0  # farther from its origin no plate of a laboratory lies
 _LEAST_OVERLAP_S = 0.2
+_MOVES_M = 0.001  # RMS: a centre of pressure, even of somebody who stands still
+_ACROSS_NM = 5.0  # RMS across the floor: more than a free moment of 30 Nm has on a ramp of ten degrees
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,14 @@ def frame_forces(
     plates: list[ForcePlate] = []
     middle = None if positions is None else np.nanmedian(positions[first:stop].reshape(-1, 3), axis=0)
     for number, one in enumerate(forces, start=1):
-        wrench, loaded, millimetres = _wrench(table, one)
+        wrench, loaded, millimetres, about = _wrench(table, one)
         if not loaded.any():
             notes.append(_never_loaded(table, one))
             continue
         if millimetres:
             notes.append(_in_millimetres(table, one))
+        if about is not None:
+            notes.append(_moved(table, one, about))
         if np.isnan(wrench).any():
             notes.append(_not_told(table, one, int(np.isnan(wrench).any(axis=1).sum())))
         sampled = np.column_stack([np.interp(at, row_s, column) for column in wrench.T])
@@ -128,8 +133,11 @@ def _row_times(times: FloatArray) -> tuple[float, FloatArray]:
     return even_hz, times[0] + np.arange(len(times)) / even_hz
 
 
-def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, bool]:
-    """(T, 6) moment about the origin and force, N m and N; the rows in which it is loaded; whether points were in millimetres."""
+def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, bool, FloatArray | None]:
+    """(T, 6) moment about the origin and force, N m and N; the rows in which it is loaded; whether points were in millimetres.
+
+    Last the point (3,) m that the stored moments are about, where that is clearly not the one where the force acts.
+    """
     force, point = (np.column_stack([table.column(name) for name in names]) for names in (one.force, one.point))
     moment = np.column_stack([table.column(name) for name in one.moment]) if one.moment else np.zeros_like(force)
     measured = force
@@ -148,9 +156,33 @@ def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, b
     force = np.where(known[:, None], force, 0.0)  # a force that acts nowhere is none
     millimetres = bool(loaded.any() and np.median(np.abs(placed[loaded]).max(axis=1)) > _LARGEST_M)
     scale = 1e-3 if millimetres else 1.0
-    wrench = np.hstack([scale * (moment + np.cross(placed, force)), force])
+    free, about = _free(force, scale * moment, scale * placed, np.asarray(loaded))
+    wrench = np.hstack([free + scale * np.cross(placed, force), force])
     wrench[unknown] = np.nan
-    return wrench, np.asarray(loaded), millimetres
+    return wrench, np.asarray(loaded), millimetres, about
+
+
+def _free(
+    force: FloatArray, moment: FloatArray, point: FloatArray, loaded: BoolArray
+) -> tuple[FloatArray, FloatArray | None]:
+    """The moment (T, 3) about the point where the force acts, and the point that the stored one is about where it is another.
+
+    On a floor no moment acts across it where the force does; one that does is about a plate's sensor or the laboratory's origin.
+    A point that stays where it is is no centre of pressure: then the force is given there with its whole moment.
+    """
+    if not loaded.any():
+        return moment, None
+    up = int(np.argmax(np.abs(force).sum(axis=0)))
+    across = np.delete(moment[loaded], up, axis=1)
+    moves = point[loaded] - point[loaded].mean(axis=0)
+    if float(np.sqrt(np.mean(across**2))) < _ACROSS_NM or float(np.sqrt(np.mean(np.sum(moves**2, axis=1)))) < _MOVES_M:
+        return moment, None
+    found = free_moment(force, moment, point, loaded, up)
+    if found.about is None:
+        return moment, None
+    free = np.zeros_like(moment)
+    free[:, up] = found.moment
+    return free, found.about
 
 
 def _level(table: Storage, one: ForceColumns, loaded: BoolArray, millimetres: bool) -> FloatArray:
@@ -171,7 +203,9 @@ def _rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray | None)
     above = force[:, axis].sum() if middle is None else middle[axis] - level[axis]
     up[axis] = 1.0 if above >= 0.0 else -1.0
     about = wrench[:, :3] - np.cross(level, force)
-    pressure = level + np.cross(up, about) / (force @ up)[:, None]
+    pressing = force @ up
+    pressing = np.where(pressing == 0.0, np.inf, pressing)  # what only pushes sideways tells no place
+    pressure = level + np.cross(up, about) / pressing[:, None]
     x, y = np.roll(np.eye(3), -axis - 1, axis=0)[:2] if up[axis] < 0 else np.roll(np.eye(3), -axis - 1, axis=0)[1::-1]
     low = np.array([np.percentile(pressure @ side, 1.0) - MARGIN_M for side in (x, y)])
     high = np.array([np.percentile(pressure @ side, 99.0) + MARGIN_M for side in (x, y)])
@@ -209,6 +243,17 @@ def _in_millimetres(table: Storage, one: ForceColumns) -> Diagnostic:
         "as N mm.",
         limit=_LARGEST_M,
         unit="m",
+    )
+
+
+def _moved(table: Storage, one: ForceColumns, about: FloatArray) -> Diagnostic:
+    place = ", ".join(f"{value:.2f}" for value in about)
+    return Diagnostic(
+        "force-moments-moved",
+        "warning",
+        f"The moments of {_name(one)} in '{table.path.name}' are not about the point where the force acts, but about "
+        f"({place}) m: their free moment is taken.",
+        hint="Where that is not so, leave the columns of the moments out.",
     )
 
 

@@ -101,7 +101,7 @@ def _axes(table: Storage, plate: PlateColumns, number: int) -> FloatArray:
     bent = np.abs((c[0] + c[2]) - (c[1] + c[3])).max()  # of a rectangle both diagonals share their middle
     if not ((sides > _SIDES_M[0]) & (sides < _SIDES_M[1])).all() or bent > 0.1 * sides.max():
         raise InputFileError(
-            f"The corners of plate {number} in the column map of '{table.path.name}' are none of a plate: its sides would be "
+            f"The corners of plate {number} of '{table.path.name}' are none of a plate: its sides would be "
             f"{sides[0]:.3g} and {sides[1]:.3g} m, the middles of its diagonals {bent / 2:.3g} m apart.",
             "Give the four corners one after the other around the plate, and their unit: length = 'mm'.",
         )

@@ -1,7 +1,7 @@
 """Text tables as programs export them, whatever stands above their numbers: names, units, rate and columns.
 
 One header row (LASI_X, LASI_Y ...), names over axes (Nexus, Visual3D, spreadsheets of two header rows), lines of a word and its
-value before (QTM), several tables one under the other (Nexus; the first is read).
+value before (QTM), several tables one under the other (the first is read; of Nexus' `sections` the one that is asked for).
 """
 
 from __future__ import annotations
@@ -57,8 +57,11 @@ class Sheet:
     doubled: tuple[str, ...] = ()
 
 
-def read_sheet(name: str, text: str) -> Sheet:
-    """Return the first table of numbers in a text. Raises InputFileError in one sentence where there is none, or rows differ."""
+def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
+    """Return the first table of numbers in a text, a part of a file behind `before` lines.
+
+    Raises InputFileError in one sentence where there is none, or rows differ.
+    """
     lines = text.splitlines()
     separator, comma = _separator(lines)
     widest = max((line.count(separator) for line in lines[:_MOST_HEADER_ROWS]), default=0)
@@ -68,7 +71,7 @@ def read_sheet(name: str, text: str) -> Sheet:
     if first is None:
         raise InputFileError(f"'{name}' is no table: no row of numbers in its first {_MOST_HEADER_ROWS} lines.")
     head = [[clean_text(cell.strip('"')) for cell in _split(line, separator)] for line in lines[:first]]
-    values = _numbers(name, _until_blank(lines[first:]), separator, comma, first, _named(head))
+    values = _numbers(name, _until_blank(lines[first:]), separator, comma, before + first, _named(head))
     width = values.shape[1]
     names, length = _names(head, width)
     kept = [
@@ -103,6 +106,12 @@ def _separator(lines: Sequence[str]) -> tuple[str, bool]:
     if best == "," and counts["\t"] + counts[";"] > 0:
         best = "\t" if counts["\t"] >= counts[";"] else ";"
     return best, best != "," and any(re.search(r"\d,\d", line) for line in some)
+
+
+def split_cells(line: str) -> list[str]:
+    """Return the cells of one line of a head, by whichever sign it has most of."""
+    separator = max("\t;,", key=line.count)
+    return [clean_text(cell.strip().strip('"')) for cell in _split(line, separator)]
 
 
 def _split(line: str, separator: str) -> list[str]:
@@ -235,16 +244,21 @@ def _stated_rate(head: Sequence[Sequence[str]]) -> float:
     for row in head:
         cells = [cell for cell in row if cell]
         if _states_rate(row):
-            return _number(cells[1]) or math.nan
-        if len(cells) == 1 and (value := _number(cells[0])) is not None and math.isfinite(value):
+            return _stated(cells[1]) or math.nan
+        if len(cells) == 1 and (value := _stated(cells[0])) is not None and math.isfinite(value):
             return value
     return math.nan
+
+
+def _stated(cell: str) -> float | None:
+    """A number above the columns, with a decimal point or comma."""
+    return _number(cell.replace(",", "."))
 
 
 def _states_rate(row: Sequence[str]) -> bool:
     """Whether a line is the word for the rate, and a number."""
     cells = [cell for cell in row if cell]
-    return len(cells) >= 2 and bool(_RATE.fullmatch(cells[0])) and _number(cells[1]) is not None
+    return len(cells) >= 2 and bool(_RATE.fullmatch(cells[0])) and _stated(cells[1]) is not None
 
 
 def _told_apart(names: Sequence[str], values: FloatArray) -> tuple[list[str], FloatArray, tuple[str, ...]]:

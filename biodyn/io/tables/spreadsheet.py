@@ -15,19 +15,23 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_sha256
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_head, file_sha256
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_columns
 from biodyn.io.tables.roles import ColumnRoles
+from biodyn.io.tables.sections import SECTIONS, sections
 from biodyn.io.tables.sheet import Sheet, is_time_or_frame, read_sheet, time_of
 from biodyn.io.text import clean_text
 
-TEXT_SUFFIXES = (".csv", ".tsv")
+#: A .txt is one where its first bytes are those of a known program (`is_export`).
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet",)
 #: Files that are spreadsheets, by their names.
 SPREADSHEET_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
 _MOST_TEXT_BYTES = 500_000_000
 _MOST_PARQUET_CELLS = 200_000_000
+_HEAD_BYTES = 4_096
+_EXPORTS = (b"NO_OF_FRAMES\t", b"NO_OF_SAMPLES\t", b"FILE_VERSION\t")  # of Qualisys Track Manager
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,21 +52,56 @@ class Spreadsheet:
 
 def read_spreadsheet(path: Path) -> Spreadsheet:
     """Read one CSV, TSV or Parquet file; raises InputFileError in one sentence for what is no table, or has no time."""
+    content = bytes_of(path)
+    if path.suffix.lower() in PARQUET_SUFFIXES or content[:4] == b"PAR1":
+        return _with_roles(path, _parquet_sheet(path, content), content)
+    text = text_of(path, content)
+    motion = sections(text).get("Trajectories")
+    sheet = read_sheet(path.name, text) if motion is None else read_sheet(path.name, motion.text, motion.first_line - 1)
+    return _with_roles(path, sheet, content)
+
+
+def is_export(head: bytes) -> bool:
+    """Whether the first bytes of a text are those of an export of Nexus or Qualisys Track Manager, whatever it is called."""
+    first = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip(b' \t\r,;"')
+    return first.startswith(_EXPORTS) or first.decode("latin-1") in SECTIONS
+
+
+def exports_trajectories(path: Path) -> bool:
+    """Whether a text is an export of trajectories by Nexus or Qualisys Track Manager; False also where it cannot be read.
+
+    Nexus exports other tables alone, too: such a file is none.
+    """
+    if path.suffix.lower() not in TEXT_SUFFIXES:
+        return False
+    try:
+        head = file_head(path, _HEAD_BYTES)
+        if not is_export(head):
+            return False
+        return b"MARKER_NAMES" in head or (
+            b"NO_OF_" not in head and "Trajectories" in sections(text_of(path, bytes_of(path)))
+        )
+    except InputFileError:
+        return False
+
+
+def bytes_of(path: Path) -> bytes:
+    """Return the bytes of a spreadsheet; InputFileError where there is none or it is larger than any."""
     check_path(path)
     if path.suffix.lower() in PARQUET_SUFFIXES:
-        content = file_bytes(path)
-        return _with_roles(path, _parquet_sheet(path, content), content)
+        return file_bytes(path)
     if path.stat().st_size > _MOST_TEXT_BYTES:
         raise InputFileError(
             f"'{path.name}' has more than {_MOST_TEXT_BYTES / 1e6:.0f} MB.", "Export it as Parquet or C3D."
         )
-    content = file_bytes(path)
-    if content[:4] == b"PAR1":
-        return _with_roles(path, _parquet_sheet(path, content), content)
+    return file_bytes(path)
+
+
+def text_of(path: Path, content: bytes) -> str:
+    """Return the text of a file's bytes; InputFileError where it is none."""
     if b"\0" in content[:1000] and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise InputFileError(f"'{path.name}' is no text: a spreadsheet was expected.")
-    text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", errors="replace")
-    return _with_roles(path, read_sheet(path.name, text), content)
+    return content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", errors="replace")
 
 
 def _parquet_sheet(path: Path, content: bytes) -> Sheet:

@@ -3,7 +3,7 @@
 Formulas of the C3D manual (c3d.org), checked against BTK and recordings. In plate axes (x, y in the surface, z = x × y,
 usually pointing down), with r_SO the stored ORIGIN, which points from the sensor's origin to the surface centre S:
 
-    M_S = M_O + F × ORIGIN          moment about the surface centre
+    M_S = M_O + F × ORIGIN          moment about the surface centre, then the manufacturer's correction where there is one
     F_W = R F,  M_Wo = R M_S + p_WS × F_W
 """
 
@@ -72,6 +72,7 @@ def plate_wrench(
     force, moment_at_sensor, origin = _sensor_wrench(plate, plate.channels - offset.channels)
     force, moment_at_sensor, sign_notes = _as_reaction(plate, axes, force, moment_at_sensor)
     moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, origin)
+    moment, cop_notes = _cop_corrected(plate, force, moment)
     F_W = force @ axes.R_WP.T
     M_Wo = moment @ axes.R_WP.T + cross(axes.p_WS, F_W)
     # The offset is told in the sense of the reaction, whatever the file stores.
@@ -91,6 +92,7 @@ def plate_wrench(
             *offset_notes(plate.number, zero, beside is not None, largest),
             *sign_notes,
             *origin_notes,
+            *cop_notes,
             *channel_notes(plate, cut, float(np.nanmax(np.abs(F_W), initial=0.0))),
             *unrecorded_note(plate.number, silent_s),
         ),
@@ -249,6 +251,33 @@ def _at_surface(
             ),
         )
     return at_surface, notes
+
+
+def _cop_corrected(
+    plate: ForcePlate, force: FloatArray, moment: FloatArray
+) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
+    """Moment about the surface centre with the manufacturer's correction of the centre of pressure; its vertical part stays."""
+    if plate.cop_correction is None:
+        return moment, ()
+    vertical = force[:, 2:3]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        places = np.column_stack([-moment[:, 1], moment[:, 0]]) / vertical
+    errors = plate.cop_correction.errors(places)
+    dx, dy = np.where(vertical == 0.0, 0.0, errors * vertical).T
+    corrected = moment + np.column_stack([-dy, dx, np.zeros_like(dx)])
+    sizes = np.linalg.norm(errors[np.abs(vertical[:, 0]) > _LOADED_N], axis=1)
+    if not sizes.size:
+        return corrected, ()
+    largest = float(np.nanmax(sizes))
+    note = Diagnostic(
+        "plate-cop-corrected",
+        "info",
+        f"The manufacturer's correction in the file (FORCE_PLATFORM:FPCOPPOLY) moves the centre of pressure of plate "
+        f"{plate.number} by up to {1e3 * largest:.1f} mm under load.",
+        value=largest,
+        unit="m",
+    )
+    return corrected, (note,)
 
 
 def _share_on_plate(axes: _PlateAxes, force: FloatArray, moment: FloatArray) -> float:

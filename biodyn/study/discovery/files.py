@@ -1,7 +1,8 @@
 """Find every recording below a folder and read what its header says, whatever else lies there.
 
-C3D, TRC and .b3d files always are recordings; spreadsheets where a column map lies beside them or study.toml names them, since
-any table may lie in a folder; coordinates of a model (.mot, .sto) in a study on a model.
+C3D, TRC and .b3d files always are recordings, and trajectories that Nexus or Qualisys Track Manager exported as text; other
+spreadsheets where a column map lies beside them or study.toml names them, since any table may lie in a folder; coordinates of a
+model (.mot, .sto) in a study on a model.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from biodyn.io.b3d import SeveralTrialsError
 from biodyn.io.ground_forces.beside import bare_name
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.tables.column_map import map_file
-from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, exports_trajectories
 from biodyn.library.load import load_table
 from biodyn.recording import FileFacts
 
@@ -67,7 +68,7 @@ class Sought:
         """Whether a file below `root` may be a recording."""
         suffix = path.suffix.lower()
         if suffix in SPREADSHEET_SUFFIXES:
-            return self.named(path) or map_file(root / path) is not None
+            return self.named(path) or map_file(root / path) is not None or exports_trajectories(root / path)
         return suffix in _ALWAYS or (suffix in TABLE_SUFFIXES and self.on_model)
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.opensim_tables import write_table
+from support.sessions import Laboratory
 from support.spreadsheets import write_sheet
 from support.stick_person import LABELS, person_mm
+from support.vendor_exports import write_nexus, write_qtm
 
 from biodyn.io import files_of, read
 from biodyn.study import Study
@@ -93,3 +95,12 @@ def test_what_was_fitted_to_the_markers_of_a_person_is_no_further_walk(folder: P
     )  # the coordinates are all there is of walks
     plan = Study.open(folder, entries=["model.osim='P01.osim'"]).plan
     assert "P01/fitted.sto" in [trial.path.as_posix() for trial in plan.trials]
+
+
+def test_exports_of_laboratories_are_trials_without_being_named(laboratory: Laboratory, tmp_path: Path) -> None:
+    """But not their plates' files, nor a table of Nexus without trajectories."""
+    write_qtm(tmp_path / "P01_walk1.tsv", laboratory.trials["walk"])
+    write_nexus(tmp_path / "P02_walk1.csv", laboratory.trials["walk"])
+    only = (tmp_path / "P02_walk1.csv").read_text(encoding="utf-8").partition("Trajectories")[0]
+    (tmp_path / "P02_forces.csv").write_text(only, encoding="utf-8")
+    assert _trials(Study.open(tmp_path)) == ["P01_walk1.tsv", "P02_walk1.csv"]

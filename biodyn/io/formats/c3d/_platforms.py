@@ -9,15 +9,19 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.io.formats.c3d._cop_polynomial import COUNT, cop_correction
 from biodyn.io.formats.c3d._parameters import continued
 from biodyn.io.names import letters, names
 from biodyn.io.plate_units import PlateUnit
 from biodyn.recording import ForcePlate
+from biodyn.recording.cop_correction import CopCorrection
 
 # Channels a plate of each C3D type needs, facts: c3d.org manual, BTK, for 5 to 7 also Visual3D's documentation.
 _CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6, 5: 8, 6: 12, 7: 8}
 # Types with a calibration matrix, and what comes out of it: forces and moments, or as many forces as there are sensors.
 _CALIBRATED_BY_MATRIX = {4: 6, 5: 6, 6: 12, 7: 8}
+# Types of Kistler's four sensors, to which its correction of the centre of pressure belongs.
+_CORRECTED_BY_POLYNOMIAL = (3, 7)
 _POSITION_CHANNELS = (3, 4)  # of type 1: centre of pressure
 _METRES = PlateUnit(1.0, 1.0, 1.0)
 
@@ -57,12 +61,13 @@ def read_plates(
     for number in range(1, min(count, types.size) + 1):
         unit = _METRES if units is None else units.get(number)
         try:
-            plate = _plate(number, plate_group, analog_group, samples, kept_channels, unit or _METRES)
+            plate, notes = _plate(number, plate_group, analog_group, samples, kept_channels, unit or _METRES)
         except _Incomplete as problem:
             diagnostics.append(_unreadable(str(number), count, str(problem)))
             continue
         if unit is None:
             continue
+        diagnostics.extend(notes)
         plates.append(ForcePlate(**plate, rate_hz=analog_rate_hz, zero_frames=zero))
     return tuple(plates), tuple(diagnostics)
 
@@ -102,7 +107,7 @@ def _plate(
     samples: FloatArray,
     kept_channels: Sequence[int],
     unit: PlateUnit,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
     types = _numbers(group, "TYPE")
     kind = int(types[number - 1])
     corners = _column(group, "CORNERS", number, 12)
@@ -122,15 +127,24 @@ def _plate(
             for place, i in enumerate(indices)
         ]
         channels = channels * np.asarray(factors)
-    return {
+    corners = corners.reshape(4, 3) * unit.corners
+    correction: CopCorrection | None = None
+    notes: tuple[Diagnostic, ...] = ()
+    if kind in _CORRECTED_BY_POLYNOMIAL and (values := _column(group, "FPCOPPOLY", number, COUNT)) is not None:
+        half_sides = np.linalg.norm([corners[0] - corners[1], corners[0] - corners[3]], axis=1) / 2
+        dims = [int(d) for d in group["FPCOPPOLY"].get("dims", [])]
+        correction, notes = cop_correction(number, values, dims, half_sides, unit.corners)
+    plate = {
         "number": number,
         "type": kind,
-        "corners": corners.reshape(4, 3) * unit.corners,
+        "corners": corners,
         "origin": np.zeros(3) if origin is None else origin * unit.origin,
         "channels": channels,
         "cal_matrix": matrix,
+        "cop_correction": correction,
         "channel_labels": tuple(str(labels[i]) if i < len(labels) else "" for i in indices),
     }
+    return plate, notes
 
 
 def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequence[int]) -> list[int]:

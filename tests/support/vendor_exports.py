@@ -1,0 +1,167 @@
+"""Simulated trials as Vicon Nexus, Qualisys Track Manager and Cortex export them as text, plates in a form of its own each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.io.formats.trc import write_trc
+from biodyn.recording import Markers
+from biodyn.simulation import SimulatedTrial
+
+About = Literal["centre of pressure", "middle", "origin"]
+_CORNERS = ("POSX_POSY", "NEGX_POSY", "NEGX_NEGY", "POSX_NEGY")
+_AXES = "XYZ"
+_LEAST_N = 10.0
+
+
+@dataclass(frozen=True)
+class PlateLoads:
+    """Reaction (T, 3) N, centre of pressure m (0 without load), moment about it N m, corners (4, 3) m; laboratory's axes."""
+
+    force: FloatArray
+    pressure: FloatArray
+    moment: FloatArray
+    corners: FloatArray
+
+    def moment_about(self, about: About) -> FloatArray:
+        """(T, 3) N m."""
+        if about == "centre of pressure":
+            return self.moment
+        point = self.corners.mean(axis=0) if about == "middle" else np.zeros(3)
+        return self.moment + np.cross(self.pressure - point, self.force)
+
+
+def loads(trial: SimulatedTrial) -> tuple[PlateLoads, ...]:
+    """Return what each plate of a trial measured; 0 below 10 N, as these programs write it."""
+    found = []
+    for plate, stored in zip(trial.plates, trial.components, strict=True):
+        R = trial.options.R_LW @ plate.R_WP
+        force = stored[:, :3]
+        moment = stored[:, 3:] + np.cross(force, plate.origin_m)  # about the middle of the surface
+        loaded = np.abs(force[:, 2]) > _LEAST_N
+        vertical = np.where(loaded, force[:, 2], 1.0)
+        place = np.column_stack([-moment[:, 1], moment[:, 0], np.zeros(len(force))]) / vertical[:, None]
+        place, force = (np.where(loaded[:, None], values, 0.0) for values in (place, force))
+        twist = np.where(loaded, moment[:, 2] - (place[:, 0] * force[:, 1] - place[:, 1] * force[:, 0]), 0.0)
+        free = np.column_stack([np.zeros((len(twist), 2)), twist])
+        corners = plate.corners_W @ trial.options.R_LW.T
+        pressure = np.where(loaded[:, None], corners.mean(axis=0) + place @ R.T, 0.0)
+        found.append(PlateLoads(force @ R.T, pressure, free @ R.T, corners))
+    return tuple(found)
+
+
+def write_nexus(
+    path: Path, trial: SimulatedTrial, about: About = "middle", sense: float = -1.0, events: bool = True
+) -> Path:
+    """Write "Devices" and "Trajectories" into one CSV; `sense` -1: what the person does to the plate. Moments in N mm."""
+    plates = loads(trial)
+    frames, rate_hz = len(trial.markers), trial.options.rate_hz
+    per_frame = len(plates[0].force) // frames
+    lines = []
+    if events:
+        lines += ["Events", f"{rate_hz:g}", "Subject,Context,Name,Time (s),Description"]
+        lines += ["P,Right,Foot Strike,0.5,The instant the heel strikes the ground", ""]
+    names = "".join(
+        f",Imported AMTI OR6 Series Force Plate #{n} - {what},,"
+        for n in range(1, len(plates) + 1)
+        for what in ("Force", "Moment", "CoP")
+    )
+    lines += ["Devices", f"{per_frame * rate_hz:g}", f",{names}"]
+    lines += ["Frame,Sub Frame" + ",Fx,Fy,Fz,Mx,My,Mz,Cx,Cy,Cz" * len(plates)]
+    lines += ["," + ",N,N,N,N.mm,N.mm,N.mm,mm,mm,mm" * len(plates)]
+    values = np.hstack(
+        [np.hstack([sense * p.force, 1e3 * sense * p.moment_about(about), 1e3 * p.pressure]) for p in plates]
+    )
+    lines += [f"{k // per_frame + 1},{k % per_frame},{_cells(row, ',')}" for k, row in enumerate(values)]
+    lines += ["", "Trajectories", f"{rate_hz:g}", "," + "".join(f",P:{label},," for label in trial.labels)]
+    lines += ["Frame,Sub Frame" + ",X,Y,Z" * len(trial.labels), "," + ",mm" * (3 * len(trial.labels))]
+    lines += [f"{k + 1},0,{_cells(row, ',')}" for k, row in enumerate(_points_mm(trial))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def write_qtm(
+    path: Path,
+    trial: SimulatedTrial,
+    axes: Literal["plate", "laboratory"] = "plate",
+    about: About = "middle",
+    sense: float = -1.0,
+    timed: bool = False,
+    described: bool = True,
+) -> tuple[Path, ...]:
+    """Write the trajectories into `path` (.tsv) and each plate into a file beside it, in N m; return the plates' files."""
+    frames, rate_hz = len(trial.markers), trial.options.rate_hz
+    head = {"NO_OF_FRAMES": f"{frames}", "NO_OF_CAMERAS": "10", "NO_OF_MARKERS": f"{len(trial.labels)}"}
+    head |= {"FREQUENCY": f"{rate_hz:g}", "NO_OF_ANALOG": "0", "ANALOG_FREQUENCY": "0", "DESCRIPTION": "--"}
+    head |= {"TIME_STAMP": "2024-01-22, 10:57:13.010\t3534.1", "DATA_INCLUDED": "3D"}
+    head |= {"MARKER_NAMES": "\t".join(trial.labels), "TRAJECTORY_TYPES": "\t".join(["Measured"] * len(trial.labels))}
+    lines = [f"{word}\t{value}" for word, value in head.items()]
+    lines += ["Frame\tTime\t" + "\t".join(f"{label} {axis}" for label in trial.labels for axis in _AXES)]
+    lines += [f"{k + 1}\t{k / rate_hz:.5f}\t" + _cells(row, "\t") for k, row in enumerate(_points_mm(trial))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files = []
+    for number, plate in enumerate(loads(trial), start=1):
+        samples = len(plate.force)
+        force_hz = samples / frames * rate_hz
+        moment, pressure, force = plate.moment_about(about), plate.pressure, plate.force
+        if axes == "plate":
+            R = trial.options.R_LW @ trial.plates[number - 1].R_WP
+            loaded = (np.abs(force) > 0.0).any(axis=1)[:, None]
+            pressure = np.where(loaded, (pressure - plate.corners.mean(axis=0)) @ R, 0.0)
+            force, moment = force @ R, moment @ R
+        said = "local (force plate)" if axes == "plate" else "world (lab)"
+        head = {"NO_OF_SAMPLES": f"{samples}", "FREQUENCY": f"{force_hz:g}", "FIRST_SAMPLE": "1"}
+        head |= {"DESCRIPTION": f"Force data in {said} coordinates" if described else "--", "DATA_INCLUDED": "Force"}
+        head |= {"FORCE_PLATE_TYPE": "AMTI", "FORCE_PLATE_NAME": f"Force-plate {number}"}
+        for name, corner in zip(_CORNERS, 1e3 * plate.corners, strict=True):
+            head |= {
+                f"FORCE_PLATE_CORNER_{name}_{axis}": f"{value:.3f}" for axis, value in zip(_AXES, corner, strict=True)
+            }
+        head |= {"FORCE_PLATE_LENGTH": "600.000", "FORCE_PLATE_WIDTH": "400.000"}
+        lines = [f"{word}\t{value}" for word, value in head.items()]
+        columns = "\t".join(f"{what}_{axis}" for what in ("Force", "Moment", "COP") for axis in _AXES)
+        lines += ["SAMPLE\tTIME\t" + columns if timed else columns]
+        values = np.hstack([sense * force, sense * moment, 1e3 * pressure])
+        before = [f"{k + 1}\t{k / force_hz:.5f}\t" if timed else "" for k in range(samples)]
+        lines += [own + _cells(row, "\t") for own, row in zip(before, values, strict=True)]
+        files.append(path.with_name(f"{path.stem}_f_{number}{path.suffix}"))
+        files[-1].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tuple(files)
+
+
+def write_cortex(path: Path, trial: SimulatedTrial, moment: Literal["Nm", "Nmm"] = "Nmm") -> Path:
+    """Write `path` (.trc) and the file of forces beside it; returns the latter."""
+    markers = Markers(tuple(trial.labels), trial.markers @ trial.options.R_LW.T, trial.options.rate_hz)
+    write_trc(path, markers)
+    plates = loads(trial)
+    samples = len(plates[0].force)
+    rate_hz = samples / len(trial.markers) * trial.options.rate_hz
+    lines = [
+        "[Force Data]",
+        f"NumberOfForcePlates={len(plates)}",
+        f"SampleRate={rate_hz:.6f}",
+        f"NumberOfSamples={samples}",
+    ]
+    words = ("FX", "FY", "FZ", "X", "Y", "Z", "MZ")
+    lines += ["\t".join(["#Sample", *(f"{word}{n}" for n in range(1, len(plates) + 1) for word in words)])]
+    unit = 1.0 if moment == "Nm" else 1e3
+    values = np.hstack([np.hstack([p.force, 1e3 * p.pressure, unit * p.moment[:, 2:]]) for p in plates])
+    lines += [f"{k + 1}\t{_cells(row, chr(9))}" for k, row in enumerate(values)]
+    forces = path.with_suffix(".forces")
+    forces.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return forces
+
+
+def _points_mm(trial: SimulatedTrial) -> FloatArray:
+    """(T, 3 M) in the laboratory's axes."""
+    return (1e3 * trial.markers @ trial.options.R_LW.T).reshape(len(trial.markers), -1)
+
+
+def _cells(row: Iterable[float], separator: str) -> str:
+    return separator.join("" if np.isnan(value) else f"{value:.4f}" for value in row)
