@@ -304,7 +304,7 @@ def _inputs(
 def _subject(acted: Acted, settings: Settings) -> SubjectFacts:
     subject = acted.recording.subject
     age, age_source = known_age(settings.report.age_years, (acted.recording,))
-    leg, leg_source = leg_length((acted.recording,), {})
+    leg, leg_source = leg_length(settings.subject.measures, (acted.recording,), {})
     mass = acted.model.mass_kg
     height, height_source = subject.height_m, "stored in the file"
     if acted.height_m is not None:

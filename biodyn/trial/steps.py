@@ -161,7 +161,7 @@ def scaling(trial: TrialState) -> None:
     """Scale the skeleton to the subject as he or she stands."""
     settings = trial.settings
     skeleton = load_skeleton(settings.tables.skeleton)
-    options = scaling_options(settings.model, trial.walk, trial.static, trial.given_height_m)
+    options = scaling_options(settings.model, settings.subject, trial.walk, trial.static, trial.given_height_m)
     if trial.is_on_poses:
         _scaled_on_poses(trial, skeleton, options)
         return

@@ -118,6 +118,54 @@ def test_neither_mass_height_nor_widths_are_needed(standing, walking, tmp_path):
         assert compare(analysis, walking).sagittal_rms_nm_kg(joint) < 0.03
 
 
+@pytest.mark.parametrize("stored", [False, True], ids=["none stored", "wrong ones stored"])
+def test_measures_that_are_given_stand_for_those_of_the_file(standing, walking, tmp_path, stored):
+    person, measures = walking.body.person, walking.body.measures
+    for name, trial in (("static", standing), ("walk", walking)):
+        write_c3d(tmp_path / f"sound_{name}.c3d", trial)
+        if stored:
+            wrong = {key: 1.15 * value for key, value in measures.items()}
+            write_c3d(tmp_path / f"{name}.c3d", replace(trial, body=replace(trial.body, measures=wrong)))
+        else:
+            without_measures(tmp_path / f"{name}.c3d", trial)
+    by_hand = {
+        f"{name}_mm": {side: 1e3 * measures[f"{name}_{side}"] for side in ("r", "l")}
+        for name in sorted({key.rpartition("_")[0] for key in measures})
+    }
+    sound, found = (
+        analyse_trial(
+            tmp_path / f"{prefix}walk.c3d",
+            tmp_path / f"{prefix}static.c3d",
+            mass_kg=person.mass_kg,
+            height_m=person.height_m,
+            settings={**QUICK, "model": {"hip_centre": "davis_1991", "sex": person.sex}, "subject": given},
+        )
+        for prefix, given in (("sound_", {}), ("", by_hand))
+    )
+    # Equal numbers by another way: measures of 4-byte floats in the sound file.
+    assert np.nanmax(np.abs(found.dynamics.torques - sound.dynamics.torques)) < 1e-3
+    assert found.subject.leg_length_source == "given by the user"
+    assert found.subject.leg_length_m == pytest.approx(sound.subject.leg_length_m)
+    notes = {note.code: note for note in found.diagnostics}
+    assert not [note for note in found.diagnostics if note.code == "assumed-measure" and note.severity == "warning"]
+    knee = 1e3 * measures["knee_width_r"]
+    told = f"knee_width_r {knee:.0f} mm" + (f" (the file: {1.15 * knee:.0f} mm)" if stored else "")
+    assert told in notes["measure-given"].message
+
+
+def test_a_given_width_that_nobody_of_this_height_has_is_doubted(standing, walking, tmp_path):
+    """Half of the width, for the whole; and a measure that the markers make needless is said to be so."""
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", walking)
+    given = {"knee_width_mm": 1e3 * walking.body.measures["knee_width_r"] / 2, "asis_trochanter_distance_mm": 60}
+    found = analyse_trial(
+        tmp_path / "walk.c3d", tmp_path / "static.c3d", settings={**QUICK, "subject": {**given, "elbow_width_mm": 75}}
+    )
+    (doubt, _) = [note for note in found.diagnostics if note.code == "measure-doubtful"]
+    assert doubt.severity == "warning"
+    assert doubt.message.startswith("knee_width_r of ")
+
+
 def with_stored_mass(path: Path, trial: SimulatedTrial, mass: float) -> None:
     """Write the trial with another number for the body mass."""
     channels, labels, units = analog_channels(trial)
