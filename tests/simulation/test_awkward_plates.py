@@ -26,8 +26,9 @@ def described(
     trial: SimulatedTrial,
     change: Callable[[Platform], None],
     channels_of: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    units_of: Callable[[list[str]], list[str]] = list,
 ) -> None:
-    """Write the trial with another description of its plates, and their channels changed."""
+    """Write the trial with another description of its plates, and their channels and units changed."""
     channels, labels, units = analog_channels(trial)
     parameters = {group: dict(entries) for group, entries in trial_parameters(trial, True, "").items()}
     change(parameters["FORCE_PLATFORM"])
@@ -39,7 +40,7 @@ def described(
             trial.options.rate_hz,
             analog=channels_of(channels),
             analog_labels=labels,
-            analog_units=units,
+            analog_units=units_of(units),
             parameters=parameters,
         ),
     )
@@ -197,6 +198,34 @@ def test_corners_in_cm_among_mm_leave_the_sensors_where_they_are(standing, walki
     found = analysed(tmp_path, standing, walking, in_centimetres)
     assert causes(found) == ["plate-unit-corrected"]
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-3  # corners of 4-byte floats, tenfold
+
+
+def without_units(stored: list[str]) -> list[str]:
+    return [""] * len(stored)
+
+
+@pytest.mark.parametrize("factor", [10.0, 25.4], ids=["cm", "inches"])
+@pytest.mark.parametrize("of_matrix", [False, True], ids=["moments in N mm", "moments in the same unit"])
+@pytest.mark.parametrize("units_of", [list, without_units], ids=["units", "no units"])
+def test_plates_in_cm_as_a_whole_leave_moments_in_the_unit_that_puts_feet_under_them(
+    laboratory, tmp_path, factor, of_matrix, units_of
+):
+    """Corners and ORIGIN in one other unit; moments behind a matrix, or without a unit, in the stated one or in that one, too."""
+
+    def whole(platform: Platform) -> None:
+        platform["CORNERS"] = np.array(platform["CORNERS"], dtype=np.float64) / factor
+        platform["ORIGIN"] = np.array(platform["ORIGIN"], dtype=np.float64) / factor
+        if of_matrix and "CAL_MATRIX" in platform:
+            platform["CAL_MATRIX"] = np.array(platform["CAL_MATRIX"], dtype=np.float64)
+            for matrix, kind in zip(platform["CAL_MATRIX"], platform["TYPE"], strict=True):
+                if kind in (4, 5):
+                    matrix[..., 3:6] /= factor
+
+    found = analysed(tmp_path, *laboratory, whole, np.asarray, units_of)
+    assert causes(found) == ["plate-unit-corrected"]
+    # as with everything in mm; float32 in the file
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(found, laboratory[1]).sagittal_rms_nm_kg(joint) < 0.011
 
 
 def test_a_plate_of_no_possible_size_is_left_out_and_the_others_are_used(standing, walking, tmp_path):

@@ -90,8 +90,8 @@ def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
                 f"{name} is not in the file: {1000 * value:.0f} mm was taken from body height.",
                 value=value,
                 unit="m",
-                hint=f"Measure it and give it: --set subject.{name.rpartition('_')[0]}_mm={1000 * value:.0f}, or [subject] of the "
-                "settings; or add medial markers to the static trial.",
+                hint=f"Measure it and give it: --set subject.{name.rpartition('_')[0]}_mm={1000 * value:.0f}, or [subject] of "
+                "the settings; or add medial markers to the static trial.",
             )
         )
     for landmark, notice in pose.stood_in.items():
