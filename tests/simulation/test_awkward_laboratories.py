@@ -10,6 +10,7 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import MarkerSetError, StaticTrialError
+from biodyn.io import read
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
@@ -397,6 +398,52 @@ def test_long_gaps_everywhere_never_break_the_analysis(standing, walking, tmp_pa
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
     assert analysis.fit.solved.any()
     assert np.isnan(analysis.dynamics.torques[~analysis.dynamics.torque_valid]).all()
+
+
+def gaps_of(trial: SimulatedTrial, frames: int) -> tuple[SimulatedTrial, list[slice]]:
+    """The trial with a gap of every marker, somewhere, and where it is."""
+    rng = np.random.default_rng(2)
+    markers, gaps = trial.markers.copy(), []
+    for marker in range(markers.shape[1]):
+        first = int(rng.integers(2, len(markers) - frames - 2))
+        gaps.append(slice(first, first + frames))
+        markers[gaps[-1], marker] = np.nan
+    return replace(trial, markers=markers), gaps
+
+
+@pytest.mark.parametrize("how", ["straight", "held"])
+def test_gaps_that_software_drew_are_gaps(standing, walking, tmp_path, how):
+    """As many numbers as with empty gaps: straight lines, or the last position held, are as good as nothing."""
+    empty, gaps = gaps_of(walking, 40)
+    markers = walking.markers.copy()
+    for marker, gap in enumerate(gaps):
+        ends = markers[gap.start - 1, marker], markers[gap.stop if how == "straight" else gap.start - 1, marker]
+        share = np.linspace(0.0, 1.0, 42)[1:-1, None]
+        markers[gap, marker] = (1.0 - share) * ends[0] + share * ends[1]
+    write_c3d(tmp_path / "static.c3d", standing)
+    found = {}
+    for name, trial in (("empty", empty), ("drawn", replace(walking, markers=markers))):
+        write_c3d(tmp_path / f"{name}.c3d", trial)
+        found[name] = analyse_trial(tmp_path / f"{name}.c3d", tmp_path / "static.c3d", settings=QUICK)
+    (note,) = [note for note in found["drawn"].diagnostics if note.code == "gap-drawn"]
+    # a foot that stands still while its gap is drawn is drawn where it is: the noise-free simulation cannot tell, nor need it
+    assert "straight lines or one position held" in note.message
+    legs = leg_torques(found["drawn"]) - leg_torques(found["empty"])
+    assert np.sqrt(np.nanmean(legs**2)) < 0.005
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(found["drawn"], walking).sagittal_rms_nm_kg(joint) < 0.03
+
+
+@pytest.mark.parametrize("mark", [-9999.0, 9999.99, -999.0])
+def test_a_number_that_stands_for_not_seen_is_no_place(standing, walking, tmp_path, mark):
+    empty, _ = gaps_of(walking, 8)
+    in_axes_of_file = np.full(3, 1e-3 * mark) @ walking.options.R_LW
+    marked = replace(empty, markers=np.where(np.isnan(empty.markers), in_axes_of_file, empty.markers))
+    write_c3d(tmp_path / "static.c3d", standing)
+    for name, trial in (("empty", empty), ("marked", marked)):
+        write_c3d(tmp_path / f"{name}.c3d", trial)
+    with_nothing, with_marks = (read(tmp_path / f"{name}.c3d").markers for name in ("empty", "marked"))
+    np.testing.assert_array_equal(with_marks.positions, with_nothing.positions)
 
 
 def test_a_leg_without_a_marker_on_its_shank_and_thigh_has_no_torques(standing, walking, tmp_path):

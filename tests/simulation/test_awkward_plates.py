@@ -252,3 +252,32 @@ def test_moments_of_one_plate_in_another_unit_are_told_by_its_own_steps(standing
     assert "the moments of force plate 2 have" in note.message
     # Moments of 4-byte floats scaled: relative errors of 1e-7, which the estimate's weights carry on.
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-2
+
+
+@pytest.mark.parametrize("described", [True, False], ids=["rows of zeros", "USED alone"])
+def test_plates_that_are_declared_and_not_used_are_told_and_nothing_more(
+    standing, walking, torques, tmp_path, described
+):
+    def declared(platform: Platform) -> None:
+        platform["USED"] = 5
+        if described:
+            platform["TYPE"] = [*platform["TYPE"], 2, 2]
+            for entry, shape in (("CORNERS", (2, 4, 3)), ("ORIGIN", (2, 3)), ("CHANNEL", (2, 6))):
+                rows = np.asarray(platform[entry])
+                platform[entry] = np.concatenate([rows, np.zeros(shape, dtype=rows.dtype)])
+
+    found = analysed(tmp_path, standing, walking, declared)
+    assert causes(found) == []
+    (note,) = [note for note in found.diagnostics if note.code == "plate-idle"]
+    assert note.message.startswith("Plates 4 and 5 are declared")
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
+
+
+def test_a_plate_that_lacks_its_corners_alone_is_still_warned_of(standing, walking, tmp_path):
+    """Its channels hold forces: somebody forgot where it stands."""
+
+    def placeless(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"].copy()
+        platform["CORNERS"][1] = 0.0
+
+    assert "plate-unreadable" in causes(analysed(tmp_path, standing, walking, placeless))

@@ -11,6 +11,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.io.drawn_positions import without_drawn
 from biodyn.io.files import COPY_AGAIN, file_bytes
 from biodyn.io.formats.c3d._data_section import DataSection, read_data
 from biodyn.io.formats.c3d._events import read_events
@@ -113,7 +114,9 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     sized = points[:, columns] if stored is None or not on_poses else stored.origins[:: _ratio(stored, layout)]
     scale = _length_unit(path, groups, sized, data, subject.height_m)
     positions, position_notes = without_impossible(path, points[:, columns] * scale.markers)
-    markers = Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)
+    own_labels = tuple(roles.labels[i] for i in columns)
+    positions, drawn_notes = without_drawn(own_labels, positions, layout.rate_hz)
+    markers = Markers(own_labels, positions, layout.rate_hz)
     motion = (
         StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
     )
@@ -139,6 +142,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
+            *drawn_notes,
             *(() if stored is None else stored.notes),
             *event_notes,
             *plate_notes,
