@@ -281,3 +281,29 @@ def test_a_plate_that_lacks_its_corners_alone_is_still_warned_of(standing, walki
         platform["CORNERS"][1] = 0.0
 
     assert "plate-unreadable" in causes(analysed(tmp_path, standing, walking, placeless))
+
+
+@pytest.mark.parametrize(
+    ("force", "moment", "newtons", "newton_metres"),
+    [
+        ("lbf", "in-lbf", 4.4482216, 0.11298483),
+        ("lb", "ft-lb", 4.4482216, 1.3558179),
+        ("kN", "kNm", 1e3, 1e3),
+        ("kN", "kNmm", 1e3, 1.0),
+        ("N", "Nm", 1.0, 1.0),
+    ],
+)
+def test_channels_in_pounds_and_kilonewtons_are_what_they_say(
+    standing, walking, torques, tmp_path, force, moment, newtons, newton_metres
+):
+    def channels(stored: np.ndarray) -> np.ndarray:
+        to_unit = np.where(np.arange(stored.shape[1]) % 6 < 3, 1.0 / newtons, 1e-3 / newton_metres)
+        return stored * to_unit
+
+    def units(stored: list[str]) -> list[str]:
+        return [force if n % 6 < 3 else moment for n in range(len(stored))]
+
+    found = analysed(tmp_path, standing, walking, lambda platform: None, channels, units)
+    assert causes(found) == []
+    # Factors of eight digits, floats of seven; the estimate's weights carry it on.
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-2
