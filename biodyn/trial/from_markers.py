@@ -25,6 +25,7 @@ from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_m
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
+from biodyn.processing.signals.spikes import without_spikes
 from biodyn.recording import Markers
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.osim.write import osim_text
@@ -127,7 +128,7 @@ def run_markers(
 
 
 def _filled(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatArray:
-    """Positions (T, M, 3) m with short gaps filled; the markers of a body of the model fill each other's."""
+    """Positions (T, M, 3) m without spikes, short gaps filled; the markers of a body of the model fill each other's."""
     bodies = {marker.name: marker.body for marker in model.markers}
     groups: dict[str, list[int]] = {}
     for column, label in enumerate(points.labels):
@@ -136,7 +137,8 @@ def _filled(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatA
             groups.setdefault(body, []).append(column)
     mates = [tuple(group) for group in groups.values()]
     rate_hz = points.recording.markers.rate_hz
-    return fill_gaps(points.positions, rate_hz, mates, gaps.spline_gap_s, gaps.rigid_gap_s).positions
+    seen = without_spikes(Markers(points.labels, points.positions, rate_hz)).positions
+    return fill_gaps(seen, rate_hz, mates, gaps.spline_gap_s, gaps.rigid_gap_s).positions
 
 
 @dataclass(frozen=True)

@@ -446,6 +446,57 @@ def test_a_number_that_stands_for_not_seen_is_no_place(standing, walking, tmp_pa
     np.testing.assert_array_equal(with_marks.positions, with_nothing.positions)
 
 
+@pytest.mark.parametrize("which", ["walk", "static"])
+def test_ghost_markers_for_a_frame_do_not_spoil_the_model(standing, walking, tmp_path, which):
+    """Forty of them, 0.3 m off: the filter spread them before the model was fitted, and an ankle lay 2 cm beside its place."""
+    rng = np.random.default_rng(1)
+    trials = {"static": standing, "walk": walking}
+    markers = trials[which].markers.copy()
+    for _ in range(40):
+        markers[rng.integers(2, len(markers) - 2), rng.integers(0, markers.shape[1])] += rng.normal(0.0, 0.3, 3)
+    trials[which] = replace(trials[which], markers=markers)
+    for name, trial in trials.items():
+        write_c3d(tmp_path / f"{name}.c3d", trial)
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert ("marker-spike" in {note.code for note in found.diagnostics}) == (which == "walk")
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(found, walking).sagittal_rms_nm_kg(joint) < 0.03  # filtered and fitted, as without them
+
+
+def test_frames_that_the_cameras_missed_are_not_seen(standing, walking, tmp_path):
+    """Software repeats the frame before: stretches of one to four frames, a tenth of all."""
+    rng = np.random.default_rng(4)
+    markers = walking.markers.copy()
+    for first in range(12, len(markers) - 12, 20):
+        markers[first : first + int(rng.integers(1, 5))] = markers[first - 1]
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", replace(walking, markers=markers))
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    (note,) = [note for note in found.diagnostics if note.code == "frames-repeated"]
+    assert "the cameras missed them" in note.message
+    assert {note.code for note in found.diagnostics if note.severity != "info"} == {"frames-repeated"}
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(found, walking).sagittal_rms_nm_kg(joint) < 0.03  # as with all frames
+
+
+def test_a_rate_that_is_not_the_cameras_is_told(standing, walking, tmp_path):
+    markers = walking.markers.copy()
+    markers[1::2] = markers[: 2 * (len(markers) // 2) : 2]
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", replace(walking, markers=markers))
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    (note,) = [note for note in found.diagnostics if note.code == "frames-repeated"]
+    assert "about 50" in note.message
+    assert note.severity == "warning"
+
+
+def test_a_static_trial_of_one_pose_repeated_is_one(standing, walking, tmp_path):
+    write_c3d(tmp_path / "static.c3d", replace(standing, markers=np.repeat(standing.markers[:1], 150, axis=0)))
+    write_c3d(tmp_path / "walk.c3d", walking)
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert {note.code for note in found.diagnostics if note.severity != "info"} == set()
+
+
 def test_a_leg_without_a_marker_on_its_shank_and_thigh_has_no_torques(standing, walking, tmp_path):
     """Rigid thigh and shank would give every joint of the leg a wrong torque."""
     write_c3d(tmp_path / "static.c3d", standing)
