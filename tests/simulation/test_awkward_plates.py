@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from biodyn.analysis import TrialAnalysis
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
-from biodyn.simulation import Person, SimulatedTrial, TrialOptions, session, write_c3d
+from biodyn.simulation import Person, Plate, SimulatedTrial, TrialOptions, session, write_c3d
 from biodyn.simulation.files import analog_channels, trial_parameters
 from biodyn.simulation.recovery import compare
 from biodyn.trial.run import analyse_trial
@@ -307,3 +308,49 @@ def test_channels_in_pounds_and_kilonewtons_are_what_they_say(
     assert causes(found) == []
     # Factors of eight digits, floats of seven; the estimate's weights carry it on.
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-2
+
+
+def appended(platform: Platform, corners: np.ndarray, channels: np.ndarray) -> None:
+    """One plate more, with the ORIGIN of the first."""
+    platform["USED"] = np.asarray(platform["USED"]) + 1
+    platform["TYPE"] = [*platform["TYPE"], 2]
+    for entry, row in (("CORNERS", corners), ("ORIGIN", platform["ORIGIN"][0]), ("CHANNEL", channels)):
+        platform[entry] = np.concatenate([platform[entry], np.asarray(row)[None]])
+
+
+def test_a_plate_that_is_described_twice_counts_once(standing, walking, torques, tmp_path):
+    def twice(platform: Platform) -> None:
+        appended(platform, platform["CORNERS"][1], platform["CHANNEL"][1])
+
+    found = analysed(tmp_path, standing, walking, twice)
+    assert causes(found) == []
+    (note,) = [note for note in found.diagnostics if note.code == "plate-repeated"]
+    assert note.message.startswith("Plate 4 is plate 2 again")
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
+
+
+def test_two_plates_together_as_a_third_one_count_once(standing, walking, torques, tmp_path):
+    """As software adds plates that lie side by side, for its own use; the static trial stands on such a one, too."""
+    for name, trial in (("static", standing), ("walk", walking)):
+        one, other = trial.plates[:2]
+        ends = [plate.centre_x_m + sign * 0.5 * plate.length_m for plate in (one, other) for sign in (-1.0, 1.0)]
+        both = Plate(2, 0.5 * (min(ends) + max(ends)), length_m=max(ends) - min(ends), origin_m=one.origin_m)
+        wrench = sum(
+            (wrench_of(plate, components) for plate, components in zip((one, other), trial.components, strict=False)),
+            start=np.zeros((len(trial.components[0]), 6)),
+        )
+        written = replace(trial, plates=(*trial.plates, both), components=(*trial.components, both.components(wrench)))
+        write_c3d(tmp_path / f"{name}.c3d", written)
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert causes(found) == []
+    (note,) = [note for note in found.diagnostics if note.code == "plate-repeated"]
+    assert note.message.startswith("Plate 4 is plates 1 and 2 together")
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
+
+
+def wrench_of(plate: Plate, components: np.ndarray) -> np.ndarray:
+    """Wrench (Ta, 6) about the world origin of what a plate of type 2 reads."""
+    force, moment = components[:, :3], components[:, 3:]
+    surface = moment + np.cross(force, np.array(plate.origin_m))
+    force_W, moment_W = force @ plate.R_WP.T, surface @ plate.R_WP.T
+    return np.hstack([moment_W + np.cross(plate.centre_W, force_W), force_W])

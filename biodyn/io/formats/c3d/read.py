@@ -30,6 +30,7 @@ from biodyn.io.moment_units import corrected_moments
 from biodyn.io.names import names
 from biodyn.io.plate_units import PlateUnit
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
+from biodyn.io.repeated_plates import without_repeated
 from biodyn.io.segment_poses import StoredPoses, require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.recording import ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
@@ -123,6 +124,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     events, event_notes = read_events(groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
     plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
     plates, moment_notes = corrected_moments(plates)
+    plates, repeated_notes = without_repeated(plates)
     return Recording(
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -147,6 +149,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
             *event_notes,
             *plate_notes,
             *moment_notes,
+            *repeated_notes,
             *dropped_note(roles),
         ),
     )
