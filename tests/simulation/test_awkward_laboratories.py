@@ -15,6 +15,7 @@ from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
 from biodyn.simulation.files import analog_channels, trial_parameters
+from biodyn.simulation.person import dressed
 from biodyn.simulation.recovery import compare
 from biodyn.trial.inspect import check_file, write_check_page
 from biodyn.trial.run import analyse_trial
@@ -362,6 +363,46 @@ def test_two_labels_exchanged_in_a_walk_are_exchanged_back(standing, walking, tm
         back = analysis.recording.markers.positions[:, analysis.recording.markers.index(label)]
         # to float32 of the file
         assert np.abs(back - walking.markers[:, walking.labels.index(label)]).max() < 1e-5
+
+
+@pytest.fixture(scope="module")
+def clusters(walking) -> tuple[SimulatedTrial, SimulatedTrial]:
+    """Static trial and walk of the same person with clusters on thighs and shanks, whose markers mark no place of the body."""
+    walk = replace(walking.walk, body=dressed(walking.body, "cast"))
+    person = walking.body.person
+    return simulate_trial(person, walking.options, "static", walk), simulate_trial(
+        person, walking.options, "walk", walk
+    )
+
+
+@pytest.fixture(scope="module")
+def torques_of_clusters(clusters, tmp_path_factory) -> np.ndarray:
+    folder = tmp_path_factory.mktemp("clusters")
+    for name, trial in zip(("static", "walk"), clusters, strict=True):
+        write_c3d(folder / f"{name}.c3d", trial)
+    return leg_torques(analyse_trial(folder / "walk.c3d", folder / "static.c3d", settings=QUICK))
+
+
+@pytest.mark.parametrize("which", ["static", "walk"])
+@pytest.mark.parametrize(
+    "pair", [("RT2", "RS2"), ("RT2", "LT2"), ("LT1", "RS1"), ("RCA", "RS2"), ("RT2", "RT3")], ids="-".join
+)
+def test_labels_of_clusters_are_put_right_in_the_recording_that_has_them_wrong(
+    clusters, torques_of_clusters, tmp_path, pair, which
+):
+    """By the segment that each belongs to; on one segment it does not matter, and no recording is called wrong."""
+    for name, trial in zip(("static", "walk"), clusters, strict=True):
+        spoilt = exchanged(trial, *pair, slice(None)) if name == which else trial
+        write_c3d(tmp_path / f"{name}.c3d", spoilt)
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert [note.code for note in found.diagnostics if note.severity != "info"] == ["markers-exchanged"]
+    (note,) = [note for note in found.diagnostics if note.code == "markers-exchanged"]
+    assert all(label in note.message for label in pair)
+    where = {"static": "in the static trial", "walk": "in the whole walk"}[which]
+    same = pair == ("RT2", "RT3")
+    assert ("between the static trial and the walk" if same else where) in note.message
+    # the same numbers under the same labels; on one segment a marker may have the other one's weight
+    assert np.nanmax(np.abs(leg_torques(found) - torques_of_clusters)) < 1e-6
 
 
 def test_a_leg_that_may_be_labelled_otherwise_is_not_left_out(standing, walking, tmp_path):
