@@ -26,7 +26,7 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.spikes import without_spikes
-from biodyn.recording import Markers
+from biodyn.recording import ForcePlate, Markers
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.osim.write import osim_text
 from biodyn.settings import Settings, settings_from
@@ -51,6 +51,7 @@ def run_markers(
     settings: Settings | None = None,
     estimate: EstimationSettings | None = None,
     progress: Callable[[str], None] = lambda step: None,
+    plates: Sequence[ForcePlate] | None = None,
 ) -> CoordinateResult:
     """Return the joint torques of an OpenSim model that follows the markers of a recording.
 
@@ -67,6 +68,7 @@ def run_markers(
             label, over those of the set-up; None = the usual ones.
         estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
             (`balanced_markers`), starting from the coordinates low-passed so; None = the low-passed coordinates stand.
+        plates: in the model's ground, in place of those of the recording; None = those.
 
     Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
     """
@@ -78,6 +80,8 @@ def run_markers(
     if setup is not None:
         files["ik_setup"] = setup.path
     points = read_points(walk, body, forces_beside=forces is None)
+    if plates is not None:
+        points = replace(points, recording=replace(points.recording, plates=tuple(plates)))
     kept = _part_named(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
