@@ -16,7 +16,7 @@ from biodyn.library.load import beside, is_path, nearest, read_entry, read_user_
 from biodyn.library.section import Field, Section, ValidationError, field_validator, invalid_entry, model_validator
 from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice
-from biodyn.model.parameters import ModelSettings, PoseSettings
+from biodyn.model.parameters import ModelSettings, PoseSettings, SubjectSettings
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
@@ -144,6 +144,7 @@ class Settings(Section):
     )
     signals: SignalSettings = SignalSettings()  # type: ignore[call-arg]
     model: ModelSettings = ModelSettings()  # type: ignore[call-arg]
+    subject: SubjectSettings = SubjectSettings()  # type: ignore[call-arg]
     poses: PoseSettings = PoseSettings()  # type: ignore[call-arg]
     inverse_kinematics: InverseKinematicsSettings = InverseKinematicsSettings()  # type: ignore[call-arg]
     contacts: ContactSettings = ContactSettings()  # type: ignore[call-arg]

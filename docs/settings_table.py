@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from biodyn.library.section import OneOf, Section
+from biodyn.library.section import BeforeValidator, OneOf, Section
 from biodyn.settings import Settings
 
 PAGE = Path(__file__).with_name("settings.md")
@@ -93,7 +93,8 @@ def _allowed(field: FieldInfo) -> str:
     ]
     if names:
         return ", ".join(names)
-    kinds = " or ".join(dict.fromkeys(_kinds(field.annotation)))
+    one_of_both = ["number"] if any(isinstance(rule, BeforeValidator) for rule in field.metadata) else []
+    kinds = " or ".join(dict.fromkeys((*one_of_both, *_kinds(field.annotation))))
     return f"{kinds} {', '.join(limits)}".strip()
 
 

@@ -11,6 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from biodyn.errors import SettingsError
+from biodyn.library.load import load_table
+from biodyn.model.parameters import SubjectSettings
 from biodyn.settings import Settings, settings_from
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -130,3 +132,53 @@ def test_an_impossible_entry_of_the_command_line_is_named(entry: str, said: str)
     with pytest.raises(SettingsError) as caught:
         settings_from(None, entries=[entry])
     assert said in f"{caught.value} {caught.value.hint}"
+
+
+def test_a_measure_of_the_person_is_that_of_both_sides_or_by_side() -> None:
+    found = settings_from({"subject": {"knee_width_mm": 104, "inter_asis_distance_mm": 240}}).subject.measures
+    assert found == pytest.approx({"knee_width_r": 0.104, "knee_width_l": 0.104, "inter_asis_distance": 0.24})
+    one = settings_from(None, entries=["subject.knee_width_mm.r=104", "subject.knee_width_mm.l=99.5"]).subject
+    assert one.measures == pytest.approx({"knee_width_r": 0.104, "knee_width_l": 0.0995})
+    assert settings_from({"subject": one}).subject == one
+    assert settings_from(None).subject.measures == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (10.5, r"subject\.knee_width_mm\.r.*from 30 to 250, found 10\.5"),  # cm
+        (0.105, r"subject\.knee_width_mm\.r.*from 30 to 250"),  # m
+        ({"right": 104}, r"subject\.knee_width_mm"),
+        ("wide", r"subject\.knee_width_mm"),
+        (True, r"subject\.knee_width_mm"),
+    ],
+)
+def test_a_measure_that_no_person_has_is_refused(value: object, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        settings_from({"subject": {"knee_width_mm": value}})
+
+
+def test_measures_have_the_ranges_that_those_of_files_have() -> None:
+    """What is refused by hand is passed over in a file."""
+    rules = load_table("formats/c3d_names")["subject"]["measures"]
+    for entry in SubjectSettings.model_fields:
+        low, high = (1000.0 * limit for limit in rules[entry.removesuffix("_mm")]["range"])
+        for value in (low, high):
+            found = settings_from({"subject": {entry: round(value, 9)}}).subject.measures
+            assert list(found.values()) == pytest.approx([value / 1000.0] * len(found))
+        for value in (0.999 * low, 1.001 * high):
+            with pytest.raises(SettingsError, match=entry):
+                settings_from({"subject": {entry: value}})
+
+
+def test_every_measure_that_height_stands_in_for_can_be_given() -> None:
+    """The warning names the entry."""
+    asked = {
+        str(recipe[key]).removesuffix("_{s}")
+        for row in load_table("body/landmarks")["landmark"]
+        for recipe in row["recipes"]
+        for key in ("width", "measure")
+        if key in recipe
+    }
+    assert asked
+    assert {f"{name}_mm" for name in asked} <= set(SubjectSettings.model_fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -152,8 +152,12 @@ class TrialFacts:
 
 
 def body_against_plates(analysis: TrialAnalysis) -> Evidence:
-    """The evidence that the checks of the plates share."""
-    return gather(
+    """The evidence that the checks of the plates share.
+
+    The soles of an OpenSim model are rectangles that nobody measured: they may lie behind the toes, and a foot that still stands
+    would count as off the ground. There body and plates are compared only where the decided contacts agree that all is measured.
+    """
+    evidence = gather(
         analysis.fit,
         analysis.points.of_steps(analysis.recording.markers.rate_hz, analysis.cutoff_hz),
         required_wrench(analysis.fit, analysis.dynamics),
@@ -165,6 +169,9 @@ def body_against_plates(analysis: TrialAnalysis) -> Evidence:
         0.5 / analysis.force_cutoff_hz if analysis.force_cutoff_hz else 0.0,
         analysis.activity.direction == "forwards",
     )
+    if analysis.imported is None:
+        return evidence
+    return replace(evidence, complete=evidence.complete & np.isfinite(analysis.dynamics.residual_force[:, 0]))
 
 
 def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:

@@ -8,11 +8,9 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence.moved_marker import moved_marker
 from biodyn.checks.evidence.signals import (
     LIMIT_SHARE,
-    SPIKE_M,
     far_poses,
     hot_spots,
     joint_limits,
-    jumps,
     marker_rms,
     rests,
     spikes,
@@ -23,6 +21,7 @@ from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Status
 from biodyn.processing.kinematics.pose_misfit import PoseMisfit
 from biodyn.processing.signals.rms import rms
+from biodyn.processing.signals.spikes import SPIKE_M, jumps, spike_limit_m
 
 # Beyond this many times the limit of its RMS the fit is no picture of the markers any more.
 _FAIL_FACTOR = 2.0
@@ -103,8 +102,10 @@ def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Does a marker jump away and back?"""
     if not trial.has_markers:
         return CheckResult("not_assessed")
-    off = jumps(trial.markers)
-    return CheckResult(value=float(off.max(initial=0.0)), findings=spikes(trial.markers, off))
+    off, limits = jumps(trial.markers), spike_limit_m(trial.markers)
+    worst = int(np.argmax(off.max(axis=0) / limits)) if off.size else 0
+    value, own = (float(off[:, worst].max()), float(limits[worst])) if off.size else (0.0, limit)
+    return CheckResult(value=value, limit=own, findings=spikes(trial.markers, off, limits))
 
 
 @check(

@@ -85,16 +85,25 @@ def _agreement(markers_m: FloatArray, plates: Sequence[SizedPlate], unit: float)
     for plate in plates:
         if plate.loaded is None or not (plate.loaded[rows].any() and (~plate.loaded[rows]).any()):
             continue
-        corners = plate.plate.corners * unit
-        x, y = (corners[0] - corners[1]), (corners[0] - corners[3])
-        axes = np.stack([x / np.linalg.norm(x), y / np.linalg.norm(y)])
-        local = (markers_m[rows] - corners.mean(axis=0)) @ axes.T
-        height = np.abs((markers_m[rows] - corners.mean(axis=0)) @ np.cross(axes[0], axes[1]))
-        with np.errstate(invalid="ignore"):
-            over = (np.abs(local) < plate.sides * unit / 2.0 + _BESIDE_M).all(axis=2) & (height < _FOOT_HEIGHT_M)
-        there, loaded = over.any(axis=1), plate.loaded[rows]
+        _, over = low_markers(plate, unit, markers_m[rows])
+        there, loaded = np.asarray(over.any(axis=1)), plate.loaded[rows]
         shares.append(0.5 * (there[loaded].mean() + (~there[~loaded]).mean()))
     return float(np.mean(shares)) if shares else 0.0
+
+
+def low_markers(plate: SizedPlate, unit: float, markers_m: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return where markers (T, M, 3) m are from the middle of a plate along its x and y (T, M, 2), m, and which are low over it.
+
+    `unit`: metres a unit of the corners.
+    """
+    corners = plate.plate.corners * unit
+    x, y = (corners[0] - corners[1]), (corners[0] - corners[3])
+    axes = np.stack([x / np.linalg.norm(x), y / np.linalg.norm(y)])
+    local = (markers_m - corners.mean(axis=0)) @ axes.T
+    height = np.abs((markers_m - corners.mean(axis=0)) @ np.cross(axes[0], axes[1]))
+    with np.errstate(invalid="ignore"):
+        over = (np.abs(local) < plate.sides * unit / 2.0 + _BESIDE_M).all(axis=2) & (height < _FOOT_HEIGHT_M)
+    return local, over
 
 
 def within(value: float, limits: tuple[float, float]) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, plates_in_words
 from biodyn.io.plate_size import ANY_PLATE_M, FACTORS, PLATE_M, SizedPlate, are_plates, best_agreement, within
+from biodyn.io.pressure_unit import unit_under_feet
 from biodyn.recording import ForcePlate
 
 # Types whose ORIGIN holds the half distances of four sensors, and those that do not use it.
@@ -45,11 +46,8 @@ def plate_units(
     """
     corners, notes = _corner_units(text, stated, corrected, plates, markers_m)
     origins, origin_notes = _origin_units(stated, corners, plates)
-    units = {
-        # what states no unit itself follows ORIGIN where the corners alone are in another unit than the stated one
-        number: PlateUnit(unit, origins[number], unit if unit == stated else origins[number])
-        for number, unit in corners.items()
-    }
+    moments = _moment_units(stated, corners, origins, plates, markers_m)
+    units = {number: PlateUnit(unit, origins[number], moments[number]) for number, unit in corners.items()}
     return units, (*notes, *origin_notes)
 
 
@@ -170,3 +168,32 @@ def _told(plate: ForcePlate, unit: float) -> str:
     if plate.type in _FOUR_SENSORS:
         return f"sensors {place[0]:.3g} and {place[1]:.3g} mm beside the centre"
     return f"a sensor {place[2]:.3g} mm below the surface"
+
+
+# -- moments --------------------------------------------------------------------------------------------------------
+
+
+def _moment_units(
+    stated: float,
+    corners: Mapping[int, float],
+    origins: Mapping[int, float],
+    plates: Sequence[SizedPlate],
+    markers_m: FloatArray,
+) -> dict[int, float]:
+    """Metres a unit of moments that state none: that of the plate's corners where it is the stated one.
+
+    Where it is not, that of ORIGIN, unless only another one puts the pressure under the feet. A plate that does not tell
+    follows the others where these agree.
+    """
+    units = {number: unit if unit == stated else origins[number] for number, unit in corners.items()}
+    others = {number: tuple(dict.fromkeys((units[number], stated, unit))) for number, unit in corners.items()}
+    doubted = [plate for plate in plates if len(others.get(plate.number, ())) > 1]
+    told = {
+        plate.number: unit_under_feet(plate, corners[plate.number], others[plate.number], markers_m)
+        for plate in doubted
+    }
+    known = {unit for unit in told.values() if unit is not None}
+    for number, unit in told.items():
+        shared = next(iter(known)) if len(known) == 1 else None
+        units[number] = unit or (shared if shared in others[number] else None) or units[number]
+    return units

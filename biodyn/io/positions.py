@@ -16,12 +16,17 @@ from biodyn.io.labels import PointRoles
 _LARGEST_COORDINATE_M = 1000.0
 # Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
 _MOST_IMPOSSIBLE = 0.01
+# Three equal coordinates of such a size (-999, 9999.99), more than once, are such a mark.
+_LEAST_MARK = 999.0
 _RECONSTRUCT = "Reconstruct and label the markers in the capture software and export the trial again."
 
 
 def unseen_as_nan(points: FloatArray) -> FloatArray:
-    """Also (0, 0, 0) exactly is a point that was not seen, as is a value that is not finite."""
+    """Also (0, 0, 0) exactly is a point that was not seen, as is a value that is not finite, or a mark: (-9999, -9999, -9999)."""
     unseen = (points == 0.0).all(axis=2) | ~np.isfinite(points).all(axis=2)
+    alike = (points == points[..., :1]).all(axis=2) & (np.abs(points[..., 0]) >= _LEAST_MARK)
+    marks, counts = np.unique(points[alike][:, 0], return_counts=True)
+    unseen |= alike & np.isin(points[..., 0], marks[counts > 1])
     return np.where(unseen[..., None], np.nan, points)
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -27,7 +28,16 @@ from biodyn.library.faults import first_fault
 from biodyn.library.load import nearest
 from biodyn.library.registry import Registry
 
-__all__ = ["Field", "OneOf", "Section", "ValidationError", "field_validator", "invalid_entry", "model_validator"]
+__all__ = [
+    "BeforeValidator",
+    "Field",
+    "OneOf",
+    "Section",
+    "ValidationError",
+    "field_validator",
+    "invalid_entry",
+    "model_validator",
+]
 
 
 class Section(BaseModel):

@@ -1,10 +1,24 @@
-"""Parameters of the body model and of measured poses: the sections [model] and [poses] of the settings."""
+"""Parameters of the body model, of the person and of measured poses: the sections [model], [subject] and [poses]."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from biodyn.library.section import Field, Section
+from biodyn.conventions import SIDES
+from biodyn.library.section import BeforeValidator, Field, Section
+
+_MM_IN_M = 1e-3
+
+
+def _for_each_side(value: Any) -> Any:
+    """One number is that of both sides."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return dict.fromkeys(SIDES, value) if is_number else value
+
+
+_OneSide = Literal["r", "l"]
+_BySide = BeforeValidator(_for_each_side)
 
 
 class ModelSettings(Section):
@@ -53,6 +67,50 @@ class ModelSettings(Section):
     )
     foot_flat: bool = Field(True, description="the feet stand flat in the static trial")
     marker_diameter_mm: float = Field(14.0, gt=0, le=100, description="used where the file does not tell")
+
+
+class SubjectSettings(Section):
+    """Measures of the person's body, taken by hand: they stand over those of the files. One number is that of both sides."""
+
+    knee_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=30, le=250)]], _BySide] = Field(
+        default_factory=dict, description="width between both epicondyles, mm; or by side, { r = 104, l = 106 }"
+    )
+    ankle_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=20, le=150)]], _BySide] = Field(
+        default_factory=dict, description="width between both malleoli, mm; or by side"
+    )
+    leg_length_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=250, le=1400)]], _BySide] = Field(
+        default_factory=dict,
+        description="from the anterior iliac spine to the medial malleolus, mm; or by side. Of hip centres that ask for it, and "
+        "of the dimensionless speed",
+    )
+    inter_asis_distance_mm: float | None = Field(
+        None,
+        ge=80,
+        le=500,
+        description="between both anterior iliac spines, mm; omitted = the file's, else the markers'",
+    )
+    asis_trochanter_distance_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=10, le=200)]], _BySide] = Field(
+        default_factory=dict,
+        description="from the anterior iliac spine back to the trochanter, mm; or by side. Of the hip centre davis_1991",
+    )
+    foot_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=30, le=200)]], _BySide] = Field(
+        default_factory=dict, description="width of the foot at the balls, mm; or by side"
+    )
+    elbow_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=20, le=200)]], _BySide] = Field(
+        default_factory=dict, description="width between both epicondyles of the elbow, mm; or by side"
+    )
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """What is given, m, by the name of the measure (`library/body/measures.toml`): knee_width_r, inter_asis_distance."""
+        found: dict[str, float] = {}
+        for entry, value in self:
+            name = entry.removesuffix("_mm")
+            if isinstance(value, Mapping):
+                found |= {f"{name}_{side}": _MM_IN_M * one for side, one in value.items()}
+            elif value is not None:
+                found[name] = _MM_IN_M * value
+        return found
 
 
 class PoseSettings(Section):

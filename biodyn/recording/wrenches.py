@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
+
+import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
@@ -62,6 +64,10 @@ class PlateWrench:
     outlined: bool = True
     side: Side | None = None
 
+    def rotated(self, R: FloatArray) -> PlateWrench:
+        """Return the same reaction in another frame of the same origin: corners and wrench multiplied by R (3, 3)."""
+        return replace(self, corners=self.corners @ R.T, wrench=_rotated(self.wrench, R))
+
 
 @dataclass(frozen=True)
 class Contact:
@@ -93,6 +99,10 @@ class SharedLoad:
     raw: FloatArray
     first_frame: int
     sd: FloatArray
+
+    def rotated(self, R: FloatArray) -> SharedLoad:
+        """Return the same load in another frame of the same origin: all wrenches multiplied by R (3, 3)."""
+        return replace(self, raw=_rotated(self.raw, R), sd=_rotated(self.sd, R))
 
 
 @dataclass(frozen=True)
@@ -127,6 +137,17 @@ class GroundReaction:
     expected_sd: Mapping[Side, FloatArray] = field(default_factory=dict)
     full_bandwidth: GroundReaction | None = None
 
+    def rotated(self, R: FloatArray) -> GroundReaction:
+        """Return the same reaction in a frame turned by R (3, 3) about the vertical."""
+        return replace(
+            self,
+            wrench={side: _rotated(wrench, R) for side, wrench in self.wrench.items()},
+            centre_of_pressure={side: place @ R.T for side, place in self.centre_of_pressure.items()},
+            shared=tuple(load.rotated(R) for load in self.shared),
+            expected_sd={side: _rotated(wrench, R) for side, wrench in self.expected_sd.items()},
+            full_bandwidth=None if self.full_bandwidth is None else self.full_bandwidth.rotated(R),
+        )
+
     @property
     def as_measured(self) -> GroundReaction:
         """The reaction that people are shown: at full bandwidth, whatever filter the dynamics use."""
@@ -136,3 +157,8 @@ class GroundReaction:
         """Frames (T,) in which the foot's wrench is known and belongs to the filtered motion."""
         known = self.measured[side]
         return known & ~self.near_unmeasured[side] if side in self.near_unmeasured else known
+
+
+def _rotated(wrenches: FloatArray, R: FloatArray) -> FloatArray:
+    """Wrenches (..., 6), moment and force, multiplied by R (3, 3)."""
+    return np.concatenate([wrenches[..., :3] @ R.T, wrenches[..., 3:] @ R.T], axis=-1)

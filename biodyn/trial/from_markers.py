@@ -25,7 +25,8 @@ from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_m
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
-from biodyn.recording import Markers
+from biodyn.processing.signals.spikes import without_spikes
+from biodyn.recording import ForcePlate, Markers
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.osim.write import osim_text
 from biodyn.settings import Settings, settings_from
@@ -50,6 +51,7 @@ def run_markers(
     settings: Settings | None = None,
     estimate: EstimationSettings | None = None,
     progress: Callable[[str], None] = lambda step: None,
+    plates: Sequence[ForcePlate] | None = None,
 ) -> CoordinateResult:
     """Return the joint torques of an OpenSim model that follows the markers of a recording.
 
@@ -66,6 +68,7 @@ def run_markers(
             label, over those of the set-up; None = the usual ones.
         estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
             (`balanced_markers`), starting from the coordinates low-passed so; None = the low-passed coordinates stand.
+        plates: in the model's ground, in place of those of the recording; None = those.
 
     Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
     """
@@ -77,6 +80,8 @@ def run_markers(
     if setup is not None:
         files["ik_setup"] = setup.path
     points = read_points(walk, body, forces_beside=forces is None)
+    if plates is not None:
+        points = replace(points, recording=replace(points.recording, plates=tuple(plates)))
     kept = _part_named(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
@@ -127,7 +132,7 @@ def run_markers(
 
 
 def _filled(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatArray:
-    """Positions (T, M, 3) m with short gaps filled; the markers of a body of the model fill each other's."""
+    """Positions (T, M, 3) m without spikes, short gaps filled; the markers of a body of the model fill each other's."""
     bodies = {marker.name: marker.body for marker in model.markers}
     groups: dict[str, list[int]] = {}
     for column, label in enumerate(points.labels):
@@ -136,7 +141,8 @@ def _filled(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatA
             groups.setdefault(body, []).append(column)
     mates = [tuple(group) for group in groups.values()]
     rate_hz = points.recording.markers.rate_hz
-    return fill_gaps(points.positions, rate_hz, mates, gaps.spline_gap_s, gaps.rigid_gap_s).positions
+    seen = without_spikes(Markers(points.labels, points.positions, rate_hz)).positions
+    return fill_gaps(seen, rate_hz, mates, gaps.spline_gap_s, gaps.rigid_gap_s).positions
 
 
 @dataclass(frozen=True)

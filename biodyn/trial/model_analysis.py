@@ -30,6 +30,7 @@ from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import Fit, base_angles
 from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, Tasks
+from biodyn.processing.signals.orientation import find_world
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
@@ -106,7 +107,8 @@ def model_analysis(
     mapping = _mapping(acted.model, recording)
     signals = prepare_signals(replace(recording, plates=()), mapping, settings.signals)
     if acted.on_plates is not None:
-        plates = acted.on_plates.signals
+        on_plates = acted.on_plates.rotated(motion.R_WG)
+        acted, plates = replace(acted, on_plates=on_plates), on_plates.signals
         signals = replace(signals, raw_plates=plates.raw_plates, plates=plates.plates)
     points = _points(fit, acted.model, recording.markers.rate_hz)
     contacts, reaction, wrenches = _ground(acted, motion, fit, points, signals, settings)
@@ -175,12 +177,14 @@ def _bands(acted: Acted, motion: OwnMotion, inputs: TrialInputs, settings: Setti
 def heading(acted: Acted) -> FloatArray:
     """Return the turn (3, 3) about the vertical, by quarters, that makes X the direction of travel of the root.
 
-    Plates lie in the recording, which was turned that way when it was read. Who hardly goes anywhere counts as going where he
-    faces; where gravity does not act along -Y nothing is turned.
+    With plates it is that of every recording with plates. Else who hardly goes anywhere counts as going where he faces; where
+    gravity does not act along -Y nothing is turned.
     """
     gravity = np.array(acted.model.multibody.gravity_W)
-    if acted.on_plates is not None or abs(gravity[0]) + abs(gravity[2]) > 0.0:
+    if abs(gravity[0]) + abs(gravity[2]) > 0.0:
         return np.eye(3)
+    if acted.on_plates is not None:
+        return find_world(acted.recording).R_WL
     q, _, _ = acted.model.floating.motion(acted.motion.q, acted.motion.v, acted.motion.vdot)
     known = np.flatnonzero(np.isfinite(q[:, 0]))
     if not len(known) or not acted.model.is_free:
@@ -304,7 +308,7 @@ def _inputs(
 def _subject(acted: Acted, settings: Settings) -> SubjectFacts:
     subject = acted.recording.subject
     age, age_source = known_age(settings.report.age_years, (acted.recording,))
-    leg, leg_source = leg_length((acted.recording,), {})
+    leg, leg_source = leg_length(settings.subject.measures, (acted.recording,), {})
     mass = acted.model.mass_kg
     height, height_source = subject.height_m, "stored in the file"
     if acted.height_m is not None:

@@ -39,6 +39,15 @@ class OnPlates:
     contacts: tuple[Contact, ...]
     reaction: GroundReaction
 
+    def rotated(self, R: FloatArray) -> OnPlates:
+        """Return plates and ground reaction in a frame turned by R (3, 3) about the vertical; the loads stay the model's."""
+        signals = replace(
+            self.signals,
+            raw_plates=tuple(plate.rotated(R) for plate in self.signals.raw_plates),
+            plates=tuple(plate.rotated(R) for plate in self.signals.plates),
+        )
+        return replace(self, signals=signals, reaction=self.reaction.rotated(R))
+
     def only(self, rows: slice) -> OnPlates:
         """Return what belongs to some frames; contacts count their time from the first of them."""
         rate_hz, count = self.signals.markers.rate_hz, len(self.loads.covered)

@@ -23,6 +23,7 @@ from biodyn.trial.files import NO_STATIC
 from biodyn.trial.from_coordinates import forces_unusable, holds_coordinates, loads_beside, run_coordinates
 from biodyn.trial.from_markers import run_markers
 from biodyn.trial.model_analysis import MOST_ROWS, Acted, model_analysis
+from biodyn.trial.model_corners import plates_in_order
 from biodyn.trial.model_result import CoordinateResult
 from biodyn.trial.result import TrialResult
 
@@ -111,6 +112,13 @@ def run_on_model(
         sizes = (given.static, given.scale_setup, given.mass_kg)
         own = run_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, options, estimate, clock.begin)
     found = completed(own, options, Path(given.model), given.height_m, clock)
+    plates, corner_notes = ((), ()) if found is None else plates_in_order(found.analysis)
+    if corner_notes:
+        own = run_markers(
+            motion, given.model, given.forces, given.ik_setup, *sizes, hz, options, estimate, clock.begin, plates
+        )
+        own = replace(own, notes=(*own.notes, *corner_notes))
+        found = completed(own, options, Path(given.model), given.height_m, clock)
     clock.end()
     if found is None:
         return replace(own, timings=clock.seconds)

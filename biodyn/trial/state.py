@@ -188,7 +188,7 @@ class TrialState:
         name = walk.subject.name or static.subject.name or printable(walk.path.stem)
         model = self.model
         age = known_age(self.settings.report.age_years, (walk, static))
-        leg = leg_length((walk, static), self._standing_landmarks())
+        leg = leg_length(self.settings.subject.measures, (walk, static), self._standing_landmarks())
         return SubjectFacts(
             name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source, *age, *leg
         )

@@ -161,7 +161,7 @@ def scaling(trial: TrialState) -> None:
     """Scale the skeleton to the subject as he or she stands."""
     settings = trial.settings
     skeleton = load_skeleton(settings.tables.skeleton)
-    options = scaling_options(settings.model, trial.walk, trial.static, trial.given_height_m)
+    options = scaling_options(settings.model, settings.subject, trial.walk, trial.static, trial.given_height_m)
     if trial.is_on_poses:
         _scaled_on_poses(trial, skeleton, options)
         return
@@ -353,7 +353,8 @@ def estimate(trial: TrialState) -> None:
     unfiltered = trial.points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
     trial.events, trial.event_notes = _events_by(trial, unfiltered)
     assumed = {coordinate.body for coordinate in trial.model.assumed}
-    trial.notes = [*kept, *trial.event_notes, *others.notes, *estimate_notes(found.account, assumed)]
+    warned = estimate_notes(found.account, settings.limits.time_offset_s, assumed)
+    trial.notes = [*kept, *trial.event_notes, *others.notes, *warned]
 
 
 def _fall_back(trial: TrialState, error: EstimateError) -> None:

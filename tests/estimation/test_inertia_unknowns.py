@@ -17,6 +17,7 @@ from biodyn.estimation.parameters import EstimationSettings
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
 from biodyn.model.inertia import Inertia
+from biodyn.settings import QualityLimits
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.magnitudes import load_magnitudes
 
@@ -26,6 +27,9 @@ WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 @pytest.fixture(scope="module")
 def walk() -> TrialAnalysis:
     return analyse_trial(WALK, torques_only=True)
+
+
+LATE_S = QualityLimits().time_offset_s  # type: ignore[call-arg]
 
 
 def settings(**changed: float) -> EstimationSettings:
@@ -86,6 +90,8 @@ def test_heavy_legs_are_noticed(walk: TrialAnalysis) -> None:
         return account.segment_mass_changes["femur_r"] + account.segment_mass_changes["tibia_r"]
 
     assert legs(light) - legs(as_table) > 0.05
-    assert all(note.code != "estimate-segment-mass" for note in estimate_notes(as_table))
+    assert all(note.code != "estimate-segment-mass" for note in estimate_notes(as_table, LATE_S))
     beyond = replace(as_table, segment_mass_changes={"tibia_r": -0.3})
-    assert [note.about for note in estimate_notes(beyond) if note.code == "estimate-segment-mass"] == ["tibia_r"]
+    assert [note.about for note in estimate_notes(beyond, LATE_S) if note.code == "estimate-segment-mass"] == [
+        "tibia_r"
+    ]

@@ -14,9 +14,11 @@ from support.standing_people import SETS, standing_person
 from biodyn.checks.files import FileFacts, noticed
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.recognition.between import TimedExchange
 from biodyn.model.from_library.recognition.corrected import corrected, places_of
 from biodyn.model.from_library.recognition.exchanged import exchange_gain, judge
 from biodyn.model.from_library.recognition.person import person_with, place_names
+from biodyn.model.from_library.recognition.whose import whose_exchange
 from biodyn.processing.calibration.standing import quiet_standing
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Markers
@@ -217,3 +219,36 @@ def test_real_recordings_are_left_alone_and_their_exchanged_labels_are_found(rea
         assert all(set(exchange.moved) == set(pairs[k]) for exchange in judged.exchanges)
         found += len(judged.exchanges)
     assert found >= 4
+
+
+@pytest.mark.parametrize(
+    ("in_static", "in_walk", "told"),
+    [(True, False, "static trial"), (False, True, "walk")],
+)
+@pytest.mark.parametrize("shown", ["both", "static", "walk", "neither"])
+def test_whose_an_exchange_of_labels_without_places_is_told_by_segments(
+    in_static: bool, in_walk: bool, told: str, shown: str
+) -> None:
+    """Two clusters; a marker with a place on each segment in one recording is enough, without any nothing is said."""
+    points = standing_person(SETS[0], np.random.default_rng(100))
+    places = places_of(recognise(tuple(points)))
+    roles = {role.label: role.body for role in recognise(tuple(points)).roles}
+    knee, ankle = (
+        next(label for label, place in places.items() if place == f"{name}_lateral_r") for name in ("knee", "ankle")
+    )
+    points |= {"T9": points[knee] + (0.02, 0.15, 0.0), "S9": points[ankle] + (0.02, 0.12, 0.0)}
+    bodies = {**roles, "T9": roles[knee], "S9": roles[ankle]}
+    on_legs = {label for label in points if bodies.get(label) in (roles[knee], roles[ankle]) and label in places}
+    found = TimedExchange("T9", "S9", 0, 9, 10, 10, 0.3)
+
+    def recorded(exchanged: bool, seen: bool) -> dict[str, np.ndarray]:
+        kept = {label: point for label, point in points.items() if seen or label not in on_legs}
+        return swapped(kept, "T9", "S9") if exchanged else kept
+
+    standing = recorded(in_static, shown in ("both", "static"))
+    moving = recorded(in_walk, shown in ("both", "walk"))
+    walk = Markers(tuple(moving), np.repeat(np.stack([*moving.values()])[None], 10, axis=0), 100.0)
+    expected = told if shown != "neither" else ""
+    assert whose_exchange(found, standing, walk, places, bodies) == expected
+    same = {**bodies, "S9": bodies["T9"]}
+    assert whose_exchange(found, standing, walk, places, same) == "either"

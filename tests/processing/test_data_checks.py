@@ -14,15 +14,17 @@ from biodyn.checks.evidence.mass import mass_mismatch, walking_mass_kg
 from biodyn.checks.evidence.moved_marker import moved_marker, offsets
 from biodyn.checks.evidence.plate_faults import mismatch, plate_axes, plate_faults
 from biodyn.checks.evidence.plate_moved import estimate_shift, plate_moved
-from biodyn.checks.evidence.signals import filters_differ, gaps_left, jumps, long_gaps, spikes
+from biodyn.checks.evidence.signals import filters_differ, gaps_left, long_gaps, spikes
 from biodyn.checks.evidence.time_offset import estimate_offset, time_offset
 from biodyn.checks.evidence.units import force_unit, moment_unit, unloaded_cause
 from biodyn.checks.evidence.zero import empty_level, not_zeroed
 from biodyn.checks.facts import body_against_plates
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
 from biodyn.model.from_library.recognition.between import exchanges
 from biodyn.processing.signals.gaps import Gap
+from biodyn.processing.signals.spikes import jumps, spike_limit_m
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
 
@@ -420,15 +422,19 @@ def test_a_mirrored_body_is_not_a_turned_one():
     assert note.code == "sides-exchanged"
 
 
+def spikes_of(markers: Markers) -> tuple[Diagnostic, ...]:
+    return spikes(markers, jumps(markers), spike_limit_m(markers))
+
+
 def test_spikes_are_found_but_not_beside_gaps():
     points, *_ = body_of_points()
     markers = moving(points, np.random.default_rng(3))
-    assert spikes(markers, jumps(markers)) == ()
+    assert spikes_of(markers) == ()
     p = markers.positions.copy()
     p[20:25, 2] = np.nan
-    assert spikes(markers, jumps(replace(markers, positions=p))) == ()
+    assert spikes_of(replace(markers, positions=p)) == ()
     p[50, 4] += 0.06
-    (note,) = spikes(markers, jumps(replace(markers, positions=p)))
+    (note,) = spikes_of(replace(markers, positions=p))
     assert markers.labels[4] in note.message
     assert note.frames == (50, 50)
 

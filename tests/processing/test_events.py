@@ -184,6 +184,19 @@ def test_the_file_fills_what_nobody_else_found_and_can_stand_alone():
     assert {event.source for event in moved} == {"kinematic"}
 
 
+@pytest.mark.parametrize("stored", [[], [GaitEvent(103.0, "r", "foot_strike", "file")]], ids=["none", "none inside"])
+def test_a_source_that_was_asked_for_and_has_no_event_is_warned_of(stored):
+    """Steps without gait cycles would pass in silence."""
+    _, heel, toe, pelvis, forward = strider()
+    points = {"heel_W": heel, "toe_W": toe, "pelvis_W": pelvis, "forward_W": forward, "rate_hz": RATE_HZ}
+    for asked, warned in (("file", ["gait-events-none"]), ("auto", [])):
+        events, notes = gait_events([], stored, GaitSettings(events=asked), **points)
+        assert [note.code for note in notes if note.severity == "warning"] == warned
+        assert bool(events) == (asked == "auto")
+    _, notes = gait_events([], stored, GaitSettings(events="file"), **points, direction="")
+    assert notes == ()
+
+
 def test_contradictions_keep_the_more_certain_event():
     events = [
         GaitEvent(1.0, "r", "foot_strike", "plate"),

@@ -10,10 +10,12 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import MarkerSetError, StaticTrialError
+from biodyn.io import read
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
 from biodyn.simulation.files import analog_channels, trial_parameters
+from biodyn.simulation.person import dressed
 from biodyn.simulation.recovery import compare
 from biodyn.trial.inspect import check_file, write_check_page
 from biodyn.trial.run import analyse_trial
@@ -116,6 +118,54 @@ def test_neither_mass_height_nor_widths_are_needed(standing, walking, tmp_path):
     # Widths 2 to 3 mm off move the knee and ankle axes by a millimetre or two: 800 N x 2 mm / 70 kg = 0.02 Nm/kg.
     for joint in ("hip", "knee", "ankle"):
         assert compare(analysis, walking).sagittal_rms_nm_kg(joint) < 0.03
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["none stored", "wrong ones stored"])
+def test_measures_that_are_given_stand_for_those_of_the_file(standing, walking, tmp_path, stored):
+    person, measures = walking.body.person, walking.body.measures
+    for name, trial in (("static", standing), ("walk", walking)):
+        write_c3d(tmp_path / f"sound_{name}.c3d", trial)
+        if stored:
+            wrong = {key: 1.15 * value for key, value in measures.items()}
+            write_c3d(tmp_path / f"{name}.c3d", replace(trial, body=replace(trial.body, measures=wrong)))
+        else:
+            without_measures(tmp_path / f"{name}.c3d", trial)
+    by_hand = {
+        f"{name}_mm": {side: 1e3 * measures[f"{name}_{side}"] for side in ("r", "l")}
+        for name in sorted({key.rpartition("_")[0] for key in measures})
+    }
+    sound, found = (
+        analyse_trial(
+            tmp_path / f"{prefix}walk.c3d",
+            tmp_path / f"{prefix}static.c3d",
+            mass_kg=person.mass_kg,
+            height_m=person.height_m,
+            settings={**QUICK, "model": {"hip_centre": "davis_1991", "sex": person.sex}, "subject": given},
+        )
+        for prefix, given in (("sound_", {}), ("", by_hand))
+    )
+    # Equal numbers by another way: measures of 4-byte floats in the sound file.
+    assert np.nanmax(np.abs(found.dynamics.torques - sound.dynamics.torques)) < 1e-3
+    assert found.subject.leg_length_source == "given by the user"
+    assert found.subject.leg_length_m == pytest.approx(sound.subject.leg_length_m)
+    notes = {note.code: note for note in found.diagnostics}
+    assert not [note for note in found.diagnostics if note.code == "assumed-measure" and note.severity == "warning"]
+    knee = 1e3 * measures["knee_width_r"]
+    told = f"knee_width_r {knee:.0f} mm" + (f" (the file: {1.15 * knee:.0f} mm)" if stored else "")
+    assert told in notes["measure-given"].message
+
+
+def test_a_given_width_that_nobody_of_this_height_has_is_doubted(standing, walking, tmp_path):
+    """Half of the width, for the whole; and a measure that the markers make needless is said to be so."""
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", walking)
+    given = {"knee_width_mm": 1e3 * walking.body.measures["knee_width_r"] / 2, "asis_trochanter_distance_mm": 60}
+    found = analyse_trial(
+        tmp_path / "walk.c3d", tmp_path / "static.c3d", settings={**QUICK, "subject": {**given, "elbow_width_mm": 75}}
+    )
+    (doubt, _) = [note for note in found.diagnostics if note.code == "measure-doubtful"]
+    assert doubt.severity == "warning"
+    assert doubt.message.startswith("knee_width_r of ")
 
 
 def with_stored_mass(path: Path, trial: SimulatedTrial, mass: float) -> None:
@@ -315,6 +365,46 @@ def test_two_labels_exchanged_in_a_walk_are_exchanged_back(standing, walking, tm
         assert np.abs(back - walking.markers[:, walking.labels.index(label)]).max() < 1e-5
 
 
+@pytest.fixture(scope="module")
+def clusters(walking) -> tuple[SimulatedTrial, SimulatedTrial]:
+    """Static trial and walk of the same person with clusters on thighs and shanks, whose markers mark no place of the body."""
+    walk = replace(walking.walk, body=dressed(walking.body, "cast"))
+    person = walking.body.person
+    return simulate_trial(person, walking.options, "static", walk), simulate_trial(
+        person, walking.options, "walk", walk
+    )
+
+
+@pytest.fixture(scope="module")
+def torques_of_clusters(clusters, tmp_path_factory) -> np.ndarray:
+    folder = tmp_path_factory.mktemp("clusters")
+    for name, trial in zip(("static", "walk"), clusters, strict=True):
+        write_c3d(folder / f"{name}.c3d", trial)
+    return leg_torques(analyse_trial(folder / "walk.c3d", folder / "static.c3d", settings=QUICK))
+
+
+@pytest.mark.parametrize("which", ["static", "walk"])
+@pytest.mark.parametrize(
+    "pair", [("RT2", "RS2"), ("RT2", "LT2"), ("LT1", "RS1"), ("RCA", "RS2"), ("RT2", "RT3")], ids="-".join
+)
+def test_labels_of_clusters_are_put_right_in_the_recording_that_has_them_wrong(
+    clusters, torques_of_clusters, tmp_path, pair, which
+):
+    """By the segment that each belongs to; on one segment it does not matter, and no recording is called wrong."""
+    for name, trial in zip(("static", "walk"), clusters, strict=True):
+        spoilt = exchanged(trial, *pair, slice(None)) if name == which else trial
+        write_c3d(tmp_path / f"{name}.c3d", spoilt)
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert [note.code for note in found.diagnostics if note.severity != "info"] == ["markers-exchanged"]
+    (note,) = [note for note in found.diagnostics if note.code == "markers-exchanged"]
+    assert all(label in note.message for label in pair)
+    where = {"static": "in the static trial", "walk": "in the whole walk"}[which]
+    same = pair == ("RT2", "RT3")
+    assert ("between the static trial and the walk" if same else where) in note.message
+    # the same numbers under the same labels; on one segment a marker may have the other one's weight
+    assert np.nanmax(np.abs(leg_torques(found) - torques_of_clusters)) < 1e-6
+
+
 def test_a_leg_that_may_be_labelled_otherwise_is_not_left_out(standing, walking, tmp_path):
     """A label that nobody understands could be the missing marker: the laboratory is asked."""
 
@@ -349,6 +439,103 @@ def test_long_gaps_everywhere_never_break_the_analysis(standing, walking, tmp_pa
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
     assert analysis.fit.solved.any()
     assert np.isnan(analysis.dynamics.torques[~analysis.dynamics.torque_valid]).all()
+
+
+def gaps_of(trial: SimulatedTrial, frames: int) -> tuple[SimulatedTrial, list[slice]]:
+    """The trial with a gap of every marker, somewhere, and where it is."""
+    rng = np.random.default_rng(2)
+    markers, gaps = trial.markers.copy(), []
+    for marker in range(markers.shape[1]):
+        first = int(rng.integers(2, len(markers) - frames - 2))
+        gaps.append(slice(first, first + frames))
+        markers[gaps[-1], marker] = np.nan
+    return replace(trial, markers=markers), gaps
+
+
+@pytest.mark.parametrize("how", ["straight", "held"])
+def test_gaps_that_software_drew_are_gaps(standing, walking, tmp_path, how):
+    """As many numbers as with empty gaps: straight lines, or the last position held, are as good as nothing."""
+    empty, gaps = gaps_of(walking, 40)
+    markers = walking.markers.copy()
+    for marker, gap in enumerate(gaps):
+        ends = markers[gap.start - 1, marker], markers[gap.stop if how == "straight" else gap.start - 1, marker]
+        share = np.linspace(0.0, 1.0, 42)[1:-1, None]
+        markers[gap, marker] = (1.0 - share) * ends[0] + share * ends[1]
+    write_c3d(tmp_path / "static.c3d", standing)
+    found = {}
+    for name, trial in (("empty", empty), ("drawn", replace(walking, markers=markers))):
+        write_c3d(tmp_path / f"{name}.c3d", trial)
+        found[name] = analyse_trial(tmp_path / f"{name}.c3d", tmp_path / "static.c3d", settings=QUICK)
+    (note,) = [note for note in found["drawn"].diagnostics if note.code == "gap-drawn"]
+    # a foot that stands still while its gap is drawn is drawn where it is: the noise-free simulation cannot tell, nor need it
+    assert "straight lines or one position held" in note.message
+    legs = leg_torques(found["drawn"]) - leg_torques(found["empty"])
+    assert np.sqrt(np.nanmean(legs**2)) < 0.005
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(found["drawn"], walking).sagittal_rms_nm_kg(joint) < 0.03
+
+
+@pytest.mark.parametrize("mark", [-9999.0, 9999.99, -999.0])
+def test_a_number_that_stands_for_not_seen_is_no_place(standing, walking, tmp_path, mark):
+    empty, _ = gaps_of(walking, 8)
+    in_axes_of_file = np.full(3, 1e-3 * mark) @ walking.options.R_LW
+    marked = replace(empty, markers=np.where(np.isnan(empty.markers), in_axes_of_file, empty.markers))
+    write_c3d(tmp_path / "static.c3d", standing)
+    for name, trial in (("empty", empty), ("marked", marked)):
+        write_c3d(tmp_path / f"{name}.c3d", trial)
+    with_nothing, with_marks = (read(tmp_path / f"{name}.c3d").markers for name in ("empty", "marked"))
+    np.testing.assert_array_equal(with_marks.positions, with_nothing.positions)
+
+
+@pytest.mark.parametrize("which", ["walk", "static"])
+def test_ghost_markers_for_a_frame_do_not_spoil_the_model(standing, walking, tmp_path, which):
+    """Forty of them, 0.3 m off: the filter spread them before the model was fitted, and an ankle lay 2 cm beside its place."""
+    rng = np.random.default_rng(1)
+    trials = {"static": standing, "walk": walking}
+    markers = trials[which].markers.copy()
+    for _ in range(40):
+        markers[rng.integers(2, len(markers) - 2), rng.integers(0, markers.shape[1])] += rng.normal(0.0, 0.3, 3)
+    trials[which] = replace(trials[which], markers=markers)
+    for name, trial in trials.items():
+        write_c3d(tmp_path / f"{name}.c3d", trial)
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert ("marker-spike" in {note.code for note in found.diagnostics}) == (which == "walk")
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(found, walking).sagittal_rms_nm_kg(joint) < 0.03  # filtered and fitted, as without them
+
+
+def test_frames_that_the_cameras_missed_are_not_seen(standing, walking, tmp_path):
+    """Software repeats the frame before: stretches of one to four frames, a tenth of all."""
+    rng = np.random.default_rng(4)
+    markers = walking.markers.copy()
+    for first in range(12, len(markers) - 12, 20):
+        markers[first : first + int(rng.integers(1, 5))] = markers[first - 1]
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", replace(walking, markers=markers))
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    (note,) = [note for note in found.diagnostics if note.code == "frames-repeated"]
+    assert "the cameras missed them" in note.message
+    assert {note.code for note in found.diagnostics if note.severity != "info"} == {"frames-repeated"}
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(found, walking).sagittal_rms_nm_kg(joint) < 0.03  # as with all frames
+
+
+def test_a_rate_that_is_not_the_cameras_is_told(standing, walking, tmp_path):
+    markers = walking.markers.copy()
+    markers[1::2] = markers[: 2 * (len(markers) // 2) : 2]
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", replace(walking, markers=markers))
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    (note,) = [note for note in found.diagnostics if note.code == "frames-repeated"]
+    assert "about 50" in note.message
+    assert note.severity == "warning"
+
+
+def test_a_static_trial_of_one_pose_repeated_is_one(standing, walking, tmp_path):
+    write_c3d(tmp_path / "static.c3d", replace(standing, markers=np.repeat(standing.markers[:1], 150, axis=0)))
+    write_c3d(tmp_path / "walk.c3d", walking)
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert {note.code for note in found.diagnostics if note.severity != "info"} == set()
 
 
 def test_a_leg_without_a_marker_on_its_shank_and_thigh_has_no_torques(standing, walking, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from biodyn.analysis import TrialAnalysis
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
-from biodyn.simulation import Person, SimulatedTrial, TrialOptions, session, write_c3d
+from biodyn.simulation import Person, Plate, SimulatedTrial, TrialOptions, session, write_c3d
 from biodyn.simulation.files import analog_channels, trial_parameters
 from biodyn.simulation.recovery import compare
 from biodyn.trial.run import analyse_trial
@@ -26,8 +27,9 @@ def described(
     trial: SimulatedTrial,
     change: Callable[[Platform], None],
     channels_of: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    units_of: Callable[[list[str]], list[str]] = list,
 ) -> None:
-    """Write the trial with another description of its plates, and their channels changed."""
+    """Write the trial with another description of its plates, and their channels and units changed."""
     channels, labels, units = analog_channels(trial)
     parameters = {group: dict(entries) for group, entries in trial_parameters(trial, True, "").items()}
     change(parameters["FORCE_PLATFORM"])
@@ -39,7 +41,7 @@ def described(
             trial.options.rate_hz,
             analog=channels_of(channels),
             analog_labels=labels,
-            analog_units=units,
+            analog_units=units_of(units),
             parameters=parameters,
         ),
     )
@@ -199,6 +201,34 @@ def test_corners_in_cm_among_mm_leave_the_sensors_where_they_are(standing, walki
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-3  # corners of 4-byte floats, tenfold
 
 
+def without_units(stored: list[str]) -> list[str]:
+    return [""] * len(stored)
+
+
+@pytest.mark.parametrize("factor", [10.0, 25.4], ids=["cm", "inches"])
+@pytest.mark.parametrize("of_matrix", [False, True], ids=["moments in N mm", "moments in the same unit"])
+@pytest.mark.parametrize("units_of", [list, without_units], ids=["units", "no units"])
+def test_plates_in_cm_as_a_whole_leave_moments_in_the_unit_that_puts_feet_under_them(
+    laboratory, tmp_path, factor, of_matrix, units_of
+):
+    """Corners and ORIGIN in one other unit; moments behind a matrix, or without a unit, in the stated one or in that one, too."""
+
+    def whole(platform: Platform) -> None:
+        platform["CORNERS"] = np.array(platform["CORNERS"], dtype=np.float64) / factor
+        platform["ORIGIN"] = np.array(platform["ORIGIN"], dtype=np.float64) / factor
+        if of_matrix and "CAL_MATRIX" in platform:
+            platform["CAL_MATRIX"] = np.array(platform["CAL_MATRIX"], dtype=np.float64)
+            for matrix, kind in zip(platform["CAL_MATRIX"], platform["TYPE"], strict=True):
+                if kind in (4, 5):
+                    matrix[..., 3:6] /= factor
+
+    found = analysed(tmp_path, *laboratory, whole, np.asarray, units_of)
+    assert causes(found) == ["plate-unit-corrected"]
+    # as with everything in mm; float32 in the file
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(found, laboratory[1]).sagittal_rms_nm_kg(joint) < 0.011
+
+
 def test_a_plate_of_no_possible_size_is_left_out_and_the_others_are_used(standing, walking, tmp_path):
     def nonsense(platform: Platform) -> None:
         platform["CORNERS"] = platform["CORNERS"].copy()
@@ -223,3 +253,104 @@ def test_moments_of_one_plate_in_another_unit_are_told_by_its_own_steps(standing
     assert "the moments of force plate 2 have" in note.message
     # Moments of 4-byte floats scaled: relative errors of 1e-7, which the estimate's weights carry on.
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-2
+
+
+@pytest.mark.parametrize("described", [True, False], ids=["rows of zeros", "USED alone"])
+def test_plates_that_are_declared_and_not_used_are_told_and_nothing_more(
+    standing, walking, torques, tmp_path, described
+):
+    def declared(platform: Platform) -> None:
+        platform["USED"] = 5
+        if described:
+            platform["TYPE"] = [*platform["TYPE"], 2, 2]
+            for entry, shape in (("CORNERS", (2, 4, 3)), ("ORIGIN", (2, 3)), ("CHANNEL", (2, 6))):
+                rows = np.asarray(platform[entry])
+                platform[entry] = np.concatenate([rows, np.zeros(shape, dtype=rows.dtype)])
+
+    found = analysed(tmp_path, standing, walking, declared)
+    assert causes(found) == []
+    (note,) = [note for note in found.diagnostics if note.code == "plate-idle"]
+    assert note.message.startswith("Plates 4 and 5 are declared")
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
+
+
+def test_a_plate_that_lacks_its_corners_alone_is_still_warned_of(standing, walking, tmp_path):
+    """Its channels hold forces: somebody forgot where it stands."""
+
+    def placeless(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"].copy()
+        platform["CORNERS"][1] = 0.0
+
+    assert "plate-unreadable" in causes(analysed(tmp_path, standing, walking, placeless))
+
+
+@pytest.mark.parametrize(
+    ("force", "moment", "newtons", "newton_metres"),
+    [
+        ("lbf", "in-lbf", 4.4482216, 0.11298483),
+        ("lb", "ft-lb", 4.4482216, 1.3558179),
+        ("kN", "kNm", 1e3, 1e3),
+        ("kN", "kNmm", 1e3, 1.0),
+        ("N", "Nm", 1.0, 1.0),
+    ],
+)
+def test_channels_in_pounds_and_kilonewtons_are_what_they_say(
+    standing, walking, torques, tmp_path, force, moment, newtons, newton_metres
+):
+    def channels(stored: np.ndarray) -> np.ndarray:
+        to_unit = np.where(np.arange(stored.shape[1]) % 6 < 3, 1.0 / newtons, 1e-3 / newton_metres)
+        return stored * to_unit
+
+    def units(stored: list[str]) -> list[str]:
+        return [force if n % 6 < 3 else moment for n in range(len(stored))]
+
+    found = analysed(tmp_path, standing, walking, lambda platform: None, channels, units)
+    assert causes(found) == []
+    # Factors of eight digits, floats of seven; the estimate's weights carry it on.
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-2
+
+
+def appended(platform: Platform, corners: np.ndarray, channels: np.ndarray) -> None:
+    """One plate more, with the ORIGIN of the first."""
+    platform["USED"] = np.asarray(platform["USED"]) + 1
+    platform["TYPE"] = [*platform["TYPE"], 2]
+    for entry, row in (("CORNERS", corners), ("ORIGIN", platform["ORIGIN"][0]), ("CHANNEL", channels)):
+        platform[entry] = np.concatenate([platform[entry], np.asarray(row)[None]])
+
+
+def test_a_plate_that_is_described_twice_counts_once(standing, walking, torques, tmp_path):
+    def twice(platform: Platform) -> None:
+        appended(platform, platform["CORNERS"][1], platform["CHANNEL"][1])
+
+    found = analysed(tmp_path, standing, walking, twice)
+    assert causes(found) == []
+    (note,) = [note for note in found.diagnostics if note.code == "plate-repeated"]
+    assert note.message.startswith("Plate 4 is plate 2 again")
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
+
+
+def test_two_plates_together_as_a_third_one_count_once(standing, walking, torques, tmp_path):
+    """As software adds plates that lie side by side, for its own use; the static trial stands on such a one, too."""
+    for name, trial in (("static", standing), ("walk", walking)):
+        one, other = trial.plates[:2]
+        ends = [plate.centre_x_m + sign * 0.5 * plate.length_m for plate in (one, other) for sign in (-1.0, 1.0)]
+        both = Plate(2, 0.5 * (min(ends) + max(ends)), length_m=max(ends) - min(ends), origin_m=one.origin_m)
+        wrench = sum(
+            (wrench_of(plate, components) for plate, components in zip((one, other), trial.components, strict=False)),
+            start=np.zeros((len(trial.components[0]), 6)),
+        )
+        written = replace(trial, plates=(*trial.plates, both), components=(*trial.components, both.components(wrench)))
+        write_c3d(tmp_path / f"{name}.c3d", written)
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert causes(found) == []
+    (note,) = [note for note in found.diagnostics if note.code == "plate-repeated"]
+    assert note.message.startswith("Plate 4 is plates 1 and 2 together")
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
+
+
+def wrench_of(plate: Plate, components: np.ndarray) -> np.ndarray:
+    """Wrench (Ta, 6) about the world origin of what a plate of type 2 reads."""
+    force, moment = components[:, :3], components[:, 3:]
+    surface = moment + np.cross(force, np.array(plate.origin_m))
+    force_W, moment_W = force @ plate.R_WP.T, surface @ plate.R_WP.T
+    return np.hstack([moment_W + np.cross(plate.centre_W, force_W), force_W])

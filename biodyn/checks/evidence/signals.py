@@ -16,9 +16,6 @@ from biodyn.processing.signals.gaps import Gap
 from biodyn.processing.signals.rms import rms
 from biodyn.recording import Contact, Markers
 
-# A marker off the median of its neighbouring frames by so much jumped: no marker on a walking person does that at 50 Hz or more.
-SPIKE_M = 0.03
-_SPIKE_WINDOW = 5
 # Gaps of more markers than this that share at least so much of their time are one event.
 _SINGLE = 4
 _TOGETHER = 0.8
@@ -146,19 +143,21 @@ def _missing(own: Sequence[Gap], label: str, rate_hz: float, worth_s: float, sev
     )
 
 
-def spikes(markers: Markers, off: FloatArray) -> tuple[Diagnostic, ...]:
-    """Markers that jump away for a frame or two and come back; off: their `jumps`."""
+def spikes(markers: Markers, off: FloatArray, limit_m: FloatArray) -> tuple[Diagnostic, ...]:
+    """Markers that jump away for a frame or two and come back; off: their `jumps`, limit_m: (M,) from where on they are such."""
     notes = []
-    for column in np.flatnonzero((off > SPIKE_M).any(axis=0)):
-        rows = np.flatnonzero(off[:, column] > SPIKE_M)
+    for column in np.flatnonzero((off > limit_m).any(axis=0)):
+        rows = np.flatnonzero(off[:, column] > limit_m[column])
         worst = float(off[:, column].max())
+        frames = f"{len(rows)} frames" if len(rows) > 1 else f"frame {rows[0]}"
         notes.append(
             Diagnostic(
                 "marker-spike",
                 "warning",
-                f"Marker {markers.labels[column]} jumps by {1000 * worst:.0f} mm and back in {len(rows)} frames.",
+                f"Marker {markers.labels[column]} jumps by {1000 * worst:.0f} mm and back in {frames}: it counts as not seen "
+                "there.",
                 value=worst,
-                limit=SPIKE_M,
+                limit=float(limit_m[column]),
                 unit="m",
                 frames=(int(rows[0]), int(rows[-1])),
                 hint="A ghost marker or a swapped label: correct the trajectory in the capture software.",
@@ -166,28 +165,6 @@ def spikes(markers: Markers, off: FloatArray) -> tuple[Diagnostic, ...]:
             )
         )
     return tuple(notes)
-
-
-def jumps(markers: Markers) -> FloatArray:
-    """Distance (T, M) m of every marker from the median of the five frames around; 0 beside a gap: no judgement there."""
-    p = markers.positions
-    half = _SPIKE_WINDOW // 2
-    off = np.zeros(p.shape[:2])
-    if len(p) < _SPIKE_WINDOW:
-        return off
-    away: FloatArray = np.linalg.norm(p[half : len(p) - half] - _median_of_five(p), axis=2)
-    off[half : len(p) - half] = np.where(np.isnan(away), 0.0, away)
-    return off
-
-
-def _median_of_five(p: FloatArray) -> FloatArray:
-    """Median (T - 4, ...) of every five neighbours of (T, ...); NaN where one of them is."""
-    a, b, c, d, e = (p[k : len(p) - _SPIKE_WINDOW + 1 + k] for k in range(_SPIKE_WINDOW))
-    # neither the least of two pairs nor the largest: the median of the two others and the fifth
-    low = np.maximum(np.minimum(a, b), np.minimum(c, d))
-    high = np.minimum(np.maximum(a, b), np.maximum(c, d))
-    median: FloatArray = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))
-    return median
 
 
 def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:

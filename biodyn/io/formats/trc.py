@@ -26,6 +26,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError
+from biodyn.io.drawn_positions import without_drawn
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes
 from biodyn.io.format import FORMATS, RATES_HZ, Format
 from biodyn.io.labels import PointRoles, point_roles
@@ -99,10 +100,12 @@ def read_trc(path: str | Path) -> Recording:
     require_markers(place, roles.labels, points[:, columns])
     scale = length_unit(place.name, head.unit, names()["length_units"], points[:, columns], (), None, "Units")
     positions, position_notes = without_impossible(place, points[:, columns] * scale.markers)
+    labels = tuple(roles.labels[i] for i in columns)
+    positions, drawn_notes = without_drawn(labels, positions, rate_hz)
     return Recording(
         path=place,
         sha256=hashlib.sha256(content).hexdigest(),
-        motion=StoredMotion(Markers(tuple(roles.labels[i] for i in columns), positions, rate_hz)),
+        motion=StoredMotion(Markers(labels, positions, rate_hz)),
         model_outputs=_computed(roles, points, head.unit),
         first_frame=table.frames[0],
         start_s=float(table.times[0]),
@@ -112,6 +115,7 @@ def read_trc(path: str | Path) -> Recording:
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
+            *drawn_notes,
             *dropped_note(roles),
         ),
     )

@@ -11,6 +11,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.io.drawn_positions import without_drawn
 from biodyn.io.format import RATES_HZ
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import length_unit
@@ -144,8 +145,10 @@ def _markers(
     require_markers(table.path, found.labels, points[:, kept])
     metres, unit_notes = _metres(table.path.name, points[:, kept], length)
     positions, notes = without_impossible(table.path, points[:, kept] * metres)
-    markers = Markers(tuple(found.labels[i] for i in kept), positions, rate_hz)
-    return markers, (*found.diagnostics, *unit_notes, *notes, *dropped_note(found))
+    labels = tuple(found.labels[i] for i in kept)
+    positions, drawn_notes = without_drawn(labels, positions, rate_hz)
+    notes = (*found.diagnostics, *unit_notes, *notes, *drawn_notes, *dropped_note(found))
+    return Markers(labels, positions, rate_hz), notes
 
 
 def _metres(name: str, points: FloatArray, length: str) -> tuple[float, tuple[Diagnostic, ...]]:

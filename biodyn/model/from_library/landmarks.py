@@ -32,7 +32,7 @@ class StaticPose:
     Parameters:
         skeleton: the skeleton to place.
         points: (3,) m in World for each landmark that a marker marks.
-        measures: subject measures in m, from the file.
+        measures: subject measures in m, given or from the file.
         height_m: body height; None = estimated from the legs.
         hip_regression: name in the library's hip_centres.
         marker_radius_m: of the skin markers.
@@ -42,8 +42,8 @@ class StaticPose:
         joint_offsets_rad: by name, how far the wands sit off their joints' planes, where that is known.
         known: by body, axes R_WB (3, 3) and joint centre p_WB (3,) m in World that were found otherwise: no recipe is asked.
 
-    After use, `assumed` names the measures that were taken as a fraction of body height, `stood_in` the landmarks that a
-    recipe with a notice stands in for, with the notice.
+    After use, `assumed` names the measures that were taken as a fraction of body height, `used` those of `measures` that were
+    asked for, `stood_in` the landmarks that a recipe with a notice stands in for, with the notice.
     Landmarks and frames are found on demand and remembered.
     """
 
@@ -64,6 +64,7 @@ class StaticPose:
         self.skeleton = skeleton
         self.marker_radius_m = marker_radius_m
         self.assumed: dict[str, float] = {}
+        self.used: dict[str, float] = {}
         self.stood_in: dict[str, str] = {}
         self._measures = dict(measures)
         self._flags = {"foot_flat": foot_flat}
@@ -148,15 +149,28 @@ class StaticPose:
         return np.column_stack([x, _UP, cross(x, _UP)])
 
     def measure(self, name: str) -> float:
-        """A subject measure in m: the file's, or a fraction of body height, which is then noted in `assumed`."""
-        if name in self._measures:
-            return self._measures[name]
+        """A subject measure in m: known, or a fraction of body height, which is then noted in `assumed`."""
+        known = self._known_measure(name)
+        if known is not None:
+            return known
+        usual = self.usual(name)
+        if usual is None:
+            raise ModelError(
+                f"Measure '{name}' is not known.", f"Known: {', '.join(load_table('body/measures')['measure'])}."
+            )
+        self.assumed[name] = usual
+        return usual
+
+    def usual(self, name: str) -> float | None:
+        """What a measure is of people of this height, m; None of one that height does not tell."""
         base, _, _ = name.rpartition("_")
-        table = load_table("body/measures")["measure"]
-        if base not in table:
-            raise ModelError(f"Measure '{name}' is not known.", f"Known: {', '.join(table)}.")
-        self.assumed[name] = table[base]["by_height"] * self.height_m
-        return self.assumed[name]
+        row = load_table("body/measures")["measure"].get(base)
+        return None if row is None else row["by_height"] * self.height_m
+
+    def _known_measure(self, name: str) -> float | None:
+        if name in self._measures:
+            self.used[name] = self._measures[name]
+        return self._measures.get(name)
 
     # -- recipes ------------------------------------------------------------------------------------------------
 
@@ -254,20 +268,21 @@ class StaticPose:
         front, back, right, left = (self.measured(recipe[key]) for key in ("front", "back", "right", "left"))
         if pelvis is None or front is None or back is None or right is None or left is None:
             return None
-        leg = self._measures.get(recipe["leg_length"])
+        leg = self._known_measure(recipe["leg_length"])
         if leg is None:
             top, bottom = (self.measured(name) for name in recipe["leg"])
             if top is None or bottom is None:
                 return None
             leg = float(np.linalg.norm(top - bottom))
+        # A calliper's measure beats markers that soft tissue keeps off the bone.
+        width = self._known_measure(recipe["pelvis_width"])
         given = HipInput(
             side=recipe["side"],
             pelvis_depth_m=float(np.linalg.norm(front - back)) - 2.0 * self.marker_radius_m,
-            # A calliper's measure beats markers that soft tissue keeps off the bone.
-            pelvis_width_m=self._measures.get(recipe["pelvis_width"], float(np.linalg.norm(right - left))),
+            pelvis_width_m=float(np.linalg.norm(right - left)) if width is None else width,
             leg_length_m=leg,
             marker_radius_m=self.marker_radius_m,
-            asis_trochanter_m=self._measures.get(recipe["asis_trochanter"]),
+            asis_trochanter_m=self._known_measure(recipe["asis_trochanter"]),
             points_W=self._marked,
             R_WP=pelvis,
             p_WP=front,

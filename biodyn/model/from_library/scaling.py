@@ -16,7 +16,7 @@ from biodyn.model.from_library.inside_body import inner_centres, points_inside
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.legs import with_seen_legs
 from biodyn.model.from_library.marker_places import attached_by_place, attached_by_role
-from biodyn.model.from_library.scaling_notes import assumptions, not_in_walk
+from biodyn.model.from_library.scaling_notes import assumptions, given_measures, not_in_walk
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe, definition_of
 from biodyn.model.from_library.sole import foot_outlines
 from biodyn.model.inertia import Inertia
@@ -32,7 +32,8 @@ class ScalingOptions:
     """What scaling needs from the settings and the subject.
 
     `functional_trials`: by side, for hip centres found from movement; `joint_offsets_rad`: by name, how far the wands sit off
-    their joints' planes; empty where the static trial itself is to tell.
+    their joints' planes; empty where the static trial itself is to tell. `given`: those `measures` that the user gives, by name,
+    and what the files say in their place (m; None: nothing).
     """
 
     mass_kg: float
@@ -45,6 +46,7 @@ class ScalingOptions:
     foot_flat: bool
     functional_trials: Mapping[str, FunctionalTrial] = field(default_factory=dict)
     joint_offsets_rad: Mapping[str, float] = field(default_factory=dict)
+    given: Mapping[str, float | None] = field(default_factory=dict)
 
 
 def scale(
@@ -87,6 +89,7 @@ def scale(
     model = without_unseen(model, *pose.pose(skeleton.root))
     model, leg_notes = with_seen_legs(model, pose, markers, tracked)
     notes = inside_notes + leg_notes + not_in_walk(mapping, markers, tracked) + assumptions(model, pose)
+    notes += given_measures(pose, options.given)
     model = replace(
         model,
         computed_points=inside,

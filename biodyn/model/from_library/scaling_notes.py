@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
@@ -12,6 +13,8 @@ from biodyn.model.marker_roles import MarkerMapping
 
 # Three markers fix a segment by themselves.
 _ENOUGH_MARKERS = 3
+# A width so many times the usual one of this height, or the other way, is rather a slip: with knees of obese people it is 1.5.
+_DOUBTFUL = 1.6
 
 
 def not_in_walk(
@@ -87,7 +90,8 @@ def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
                 f"{name} is not in the file: {1000 * value:.0f} mm was taken from body height.",
                 value=value,
                 unit="m",
-                hint="Store it in the C3D file's parameters, or add medial markers to the static trial.",
+                hint=f"Measure it and give it: --set subject.{name.rpartition('_')[0]}_mm={1000 * value:.0f}, or [subject] of "
+                "the settings; or add medial markers to the static trial.",
             )
         )
     for landmark, notice in pose.stood_in.items():
@@ -109,6 +113,45 @@ def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
                 value=pose.height_m,
                 unit="m",
                 hint="Give it with --height.",
+            )
+        )
+    return notes
+
+
+def given_measures(pose: StaticPose, given: Mapping[str, float | None]) -> list[Diagnostic]:
+    """What became of the measures that the user gives; `given`: by name, what the files say in their place, m (None: nothing)."""
+    used = {name: stored for name, stored in given.items() if name in pose.used}
+    notes = []
+    if used:
+        told = ", ".join(
+            f"{name} {1000 * pose.used[name]:.0f} mm"
+            + ("" if stored is None else f" (the file: {1000 * stored:.0f} mm)")
+            for name, stored in used.items()
+        )
+        notes.append(Diagnostic("measure-given", "info", f"Given by the user: {told}."))
+    unused = [name for name in given if name not in pose.used]
+    if unused:
+        notes.append(
+            Diagnostic(
+                "measure-not-needed",
+                "info",
+                f"Given by the user, and not needed by this model, whose markers or methods tell otherwise: {', '.join(unused)}.",
+            )
+        )
+    for name in used:
+        usual = pose.usual(name)
+        if usual is None or 1.0 / _DOUBTFUL <= pose.used[name] / usual <= _DOUBTFUL:
+            continue
+        notes.append(
+            Diagnostic(
+                "measure-doubtful",
+                "warning",
+                f"{name} of {1000 * pose.used[name]:.0f} mm was given; people {pose.height_m:.2f} m tall have about "
+                f"{1000 * usual:.0f} mm.",
+                value=pose.used[name],
+                limit=usual,
+                unit="m",
+                hint="Look whether it is the width (not the circumference), of this person, in mm.",
             )
         )
     return notes

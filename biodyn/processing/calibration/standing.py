@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StaticTrialError
+from biodyn.processing.signals.spikes import without_spikes
 from biodyn.recording import Markers, quietest_part
 from biodyn.recording.stillness import MOVING_RANGE_M, QUIET_RANGE_M, movement_m
 
@@ -56,9 +57,10 @@ class Standing:
 def quiet_standing(markers: Markers, frames: tuple[int, int] | None = None) -> Standing:
     """Average every marker over the half second in which the markers move least, or over the frames (first, last) that are named.
 
-    Markers that are seen at some time but not in that window are averaged over the frames that show them. Raises
-    StaticTrialError if the subject moves all the time.
+    Markers that are seen at some time but not in that window are averaged over the frames that show them; frames in which one
+    jumps away and back do not. Raises StaticTrialError if the subject moves all the time.
     """
+    markers = without_spikes(markers)
     p = markers.positions
     seen = np.isfinite(p[..., 0])
     if frames is None:

@@ -97,19 +97,22 @@ def known_age(given_years: float | None, files: Sequence[Recording]) -> tuple[fl
     return None, "not known"
 
 
-def leg_length(files: Sequence[Recording], standing: Mapping[str, FloatArray]) -> tuple[float | None, str]:
+def leg_length(
+    given: Mapping[str, float], files: Sequence[Recording], standing: Mapping[str, FloatArray]
+) -> tuple[float | None, str]:
     """Mean leg length of both sides, m (None where nothing tells it), and its source in words.
 
-    What the files store, else the distance from the anterior iliac spine to the ankle's marker as the subject stands.
-    `standing`: positions (3,) m by landmark.
+    What the user gives, else what the files store, else the distance from the anterior iliac spine to the ankle's marker as the
+    subject stands. `given`: measures, m, by name; `standing`: positions (3,) m by landmark.
     """
     rule = load_table("body/measures")["leg_length"]
     sides = [own for _, own in for_each_side(rule)]
-    for source in files:
-        measures = source.subject.measures
-        stored = [measures[own["measure"]] for own in sides if own["measure"] in measures]
-        if stored:
-            return float(np.mean(stored)), f"stored in {source.subject.file or source.path.name}"
+    told = [(given, "given by the user")]
+    told += [(source.subject.measures, f"stored in {source.subject.file or source.path.name}") for source in files]
+    for measures, words in told:
+        known = [measures[own["measure"]] for own in sides if own["measure"] in measures]
+        if known:
+            return float(np.mean(known)), words
     measured = [
         float(np.linalg.norm(standing[own["from"]] - standing[own["to"]]))
         for own in sides

@@ -89,9 +89,20 @@ def gait_events(
     events, notes = merge_events(
         candidates, settings.events, (len(pelvis_W) - 1) / rate_hz, _absences(pelvis_W, rate_hz)
     )
+    if direction and not events and settings.events != "auto":
+        notes = (*notes, _none_of(settings.events))
     if not direction:  # without steps nothing is missing between what a file stores
         notes = tuple(note for note in notes if note.code != _MISSING)
     return events, notes
+
+
+def _none_of(source: str) -> Diagnostic:
+    return Diagnostic(
+        "gait-events-none",
+        "warning",
+        f"Steps were made, and no event that gait.events = '{source}' asks for is in the recording: there are no gait cycles.",
+        hint="gait.events = 'auto' takes those of the plates and of the movement.",
+    )
 
 
 def _absences(pelvis_W: FloatArray, rate_hz: float) -> list[tuple[float, float]]:

@@ -17,6 +17,7 @@ from biodyn.processing.signals.gaps import Gap, fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench
 from biodyn.processing.signals.smoothing import SMOOTHING
+from biodyn.processing.signals.spikes import without_spikes
 from biodyn.recording import Markers, PlateWrench, Recording, person_is_there
 
 # A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.
@@ -105,6 +106,8 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     wanted = [i for i, label in enumerate(everything.labels) if mapping.role(label) or label in mapping.unknown]
     labels = tuple(everything.labels[i] for i in wanted)
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
+    if not recording.on_poses:
+        markers = without_spikes(markers)
     raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
     method, automatic = chosen_method(settings, recording.on_poses), None
     settings = settings.model_copy(update={"method": method.name})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic
+from biodyn.diagnostics import Diagnostic, plates_in_words
 from biodyn.io.formats.c3d._cop_polynomial import COUNT, cop_correction
 from biodyn.io.formats.c3d._parameters import continued
 from biodyn.io.names import letters, names
@@ -56,9 +56,15 @@ def read_plates(
     diagnostics: list[Diagnostic] = []
     analog_rate_hz = rate_hz * samples.shape[0] / frame_count
     zero = _zero_frames(_numbers(plate_group, "ZERO"), frame_count)
-    if count > types.size:
-        diagnostics.append(_unreadable(f"{types.size + 1} to {count}", count, "FORCE_PLATFORM:TYPE names no type"))
-    for number in range(1, min(count, types.size) + 1):
+    idle = [number for number in range(1, count + 1) if _is_idle(number, plate_group)]
+    if idle and len(idle) < count:
+        diagnostics.append(_idle_note(idle))
+    described = [number for number in range(1, count + 1) if number not in idle or len(idle) == count]
+    untold = [number for number in described if number > types.size]
+    if untold:
+        which = f"{untold[0]} to {untold[-1]}"
+        diagnostics.append(_unreadable(which, count, "FORCE_PLATFORM:TYPE names no type"))
+    for number in described[: len(described) - len(untold)]:
         unit = _METRES if units is None else units.get(number)
         try:
             plate, notes = _plate(number, plate_group, analog_group, samples, kept_channels, unit or _METRES)
@@ -78,6 +84,22 @@ def _unreadable(which: str, count: int, problem: str) -> Diagnostic:
         "warning",
         f"Force plate {which} of {count} is not used: {problem}.",
         hint="Describe the plate completely in the capture software and export the trial again.",
+    )
+
+
+def _is_idle(number: int, group: Group) -> bool:
+    """Whether a plate is counted alone, as laboratories declare plates that they do not use: neither channels nor corners."""
+    corners, types = _column(group, "CORNERS", number, 12), _numbers(group, "TYPE")
+    needed = _CHANNELS.get(int(types[number - 1])) if number <= types.size else None
+    return not _stored_channels(number, needed, group) and (corners is None or not np.any(corners))
+
+
+def _idle_note(numbers: Sequence[int]) -> Diagnostic:
+    return Diagnostic(
+        "plate-idle",
+        "info",
+        f"{plates_in_words(numbers)} {'are' if len(numbers) > 1 else 'is'} declared with neither channels nor corners, and "
+        "not used.",
     )
 
 
@@ -149,12 +171,8 @@ def _plate(
 
 def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequence[int]) -> list[int]:
     """Columns of `samples` that belong to a plate, in the order of its channels."""
-    table = group.get("CHANNEL", {})
-    dims = [int(d) for d in table.get("dims", [])]
-    values = _numbers(group, "CHANNEL")
     needed = _CHANNELS.get(kind)
-    rows = dims[0] if len(dims) > 1 else needed or 6
-    wanted = [int(c) for c in values[(number - 1) * rows : number * rows] if c > 0]
+    wanted = _stored_channels(number, needed, group)
     if needed is not None:
         wanted = wanted[:needed]
         if len(wanted) < needed:
@@ -163,6 +181,13 @@ def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequen
     if missing:
         raise _Incomplete(f"analog channel {missing[0]} of it is not stored, or without a scale")
     return [kept_channels.index(c - 1) for c in wanted]
+
+
+def _stored_channels(number: int, needed: int | None, group: Group) -> list[int]:
+    """Analog channels of a plate, counted from 1; `needed`: how many its type has, None = not known."""
+    dims = [int(d) for d in group.get("CHANNEL", {}).get("dims", [])]
+    rows = dims[0] if len(dims) > 1 else needed or 6
+    return [int(c) for c in _numbers(group, "CHANNEL")[(number - 1) * rows : number * rows] if c > 0]
 
 
 def _calibration(number: int, group: Group, outputs: int, inputs: int, metres_per_unit: float) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.io.drawn_positions import without_drawn
 from biodyn.io.files import COPY_AGAIN, file_bytes
 from biodyn.io.formats.c3d._data_section import DataSection, read_data
 from biodyn.io.formats.c3d._events import read_events
@@ -29,6 +30,7 @@ from biodyn.io.moment_units import corrected_moments
 from biodyn.io.names import names
 from biodyn.io.plate_units import PlateUnit
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
+from biodyn.io.repeated_plates import without_repeated
 from biodyn.io.segment_poses import StoredPoses, require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.recording import ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
@@ -113,13 +115,16 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     sized = points[:, columns] if stored is None or not on_poses else stored.origins[:: _ratio(stored, layout)]
     scale = _length_unit(path, groups, sized, data, subject.height_m)
     positions, position_notes = without_impossible(path, points[:, columns] * scale.markers)
-    markers = Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)
+    own_labels = tuple(roles.labels[i] for i in columns)
+    positions, drawn_notes = without_drawn(own_labels, positions, layout.rate_hz)
+    markers = Markers(own_labels, positions, layout.rate_hz)
     motion = (
         StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
     )
     events, event_notes = read_events(groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
     plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
     plates, moment_notes = corrected_moments(plates)
+    plates, repeated_notes = without_repeated(plates)
     return Recording(
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -139,10 +144,12 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
+            *drawn_notes,
             *(() if stored is None else stored.notes),
             *event_notes,
             *plate_notes,
             *moment_notes,
+            *repeated_notes,
             *dropped_note(roles),
         ),
     )

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import sided_rows
 from biodyn.model.from_library.recognition.between import TimedExchange, exchanges, mended
-from biodyn.model.from_library.recognition.exchanged import Exchange, Judged, exchange_gain, judge
+from biodyn.model.from_library.recognition.exchanged import Exchange, Judged, judge
 from biodyn.model.from_library.recognition.person import mirrored_places, place_names, places_by_label
+from biodyn.model.from_library.recognition.whose import Whose, frames_of, whose_exchange
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.recording import Markers
 
 CODE = "markers-exchanged"
 _FRAMES = 3  # of a walk in which an exchange must be seen
-_FRAMES_OF_PAIR = 7  # of a walk that are asked about one pair
-_LEAST_DIFFERENCE = 10.0  # of squared distances, between the two files' gains: which of them is wrong
-_ALWAYS = 0.9  # of the frames in which it can be told: nothing speaks for the labels in the others
 _MOST = 12  # exchanges between static trial and walk
 
 
@@ -69,11 +65,19 @@ def corrected(walk: Markers, static: Markers, points: Mapping[str, FloatArray], 
     bodies = {role.label: role.body for role in mapping.roles}
     for _ in range(_MOST):
         found = exchanges(walk, points, bodies, _parents())
-        clear = next((one for one in found if _is_walks(one, points, walk, places)), None)
+        whose = [whose_exchange(one, points, walk, places, bodies) for one in found]
+        clear = next((k for k, told in enumerate(whose) if told), None)
         if clear is None:
+            notes += [_undecided(one) for one in found if not {one.one, one.other} <= set(places)]
             break
-        walk, frames = mended(walk, clear, points, bodies, _parents())
-        notes.append(_timed_note(clear, frames, walk))
+        one = found[clear]
+        if whose[clear] == "static trial":
+            swapped = {one.one: one.other, one.other: one.one}
+            static, points = _relabelled(static, swapped), _renamed(points, swapped)
+            notes.append(_standing_note(one))
+            continue
+        walk, frames = mended(walk, one, points, bodies, _parents())
+        notes.append(_timed_note(one, frames, walk, whose[clear]))
     told = [judged for judged in (standing, walking) if judged.fit is not None]
     all_sides = bool(told) and all(_exchanges_all_sides(judged, places) for judged in told)
     return Corrected(walk, static, points, tuple(notes), all_sides)
@@ -121,7 +125,7 @@ def _renamed(points: Mapping[str, FloatArray], moved: Mapping[str, str]) -> Mapp
 def _walking(walk: Markers, places: Mapping[str, str]) -> Judged:
     """What several frames of a walk agree on."""
     first: Judged | None = None
-    for frame in _frames(walk, places, (), _FRAMES):
+    for frame in frames_of(walk, places, (), _FRAMES):
         judged = judge(frame, places)
         if first is None:
             first = judged
@@ -130,38 +134,6 @@ def _walking(walk: Markers, places: Mapping[str, str]) -> Judged:
         if not shared:
             break
     return first or Judged()
-
-
-def _is_walks(
-    found: TimedExchange, standing: Mapping[str, FloatArray], walk: Markers, places: Mapping[str, str]
-) -> bool:
-    """Whether an exchange between static trial and walk is the walk's: its own, or of markers whose names mean no place.
-
-    Where the walk shows both orders, it is the walk's. Else the person's shape must tell which of the two files is right: in the
-    middle one of some frames of the walk, since where feet pass each other either order makes a person.
-    """
-    pair = found.one, found.other
-    if not set(pair) & set(places) or found.as_labelled > (1.0 - _ALWAYS) * found.told:
-        return True
-    gain = exchange_gain(standing, places, *pair)
-    gains = [exchange_gain(frame, places, *pair) for frame in _frames(walk, places, pair, _FRAMES_OF_PAIR)]
-    told = [value for value in gains if np.isfinite(value)]
-    return bool(told and np.isfinite(gain) and np.median(told) - gain > _LEAST_DIFFERENCE)
-
-
-def _frames(
-    walk: Markers, places: Mapping[str, str], needed: Sequence[str], count: int
-) -> Iterator[dict[str, FloatArray]]:
-    """Points by label of some frames that show the `needed` ones and as many others with a place as any."""
-    columns = [i for i, label in enumerate(walk.labels) if label in places]
-    whole = np.isfinite(walk.positions[:, [walk.index(label) for label in needed], 0]).all(axis=1)
-    seen = np.where(whole, np.isfinite(walk.positions[:, columns, 0]).sum(axis=1), 0)
-    if not columns or not seen.any():
-        return
-    rows = np.flatnonzero(seen == seen.max())
-    chosen = rows[np.linspace(0, len(rows) - 1, count + 2).round().astype(int)[1:-1]]
-    for row in dict.fromkeys(int(row) for row in chosen):
-        yield {walk.labels[i]: walk.positions[row, i] for i in dict.fromkeys((*columns, *map(walk.index, needed)))}
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------
@@ -202,10 +174,11 @@ def _unclear(found: Exchange, file: str) -> Diagnostic:
     )
 
 
-def _timed_note(found: TimedExchange, frames: int, walk: Markers) -> Diagnostic:
+def _timed_note(found: TimedExchange, frames: int, walk: Markers, whose: Whose) -> Diagnostic:
     rate = walk.rate_hz
+    whole = "in the whole walk" if whose == "walk" else "between the static trial and the walk"
     when = (
-        "in the whole walk"
+        whole
         if frames == walk.frame_count
         else f"in {frames} frames of the walk ({found.first / rate:.2f} to {found.last / rate:.2f} s)"
     )
@@ -218,5 +191,33 @@ def _timed_note(found: TimedExchange, frames: int, walk: Markers) -> Diagnostic:
         unit="m",
         frames=(found.first, found.last),
         hint="Correct the labels of these two trajectories.",
+        about=found.one,
+    )
+
+
+def _standing_note(found: TimedExchange) -> Diagnostic:
+    return Diagnostic(
+        CODE,
+        "warning",
+        f"Markers {found.one} and {found.other} are exchanged in the static trial, where they do not fit the body: exchanged "
+        f"back, their distances to neighbouring markers are {1000 * found.gain_m:.0f} mm nearer to those of the walk. They were "
+        "exchanged back for this analysis.",
+        value=found.gain_m,
+        unit="m",
+        hint="Correct the labels of these two trajectories.",
+        about=found.one,
+    )
+
+
+def _undecided(found: TimedExchange) -> Diagnostic:
+    return Diagnostic(
+        "markers-unclear",
+        "warning",
+        f"Markers {found.one} and {found.other} are exchanged in one of static trial and walk: exchanged, their distances to "
+        f"neighbouring markers would be {1000 * found.gain_m:.0f} mm nearer to those of the other. Which recording is wrong "
+        "cannot be told, and nothing was changed.",
+        value=found.gain_m,
+        unit="m",
+        hint="Look at these labels in both recordings.",
         about=found.one,
     )
