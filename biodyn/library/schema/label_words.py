@@ -37,6 +37,7 @@ class LabelWords(Table):
 
     sides: _Sides
     nothing: _Nothing = Field(description="words without a meaning of their own")
+    number: dict[Name, OneOrMore] = Field(description="numbers written out")
     place: dict[Name, _Place] = Field(description="where on a part")
     part: dict[Name, OneOrMore] = Field(description="parts of the body and their spellings")
     joined: dict[Name, Name] = Field(description="spellings that stand for several words")

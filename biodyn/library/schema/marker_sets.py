@@ -26,6 +26,9 @@ class MarkerEntry(Table):
     or_landmark: str = Field(
         "", max_length=100, description="other landmark that it may mark: the file's other labels decide"
     )
+    otherwise: OneOrMore | None = Field(
+        None, description="spellings that mean it where another label marks what they mean first"
+    )
     yields: bool = Field(False, description="gives way to a label that marks the same landmark more clearly")
     static_only: bool = Field(False, description="not expected in walks")
     soft: bool = Field(False, description="its place on the segment is taken from the walk")

@@ -63,7 +63,7 @@ def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -
     for group in waiting:
         options = group[0].options
         if len(_meanings(options)) == 1 and (not options[0].short or _region(options[0].point) in regions):
-            _claim(group, options[0].point, taken, reading)
+            _claim(group, _first_free(group, options[0], taken), taken, reading)
         else:
             unsure.append(group)
     for group in unsure:
@@ -71,9 +71,17 @@ def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -
     return reading
 
 
-def _order(one: _Reading) -> tuple[bool, float]:
-    """Clear readings first: those that yield to others last, whole spellings before words put together."""
-    return one.options[0].point.yields, one.options[0].cost
+def _order(one: _Reading) -> tuple[bool, bool, float]:
+    """Clear readings first: last what has a second meaning, before it what yields to others; whole spellings before words."""
+    best = one.options[0]
+    return best.otherwise is not None, best.point.yields, best.cost
+
+
+def _first_free(group: Sequence[_Reading], option: Candidate, taken: set[str]) -> Point:
+    """What the labels mean first, or, where another label marks that on one side, what they mean otherwise."""
+    if option.otherwise is None or not any(option.point.on_side(one.side).landmark in taken for one in group):
+        return option.point
+    return option.otherwise
 
 
 def _meanings(options: Sequence[Candidate]) -> set[tuple[str, str]]:

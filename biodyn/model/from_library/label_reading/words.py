@@ -48,13 +48,15 @@ class Candidate:
     """A point that a stem may mean. `cost`: 0 for a whole spelling, else the words that it took.
 
     `needs`: stems of which the file must have one, for what counts only beside it (KNE beside KNI, MK beside LK). `short`: an
-    abbreviation is among the words, which needs other labels in its region of the body.
+    abbreviation is among the words, which needs other labels in its region of the body. `otherwise`: what it means where another
+    label marks `point` (LEP is the elbow's epicondyle beside LFC).
     """
 
     point: Point
     cost: float
     needs: frozenset[str] = frozenset()
     short: bool = False
+    otherwise: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
     stem = "".join(pieces)
     if len(stem) > _LONGEST:
         return ()
-    whole = [Candidate(point, 0.0) for point in _spellings().get(stem, ()) if point.sided == sided]
+    second = next((point for point in _second_meanings().get(stem, ()) if point.sided == sided), None)
+    whole = [Candidate(point, 0.0, otherwise=second) for point in _spellings().get(stem, ()) if point.sided == sided]
     if whole:
         return tuple(whole)
     found = {
@@ -190,6 +193,9 @@ def _words() -> Mapping[str, tuple[_Word, ...]]:
 
     for spelling in table["nothing"]["spelt"]:
         add(spelling, _Word(()))
+    for number, spellings in table["number"].items():
+        for spelling in spellings:
+            add(spelling, _Word((number,)))
     for name, row in table["place"].items():
         for spelling in row["spelt"]:
             add(spelling, _Word((name,)))
@@ -237,6 +243,16 @@ def _spellings() -> Mapping[str, tuple[Point, ...]]:
     for row, point in _entries():
         for label in row["labels"]:
             found.setdefault(normalise(label.replace("{S}", "")), {})[point] = None
+    return {stem: tuple(points) for stem, points in found.items()}
+
+
+@cache
+def _second_meanings() -> Mapping[str, tuple[Point, ...]]:
+    """Whole label without its side -> the points that it means where another label marks what it means first."""
+    found: dict[str, list[Point]] = {}
+    for row, point in _entries():
+        for label in row.get("otherwise", ()):
+            found.setdefault(normalise(label.replace("{S}", "")), []).append(point)
     return {stem: tuple(points) for stem, points in found.items()}
 
 
