@@ -31,6 +31,11 @@ class _Place(Strict):
     )
 
 
+class _Keypoints(Strict):
+    joints: OneOrMore = Field(description="joints that keypoints name bare, on both sides")
+    others: OneOrMore = Field(description="keypoints of which one is beside them")
+
+
 @SCHEMAS.register("body/label_words")
 class LabelWords(Table):
     """Words that labels are made of."""
@@ -41,4 +46,5 @@ class LabelWords(Table):
     place: dict[Name, _Place] = Field(description="where on a part")
     part: dict[Name, OneOrMore] = Field(description="parts of the body and their spellings")
     joined: dict[Name, Name] = Field(description="spellings that stand for several words")
+    keypoints: _Keypoints = Field(description="names by which keypoints of videos are told")
     regions: dict[Name, Names] = Field(description="segments that are marked together or not at all")
