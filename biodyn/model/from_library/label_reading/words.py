@@ -93,7 +93,7 @@ def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
         if point.sided == sided
     }
     for cut in _cuts(pieces):
-        for point in _points_of(cut.means):
+        for point in _points_of(cut.means) or _behind_segment(cut.means):
             known = found.get(point)
             if point.sided == sided and (known is None or (cut.cost, len(cut.needs)) < (known.cost, len(known.needs))):
                 found[point] = Candidate(point, cut.cost, cut.needs, cut.short)
@@ -296,3 +296,15 @@ def _points_of(means: tuple[str, ...]) -> tuple[Point, ...]:
         return exact[means]
     core = tuple(word for word in means if word not in places and not word.isdigit())
     return open_ended.get(core, ()) if len(core) < len(means) else ()
+
+
+@lru_cache(8192)
+def _behind_segment(means: tuple[str, ...]) -> tuple[Point, ...]:
+    """Points on a segment that one of the words names: it says nothing more of them (Pelvis_R_ASIS)."""
+    segments = load_table("body/label_words")["segment"]
+    found: dict[Point, None] = {}
+    for word in set(means) & set(segments):
+        rest = list(means)
+        rest.remove(word)
+        found.update(dict.fromkeys(point for point in _points_of(tuple(rest)) if point.body == segments[word]))
+    return tuple(found)
