@@ -138,7 +138,9 @@ def _tell(name: str, total: Tally, shown: int = _SHOWN) -> None:
 def main() -> None:
     """Print the numbers and keep them."""
     parser = parser_of(__doc__, count=2000, seed=1)
-    parser.add_argument("--tell", action="store_true", help="name every label of the lists gathered last that is not read right")
+    parser.add_argument(
+        "--tell", action="store_true", help="name every label of the lists gathered last that is not read right"
+    )
     args = parser.parse_args()
     record = Record("recognition", vars(args))
     everything = list(cases(args.count, args.seed))

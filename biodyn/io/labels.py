@@ -73,6 +73,8 @@ def _without_prefix(
     labels = [label.rpartition(":")[2].strip() for label in stripped]
     diagnostics: list[Diagnostic] = []
     present = Counter(prefix for prefix, label in zip(prefixes, labels, strict=True) if prefix and label)
+    if _are_segments(present, labels):
+        return labels, diagnostics
     if len(present) > 1:
         seen = np.isfinite(points[..., 0]).sum(axis=0) if points.size else np.zeros(len(labels))
         scores = {p: sum(float(seen[i]) for i, q in enumerate(prefixes) if q == p) for p in present}
@@ -88,6 +90,13 @@ def _without_prefix(
     if not present:
         labels = _without_common_start(labels, subjects)
     return labels, diagnostics
+
+
+def _are_segments(prefixes: Counter[str], labels: Sequence[str]) -> bool:
+    """True where several prefixes are segments of one person, whose labels differ without them."""
+    pattern = matcher(tuple(names()["subject_prefix"]["segments"]), True)
+    named = [label for label in labels if label]
+    return len(prefixes) > 1 and len(set(named)) == len(named) and all(pattern.fullmatch(prefix) for prefix in prefixes)
 
 
 def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[str]:

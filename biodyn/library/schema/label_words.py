@@ -50,7 +50,9 @@ class LabelWords(Table):
     place: dict[Name, _Place] = Field(description="where on a part")
     part: dict[Name, OneOrMore] = Field(description="parts of the body and their spellings")
     joined: dict[Name, Name] = Field(description="spellings that stand for several words")
-    segment: dict[Name, Name] = Field(description="words that name a segment: before its landmarks they say nothing more")
+    segment: dict[Name, Name] = Field(
+        description="words that name a segment: before its landmarks they say nothing more"
+    )
     many: _Many = Field(description="landmarks of which a second one follows its segment")
     keypoints: _Keypoints = Field(description="names by which keypoints of videos are told")
     regions: dict[Name, Names] = Field(description="segments that are marked together or not at all")

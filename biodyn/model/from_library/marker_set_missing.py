@@ -16,8 +16,9 @@ from biodyn.model.from_library.marker_set_table import MarkerSet
 
 _SHOWN = 12
 _KEYPOINTS = (
-    "These are names of a video's keypoints, not of markers on the skin: they lie inside the joints and do not tell how a segment "
-    "is turned about its long axis. Export segment poses (docs/markerless.md) or the coordinates of an OpenSim model instead."
+    "These are names of a video's keypoints, not of markers on the skin: they lie inside the joints and do not tell how a "
+    "segment is turned about its long axis. "
+    "Export segment poses (docs/markerless.md) or the coordinates of an OpenSim model instead."
 )
 _MOST_COSTS = 4
 _MOST_OF_A_LEG = 0.5
@@ -149,14 +150,16 @@ def not_recognised(
 
 
 def are_keypoints(labels: Sequence[str], reading: LabelReading) -> bool:
-    """True where the labels are those of a video's keypoints: bare joints on both sides, a nose or a neck, no bone of the pelvis."""
+    """True where the labels are a video's keypoints: bare joints on both sides, a nose or a neck, no bone of the pelvis."""
     if any(point.landmark and point.body == "pelvis" for point in reading.points.values()):
         return False
     table = load_table("body/label_words")["keypoints"]
     readings = [one for label in labels for one in side_readings(pieces(label))]
     sided = {("".join(one.rest), one.side) for one in readings}
     bare = {"".join(pieces(label)) for label in labels} | {stem for stem, _ in sided}
-    return all((joint, side) in sided for joint in table["joints"] for side in SIDES) and not bare.isdisjoint(table["others"])
+    return all((joint, side) in sided for joint in table["joints"] for side in SIDES) and not bare.isdisjoint(
+        table["others"]
+    )
 
 
 def _share(candidate: MarkerSet, scores: Mapping[str, float]) -> str:

@@ -113,7 +113,11 @@ def _claim(group: list[_Reading], point: Point, taken: set[str], reading: LabelR
 
 
 def _settle(
-    group: list[_Reading], taken: set[str], regions: frozenset[str], reading: LabelReading, chosen: dict[frozenset[str], str]
+    group: list[_Reading],
+    taken: set[str],
+    regions: frozenset[str],
+    reading: LabelReading,
+    chosen: dict[frozenset[str], str],
 ) -> bool:
     """Decide a stem of several meanings by what the other labels leave over; False where that is not one meaning.
 
@@ -170,9 +174,10 @@ def _region(point: Point) -> str:
 
 
 def _regions(readings: Mapping[str, _Reading]) -> frozenset[str]:
-    """Regions in which a label has one meaning alone, and no abbreviation."""
+    """Regions in which a label has one meaning alone, and no abbreviation; where arms are marked, the trunk may be, too."""
     clear = (one.options[0] for one in readings.values() if len(_meanings(one.options)) == 1)
-    return frozenset(_region(option.point) for option in clear if not option.short)
+    found = {_region(option.point) for option in clear if not option.short}
+    return frozenset(found | {"trunk"} if "arms" in found else found)
 
 
 # -- sides ----------------------------------------------------------------------------------------------------------------
