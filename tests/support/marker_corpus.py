@@ -107,14 +107,13 @@ def lists(half: str = "") -> tuple[MarkerList, ...]:
 
 
 @cache
-def gathered(held: bool) -> tuple[MarkerList, ...]:
-    """Return the lists that were gathered after the rules stood: those the rules were mended on, or the third held back."""
+def gathered(group: str) -> tuple[MarkerList, ...]:
+    """Return the lists that were gathered after the rules stood, one group: "mended" on, "held" back at first, or "later"."""
     rows = tomllib.loads(_GATHERED.read_text(encoding="utf-8"))["list"]
-    half = "held back" if held else "gathered"
     return tuple(
-        MarkerList(raw["name"], "laboratory", half, raw["source"], _truth(raw))
+        MarkerList(raw["name"], "laboratory", group, raw["source"], _truth(raw))
         for raw in rows
-        if raw.get("held", False) == held
+        if raw.get("group", "mended") == group
     )
 
 
