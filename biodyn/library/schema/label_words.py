@@ -36,6 +36,7 @@ class _Many(Strict):
 
 
 class _Keypoints(Strict):
+    without: Name = Field(description="segment on which keypoints have no landmark")
     joints: OneOrMore = Field(description="joints that keypoints name bare, on both sides")
     others: OneOrMore = Field(description="keypoints of which one is beside them")
 

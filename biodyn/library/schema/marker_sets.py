@@ -21,7 +21,8 @@ class MarkerEntry(Table):
         None, description="words that mean it: 'knee medial', 'a|b' either, 'a?' may be missing, '...' with any places"
     )
     beside: dict[Name, Name] = Field(
-        default_factory=dict, description="spellings that count only where the file has the other label, too"
+        default_factory=dict,
+        description="spellings that count only where the file has the other label, too; 'A|B' either",
     )
     or_landmark: str = Field(
         "", max_length=100, description="other landmark that it may mark: the file's other labels decide"

@@ -151,9 +151,9 @@ def not_recognised(
 
 def are_keypoints(labels: Sequence[str], reading: LabelReading) -> bool:
     """True where the labels are a video's keypoints: bare joints on both sides, a nose or a neck, no bone of the pelvis."""
-    if any(point.landmark and point.body == "pelvis" for point in reading.points.values()):
-        return False
     table = load_table("body/label_words")["keypoints"]
+    if any(point.landmark and point.body == table["without"] for point in reading.points.values()):
+        return False
     readings = [one for label in labels for one in side_readings(pieces(label))]
     sided = {("".join(one.rest), one.side) for one in readings}
     bare = {"".join(pieces(label)) for label in labels} | {stem for stem, _ in sided}

@@ -88,8 +88,8 @@ def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
     if whole:
         return tuple(whole)
     found = {
-        point: Candidate(point, 0.0, frozenset([other]), short=True)
-        for point, other in _beside().get(stem, ())
+        point: Candidate(point, 0.0, others, short=True)
+        for point, others in _beside().get(stem, ())
         if point.sided == sided
     }
     for cut in _cuts(pieces):
@@ -257,13 +257,13 @@ def _second_meanings() -> Mapping[str, tuple[Point, ...]]:
 
 
 @cache
-def _beside() -> Mapping[str, tuple[tuple[Point, str], ...]]:
-    """Whole label without its side -> the points that it may mean where the file has the other label, without its side."""
-    found: dict[str, list[tuple[Point, str]]] = {}
+def _beside() -> Mapping[str, tuple[tuple[Point, frozenset[str]], ...]]:
+    """Whole label without its side -> the points that it may mean where the file has one of the others, without their sides."""
+    found: dict[str, list[tuple[Point, frozenset[str]]]] = {}
     for row, point in _entries():
-        for label, other in row.get("beside", {}).items():
-            stem, needed = (normalise(text.replace("{S}", "")) for text in (label, other))
-            found.setdefault(stem, []).append((point, needed))
+        for label, others in row.get("beside", {}).items():
+            stem, *needed = (normalise(text.replace("{S}", "")) for text in (label, *others.split("|")))
+            found.setdefault(stem, []).append((point, frozenset(needed)))
     return {stem: tuple(points) for stem, points in found.items()}
 
 
