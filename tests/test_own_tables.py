@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("blank_figures")
 ROOT = Path(__file__).parents[1]
 FINE, BAD_INPUT = 0, 2
 QUICK = "[output]\nfigures = false\nreport = false\n[uncertainty]\ncompute = false\n"
-NEW_NAMES = {"LASI": "Left_Front_Hip", "RASI": "Right_Front_Hip", "RKNE": "Knee (R)", "LKNE": "Knee (L)", "C7": "Neck"}
+NEW_NAMES = {"LASI": "Left_Belt", "RASI": "Right_Belt", "RKNE": "Knee (R)", "LKNE": "Knee (L)", "C7": "Neck"}
 
 
 def biodyn(*arguments: object) -> Result:
@@ -227,14 +227,14 @@ def test_renamed_labels_give_the_same_torques(
 
 def test_check_tries_a_marker_set(renamed_session: Laboratory, tmp_path: Path) -> None:
     own = tmp_path / "mine.toml"
-    own.write_text('extends = "plug_in_gait_full"\n[rename]\n"Left_Front_Hip" = "LASI"\n', encoding="utf-8")
+    own.write_text('extends = "plug_in_gait_full"\n[rename]\n"Left_Belt" = "LASI"\n', encoding="utf-8")
     settings = tmp_path / "settings.toml"
     settings.write_text('[model]\nmarker_set = "mine.toml"\n', encoding="utf-8")
     for option in (("--marker-set", own), ("--settings", settings)):
         said = biodyn("check", renamed_session.walk, *option)
         assert said.exit_code == 1  # RASI is not there under this name
         assert "lacks RASI" in said.output
-        assert "Left_Front_Hip (asis_l)" in said.output
+        assert "Left_Belt (asis_l)" in said.output
         assert "Not found of 'mine': RASI" in said.output
     refused(biodyn("check", renamed_session.walk, "--marker-set", "plug_in_gait_ful"), "plug_in_gait_full")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ _SEPARATORS = " _.-"
 # 251112_KUO_LASI has two words before its labels
 _MOST_STARTS = 4
 _FEWEST_NAMED = 4
+_LETTER_START = re.compile("[a-z](?=[A-Z])")
 #: Share of the labels that need not have the start that the others share.
 STRANGERS = 0.1
 _MOSTLY = 0.5  # share of the frames in which a point that nobody named is seen
@@ -71,6 +73,8 @@ def _without_prefix(
     labels = [label.rpartition(":")[2].strip() for label in stripped]
     diagnostics: list[Diagnostic] = []
     present = Counter(prefix for prefix, label in zip(prefixes, labels, strict=True) if prefix and label)
+    if _are_segments(present, labels):
+        return labels, diagnostics
     if len(present) > 1:
         seen = np.isfinite(points[..., 0]).sum(axis=0) if points.size else np.zeros(len(labels))
         scores = {p: sum(float(seen[i]) for i, q in enumerate(prefixes) if q == p) for p in present}
@@ -88,6 +92,13 @@ def _without_prefix(
     return labels, diagnostics
 
 
+def _are_segments(prefixes: Counter[str], labels: Sequence[str]) -> bool:
+    """True where several prefixes are segments of one person, whose labels differ without them."""
+    pattern = matcher(tuple(names()["subject_prefix"]["segments"]), True)
+    named = [label for label in labels if label]
+    return len(prefixes) > 1 and len(set(named)) == len(named) and all(pattern.fullmatch(prefix) for prefix in prefixes)
+
+
 def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[str]:
     """Strip starts like `Subject_` that the labels share: the stored subject's name, or any words that are no side.
 
@@ -98,7 +109,18 @@ def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[st
         if not prefix:
             break
         labels = [label.removeprefix(prefix) for label in labels]
-    return labels
+    return _without_common_letter(labels)
+
+
+def _without_common_letter(labels: list[str]) -> list[str]:
+    """Strip a small letter that the labels share before a capital (Xsens' pRightASI) and that is no side."""
+    named = [label for label in labels if label and not _is_unnamed(label)]
+    starts = Counter(label[0] for label in named if _LETTER_START.match(label))
+    letter, count = starts.most_common(1)[0] if starts else ("", 0)
+    is_side = letter in names()["subject_prefix"]["not_a_name"]
+    if is_side or len(named) < _FEWEST_NAMED or len(named) - count > STRANGERS * len(named):
+        return labels
+    return [label[1:] if label[:1] == letter and _LETTER_START.match(label) else label for label in labels]
 
 
 def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:

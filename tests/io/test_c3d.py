@@ -81,6 +81,11 @@ def test_unseen_points_are_nan_whether_by_residual_or_by_zeros(write_c3d):
         ([f"Anna_{label}" for label in LABELS], LABELS),
         ([f"R_{label}" for label in LABELS], [f"R_{label}" for label in LABELS]),  # a side is no subject
         ([f" {label} " for label in LABELS], LABELS),
+        ([f"p{label}" for label in LABELS], LABELS),  # as Xsens writes its points
+        (
+            [f"{part}:{label}" for part, label in zip(["pelvis", "r_leg", "l_leg", "foot"] * 4, LABELS, strict=True)],
+            LABELS,
+        ),
     ],
 )
 def test_subject_prefix(write_c3d, labels, expected):

@@ -180,3 +180,24 @@ def test_labels_of_nobody_are_not_called_a_laboratory_s() -> None:
     with pytest.raises(MarkerSetError) as caught:
         recognise(["P01", "P02", "P03"])
     assert "Plug-in" not in caught.value.message
+
+
+def test_a_refused_file_is_told_which_labels_say_nothing_and_what_their_lack_costs() -> None:
+    with pytest.raises(MarkerSetError, match="not understood: Wand, XQ7") as caught:
+        recognise([*[label for label in PELVIS + LEGS if label != "LTOE"], "Wand", "XQ7"])
+    assert "torques" in caught.value.hint
+
+
+def test_keypoints_of_a_video_are_told_from_markers() -> None:
+    """The joints of OpenPose and MediaPipe; a file of markers on hips, knees and ankles has a pelvis."""
+    joints = ["Shoulder", "Elbow", "Wrist", "Hip", "Knee", "Ankle", "BigToe", "Heel"]
+    for labels in (
+        ["Nose", "Neck", *[s + j for j in joints for s in "RL"]],
+        ["nose", *[f"{s}_{j.lower()}" for j in joints for s in ("left", "right")]],
+    ):
+        with pytest.raises(MarkerSetError) as caught:
+            recognise(labels)
+        assert "keypoints" in caught.value.hint
+    with pytest.raises(MarkerSetError) as caught:
+        recognise(["NOSE", "RHIP", "LHIP", "RKNEE", "LKNEE", "RASI", "LASI"])
+    assert "keypoints" not in caught.value.hint

@@ -5,7 +5,8 @@
     outcome(case.truth[label], landmark, body)  # "right", "wrong" or "missed"
 
 `lists()` are the label lists themselves (`data/marker_lists.toml`, each with its source), for whoever wants markers at
-certain landmarks: `MarkerList.truth`.
+certain landmarks: `MarkerList.truth`. `gathered()` are lists that were gathered after the rules stood
+(`data/gathered_marker_lists.toml`): no case is made of them, they are read as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-_TABLE = Path(__file__).with_name("data") / "marker_lists.toml"
+_DATA = Path(__file__).with_name("data")
+_TABLE, _GATHERED = _DATA / "marker_lists.toml", _DATA / "gathered_marker_lists.toml"
 Outcome = Literal["right", "wrong", "missed"]
 
 # Points that software computes, in the names of several programs; {S} for R and L.
@@ -98,11 +100,25 @@ def lists(half: str = "") -> tuple[MarkerList, ...]:
     for raw in _table()["list"]:
         if half and raw["kind"] == "laboratory" and raw["half"] != half:
             continue
-        truth = {label: meaning for pair in raw["labels"].items() for label, meaning in _both_sides(pair[0], pair[1])}
         found.append(
-            MarkerList(raw["name"], raw["kind"], raw.get("half", ""), raw["source"], truth, raw.get("prefix", ""))
+            MarkerList(raw["name"], raw["kind"], raw.get("half", ""), raw["source"], _truth(raw), raw.get("prefix", ""))
         )
     return tuple(found)
+
+
+@cache
+def gathered(group: str) -> tuple[MarkerList, ...]:
+    """Return the lists that were gathered after the rules stood, one group: "mended" on, "held" back at first, or "later"."""
+    rows = tomllib.loads(_GATHERED.read_text(encoding="utf-8"))["list"]
+    return tuple(
+        MarkerList(raw["name"], "laboratory", group, raw["source"], _truth(raw))
+        for raw in rows
+        if raw.get("group", "mended") == group
+    )
+
+
+def _truth(raw: Mapping[str, Any]) -> dict[str, str]:
+    return {label: meaning for pair in raw["labels"].items() for label, meaning in _both_sides(pair[0], pair[1])}
 
 
 def outcome(truth: str, landmark: str, body: str | None) -> Outcome:

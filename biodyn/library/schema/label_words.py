@@ -31,13 +31,29 @@ class _Place(Strict):
     )
 
 
+class _Many(Strict):
+    landmarks: OneOrMore
+
+
+class _Keypoints(Strict):
+    without: Name = Field(description="segment on which keypoints have no landmark")
+    joints: OneOrMore = Field(description="joints that keypoints name bare, on both sides")
+    others: OneOrMore = Field(description="keypoints of which one is beside them")
+
+
 @SCHEMAS.register("body/label_words")
 class LabelWords(Table):
     """Words that labels are made of."""
 
     sides: _Sides
     nothing: _Nothing = Field(description="words without a meaning of their own")
+    number: dict[Name, OneOrMore] = Field(description="numbers written out")
     place: dict[Name, _Place] = Field(description="where on a part")
     part: dict[Name, OneOrMore] = Field(description="parts of the body and their spellings")
     joined: dict[Name, Name] = Field(description="spellings that stand for several words")
+    segment: dict[Name, Name] = Field(
+        description="words that name a segment: before its landmarks they say nothing more"
+    )
+    many: _Many = Field(description="landmarks of which a second one follows its segment")
+    keypoints: _Keypoints = Field(description="names by which keypoints of videos are told")
     regions: dict[Name, Names] = Field(description="segments that are marked together or not at all")

@@ -21,10 +21,14 @@ class MarkerEntry(Table):
         None, description="words that mean it: 'knee medial', 'a|b' either, 'a?' may be missing, '...' with any places"
     )
     beside: dict[Name, Name] = Field(
-        default_factory=dict, description="spellings that count only where the file has the other label, too"
+        default_factory=dict,
+        description="spellings that count only where the file has the other label, too; 'A|B' either",
     )
     or_landmark: str = Field(
         "", max_length=100, description="other landmark that it may mark: the file's other labels decide"
+    )
+    otherwise: OneOrMore | None = Field(
+        None, description="spellings that mean it where another label marks what they mean first"
     )
     yields: bool = Field(False, description="gives way to a label that marks the same landmark more clearly")
     static_only: bool = Field(False, description="not expected in walks")

@@ -21,6 +21,7 @@ class _Unlabelled(Strict):
 
 class _Prefix(Strict):
     not_a_name: Texts
+    segments: Texts
 
 
 class _Computed(Strict):

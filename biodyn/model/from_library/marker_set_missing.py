@@ -9,12 +9,17 @@ from biodyn.conventions import SIDES, other_side
 from biodyn.errors import MarkerSetError
 from biodyn.library.load import load_table
 from biodyn.model.from_library.label_reading.meanings import LabelReading
-from biodyn.model.from_library.label_reading.sides import mirrored
-from biodyn.model.from_library.label_reading.spelling import normalise
+from biodyn.model.from_library.label_reading.sides import mirrored, side_readings
+from biodyn.model.from_library.label_reading.spelling import normalise, pieces
 from biodyn.model.from_library.label_reading.words import DICTIONARY
 from biodyn.model.from_library.marker_set_table import MarkerSet
 
 _SHOWN = 12
+_KEYPOINTS = (
+    "These are names of a video's keypoints, not of markers on the skin: they lie inside the joints and do not tell how a "
+    "segment is turned about its long axis. "
+    "Export segment poses (docs/markerless.md) or the coordinates of an OpenSim model instead."
+)
 _MOST_COSTS = 4
 _MOST_OF_A_LEG = 0.5
 _SIDE_ENDS = frozenset(f"_{side}" for side in SIDES)
@@ -125,6 +130,9 @@ def not_recognised(
         f"The markers match no known marker set: the closest, {closest.title} ({_share(closest, scores)}), lacks "
         f"{', '.join(one.text for one in missing[closest.name])} (the file has {shown or 'none'})"
     )
+    strange = [label for label in labels if label not in reading.points and label not in reading.ambiguous]
+    if strange and len(strange) < len(labels):
+        text += f"; not understood: {', '.join(strange[:_SHOWN])}" + (" ..." if len(strange) > _SHOWN else "")
     if others and scores[others[0].name] > 0.0:
         second = others[0]
         text += f"; the runner-up is {second.title} ({_share(second, scores)})"
@@ -134,9 +142,24 @@ def not_recognised(
         "Give a marker set file that names your labels ('biodyn check FILE.c3d --write-marker-set my_markers.toml' begins "
         "one): [model] marker_set = 'my_markers.toml' in a settings TOML."
     )
-    if unsure:
+    if are_keypoints(labels, reading):
+        hint = _KEYPOINTS
+    elif unsure:
         hint = f"Not certain: {', '.join(unsure)}. {hint}"
     return MarkerSetError(f"{text}.", f"{costs} {hint}".strip())
+
+
+def are_keypoints(labels: Sequence[str], reading: LabelReading) -> bool:
+    """True where the labels are a video's keypoints: bare joints on both sides, a nose or a neck, no bone of the pelvis."""
+    table = load_table("body/label_words")["keypoints"]
+    if any(point.landmark and point.body == table["without"] for point in reading.points.values()):
+        return False
+    readings = [one for label in labels for one in side_readings(pieces(label))]
+    sided = {("".join(one.rest), one.side) for one in readings}
+    bare = {"".join(pieces(label)) for label in labels} | {stem for stem, _ in sided}
+    return all((joint, side) in sided for joint in table["joints"] for side in SIDES) and not bare.isdisjoint(
+        table["others"]
+    )
 
 
 def _share(candidate: MarkerSet, scores: Mapping[str, float]) -> str:
@@ -145,11 +168,14 @@ def _share(candidate: MarkerSet, scores: Mapping[str, float]) -> str:
 
 def _costs(missing: Sequence[Missing]) -> str:
     """Which segments the missing markers would place."""
-    told = [f"without {one.text} {one.body} is not placed" for one in missing[:_MOST_COSTS] if one.body]
-    if not told:
+    lacking: dict[str, list[str]] = {}
+    for one in missing:
+        if one.body:
+            lacking.setdefault(one.body, []).append(one.text)
+    if not lacking:
         return ""
-    sentence = ", ".join(told)
-    return f"{sentence[0].upper()}{sentence[1:]}: its joints, and those that it carries, have no torques."
+    told = [f"{body} is not placed without {', '.join(texts)}" for body, texts in list(lacking.items())[:_MOST_COSTS]]
+    return f"Segments: {'; '.join(told)}. Their joints, and those that they carry, have no torques."
 
 
 def _own_spelling(landmark: str, reading: LabelReading) -> str:

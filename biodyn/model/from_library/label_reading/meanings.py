@@ -63,22 +63,36 @@ def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -
     for group in waiting:
         options = group[0].options
         if len(_meanings(options)) == 1 and (not options[0].short or _region(options[0].point) in regions):
-            _claim(group, options[0].point, taken, reading)
+            _claim(group, _first_free(group, options[0], taken), taken, reading)
         else:
             unsure.append(group)
+    chosen: dict[frozenset[str], str] = {}
+    for _ in range(len(unsure)):
+        left = [group for group in unsure if not _settle(group, taken, regions, reading, chosen)]
+        if len(left) == len(unsure):
+            break
+        unsure = left
     for group in unsure:
-        _settle(group, taken, regions, reading)
+        _leave(group, taken, regions, reading)
     return reading
 
 
-def _order(one: _Reading) -> tuple[bool, float]:
-    """Clear readings first: those that yield to others last, whole spellings before words put together."""
-    return one.options[0].point.yields, one.options[0].cost
+def _order(one: _Reading) -> tuple[bool, bool, float]:
+    """Clear readings first: last what has a second meaning, before it what yields to others; whole spellings before words."""
+    best = one.options[0]
+    return best.otherwise is not None, best.point.yields, best.cost
+
+
+def _first_free(group: Sequence[_Reading], option: Candidate, taken: set[str]) -> Point:
+    """What the labels mean first, or, where another label marks that on one side, what they mean otherwise."""
+    if option.otherwise is None or not any(option.point.on_side(one.side).landmark in taken for one in group):
+        return option.point
+    return option.otherwise
 
 
 def _meanings(options: Sequence[Candidate]) -> set[tuple[str, str]]:
     """Landmark, or segment where it marks none, of the cheapest options."""
-    best = options[0].cost
+    best = options[0].cost if options else 0.0
     return {(o.point.landmark, "" if o.point.landmark else o.point.body) for o in options if o.cost == best}
 
 
@@ -88,27 +102,61 @@ def _claim(group: list[_Reading], point: Point, taken: set[str], reading: LabelR
     for one in group:
         here = point.on_side(one.side)
         if here.landmark and (gives_way or here.landmark in taken):
-            reading.repeated[one.label] = here.landmark
+            if point.landmark in load_table("body/label_words")["many"]["landmarks"]:
+                reading.points[one.label] = replace(here, landmark="")
+            else:
+                reading.repeated[one.label] = here.landmark
             continue
         if here.landmark:
             taken.add(here.landmark)
         reading.points[one.label] = here
 
 
-def _settle(group: list[_Reading], taken: set[str], regions: frozenset[str], reading: LabelReading) -> None:
-    """Decide a stem of several meanings by what the other labels leave over; unknown where that is not one meaning."""
-    options = [o for o in group[0].options if o.cost == group[0].options[0].cost]
-    free = [o for o in options if not any(o.point.on_side(one.side).landmark in taken for one in group)]
-    here = [o for o in free if _region(o.point) in regions] or [o for o in free if not o.short]
-    if here and len(_meanings(here)) == 1:
-        _claim(group, here[0].point, taken, reading)
-        return
+def _settle(
+    group: list[_Reading],
+    taken: set[str],
+    regions: frozenset[str],
+    reading: LabelReading,
+    chosen: dict[frozenset[str], str],
+) -> bool:
+    """Decide a stem of several meanings by what the other labels leave over; False where that is not one meaning.
+
+    `chosen`: segments between which a stem was undecided -> the one it got; others between the same segments get it, too (MEPI
+    is the knee's where LEPI is).
+    """
+    options = _cheapest(group)
+    left = _left_over(group, taken, regions)
+    between = frozenset(option.point.body for option in options)
+    if len(_meanings(left)) > 1:
+        left = [option for option in left if option.point.body == chosen.get(between)]
+    if len(_meanings(left)) != 1:
+        return False
+    chosen.setdefault(between, left[0].point.body)
+    _claim(group, left[0].point, taken, reading)
+    return True
+
+
+def _leave(group: list[_Reading], taken: set[str], regions: frozenset[str], reading: LabelReading) -> None:
+    """Name what the labels could mean; they follow their segment where it is the same whichever they mean."""
+    options = _cheapest(group)
+    left = _left_over(group, taken, regions)
     for one in group:
         points = [option.point.on_side(one.side) for option in options]
         reading.ambiguous[one.label] = tuple(dict.fromkeys(point.landmark or point.body for point in points))
-        if here and len({point.body for point in points}) == 1:  # whichever it is, it rides on that segment
+        if left and len({point.body for point in points}) == 1:
             weight = min(point.weight for point in points)
             reading.points[one.label] = replace(points[0], landmark="", weight=weight)
+
+
+def _cheapest(group: list[_Reading]) -> list[Candidate]:
+    return [option for option in group[0].options if option.cost == group[0].options[0].cost]
+
+
+def _left_over(group: list[_Reading], taken: set[str], regions: frozenset[str]) -> list[Candidate]:
+    """Those of the meanings that no other label has, in regions that the file marks where there are such."""
+    options = _cheapest(group)
+    free = [o for o in options if not any(o.point.on_side(one.side).landmark in taken for one in group)]
+    return [o for o in free if _region(o.point) in regions] or [o for o in free if not o.short]
 
 
 # -- regions of the body that the labels show ---------------------------------------------------------------------------
@@ -126,9 +174,10 @@ def _region(point: Point) -> str:
 
 
 def _regions(readings: Mapping[str, _Reading]) -> frozenset[str]:
-    """Regions in which a label has one meaning alone, and no abbreviation."""
+    """Regions in which a label has one meaning alone, and no abbreviation; where arms are marked, the trunk may be, too."""
     clear = (one.options[0] for one in readings.values() if len(_meanings(one.options)) == 1)
-    return frozenset(_region(option.point) for option in clear if not option.short)
+    found = {_region(option.point) for option in clear if not option.short}
+    return frozenset(found | {"trunk"} if "arms" in found else found)
 
 
 # -- sides ----------------------------------------------------------------------------------------------------------------

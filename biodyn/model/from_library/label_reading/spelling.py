@@ -12,7 +12,9 @@ _IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
 # three letters and a 1, on this many labels and this share of them
 _NUMBERED_ONE = re.compile(r".*[^\W\d_]{3,}[\s_.\-]?1")
 _FEWEST_NUMBERED, _MOST_LABELS = 8, 0.75
-# 1st, 2nd, 5th: the number alone tells
+# 1st, 2nd, 5th: the number alone tells, but where nothing but a side stands beside it (R5TH) its letters say that it is no number
+# of a cluster
+_BARE_ORDINAL = re.compile(r"[A-Z]?[^A-Z0-9]*[0-9](ST|ND|RD|TH)[^A-Z0-9]*[A-Z]?")
 _ORDINAL = re.compile(r"(?<![0-9])([0-9])(ST|ND|RD|TH)(?![0-9])")
 
 
@@ -27,7 +29,9 @@ def pieces(label: str) -> tuple[str, ...]:
     """Return what stands between the separators of a label, in capitals of the Latin alphabet without accents."""
     plain = unicodedata.normalize("NFKD", label.replace("ß", "ss")).upper()
     plain = "".join(c for c in plain if not unicodedata.combining(c))
-    return tuple(piece for piece in _NO_LETTER.split(_ORDINAL.sub(r"\1", plain)) if piece)
+    if not _BARE_ORDINAL.fullmatch(plain):
+        plain = _ORDINAL.sub(r"\1", plain)
+    return tuple(piece for piece in _NO_LETTER.split(plain) if piece)
 
 
 def without_shared_ending(labels: Sequence[str], endings: frozenset[str]) -> dict[str, str]:

@@ -48,13 +48,15 @@ class Candidate:
     """A point that a stem may mean. `cost`: 0 for a whole spelling, else the words that it took.
 
     `needs`: stems of which the file must have one, for what counts only beside it (KNE beside KNI, MK beside LK). `short`: an
-    abbreviation is among the words, which needs other labels in its region of the body.
+    abbreviation is among the words, which needs other labels in its region of the body. `otherwise`: what it means where another
+    label marks `point` (LEP is the elbow's epicondyle beside LFC).
     """
 
     point: Point
     cost: float
     needs: frozenset[str] = frozenset()
     short: bool = False
+    otherwise: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -81,16 +83,17 @@ def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
     stem = "".join(pieces)
     if len(stem) > _LONGEST:
         return ()
-    whole = [Candidate(point, 0.0) for point in _spellings().get(stem, ()) if point.sided == sided]
+    second = next((point for point in _second_meanings().get(stem, ()) if point.sided == sided), None)
+    whole = [Candidate(point, 0.0, otherwise=second) for point in _spellings().get(stem, ()) if point.sided == sided]
     if whole:
         return tuple(whole)
     found = {
-        point: Candidate(point, 0.0, frozenset([other]), short=True)
-        for point, other in _beside().get(stem, ())
+        point: Candidate(point, 0.0, others, short=True)
+        for point, others in _beside().get(stem, ())
         if point.sided == sided
     }
     for cut in _cuts(pieces):
-        for point in _points_of(cut.means):
+        for point in _points_of(cut.means) or _behind_segment(cut.means):
             known = found.get(point)
             if point.sided == sided and (known is None or (cut.cost, len(cut.needs)) < (known.cost, len(known.needs))):
                 found[point] = Candidate(point, cut.cost, cut.needs, cut.short)
@@ -190,6 +193,9 @@ def _words() -> Mapping[str, tuple[_Word, ...]]:
 
     for spelling in table["nothing"]["spelt"]:
         add(spelling, _Word(()))
+    for number, spellings in table["number"].items():
+        for spelling in spellings:
+            add(spelling, _Word((number,)))
     for name, row in table["place"].items():
         for spelling in row["spelt"]:
             add(spelling, _Word((name,)))
@@ -241,13 +247,23 @@ def _spellings() -> Mapping[str, tuple[Point, ...]]:
 
 
 @cache
-def _beside() -> Mapping[str, tuple[tuple[Point, str], ...]]:
-    """Whole label without its side -> the points that it may mean where the file has the other label, without its side."""
-    found: dict[str, list[tuple[Point, str]]] = {}
+def _second_meanings() -> Mapping[str, tuple[Point, ...]]:
+    """Whole label without its side -> the points that it means where another label marks what it means first."""
+    found: dict[str, list[Point]] = {}
     for row, point in _entries():
-        for label, other in row.get("beside", {}).items():
-            stem, needed = (normalise(text.replace("{S}", "")) for text in (label, other))
-            found.setdefault(stem, []).append((point, needed))
+        for label in row.get("otherwise", ()):
+            found.setdefault(normalise(label.replace("{S}", "")), []).append(point)
+    return {stem: tuple(points) for stem, points in found.items()}
+
+
+@cache
+def _beside() -> Mapping[str, tuple[tuple[Point, frozenset[str]], ...]]:
+    """Whole label without its side -> the points that it may mean where the file has one of the others, without their sides."""
+    found: dict[str, list[tuple[Point, frozenset[str]]]] = {}
+    for row, point in _entries():
+        for label, others in row.get("beside", {}).items():
+            stem, *needed = (normalise(text.replace("{S}", "")) for text in (label, *others.split("|")))
+            found.setdefault(stem, []).append((point, frozenset(needed)))
     return {stem: tuple(points) for stem, points in found.items()}
 
 
@@ -280,3 +296,15 @@ def _points_of(means: tuple[str, ...]) -> tuple[Point, ...]:
         return exact[means]
     core = tuple(word for word in means if word not in places and not word.isdigit())
     return open_ended.get(core, ()) if len(core) < len(means) else ()
+
+
+@lru_cache(8192)
+def _behind_segment(means: tuple[str, ...]) -> tuple[Point, ...]:
+    """Points on a segment that one of the words names: it says nothing more of them (Pelvis_R_ASIS)."""
+    segments = load_table("body/label_words")["segment"]
+    found: dict[Point, None] = {}
+    for word in set(means) & set(segments):
+        rest = list(means)
+        rest.remove(word)
+        found.update(dict.fromkeys(point for point in _points_of(tuple(rest)) if point.body == segments[word]))
+    return tuple(found)
