@@ -277,7 +277,8 @@ def _mark_duplicates(labels: list[str], kinds: list[str], points: FloatArray) ->
                 kinds[i] = "dropped"
             else:
                 labels[i] = f"{label}#{number}"
-        if kinds[same[0]] == "marker" and kinds[same[1]] == "dropped":
+        # a place in the laboratory's list that nothing was seen for is no second point
+        if kinds[same[0]] == "marker" and kinds[same[1]] == "dropped" and np.isfinite(points[:, same[1], 0]).any():
             diagnostics.append(
                 Diagnostic(
                     "duplicate-label",

@@ -10,6 +10,6 @@ segments were measured. Beside them, one use case a file: `inspect` with `inspec
 (the same walk with other choices), `replay` (forward dynamics of a result), `compare` (how well curves agree with the
 laboratory's own software), `differences` with `laboratory_file` and `torque_tables` (why two analyses differ), `export/` (a
 result in the files of other programs). An OpenSim model has a way of its own, `on_model`: `from_coordinates`, or `from_markers`
-with `scaled_model`, `model_recording` and `model_plates`, `model_torques`, `model_result`; then `model_analysis`;
-`model_replay`. `stored` is `biodyn.load`.
+with `scaled_model`, `model_recording`, `model_plates` and `model_corners`, `model_torques`, `model_result`; then
+`model_analysis`; `model_replay`. `stored` is `biodyn.load`.
 """

@@ -144,6 +144,16 @@ def test_of_two_points_with_one_label_the_better_seen_stays(write_c3d):
     assert "duplicate-label" in {d.code for d in recording.diagnostics}
 
 
+def test_an_empty_second_place_for_a_label_is_no_second_point(write_c3d):
+    """A laboratory's list may name a marker twice; nothing was seen for it."""
+    points = np.concatenate([person_mm(20), person_mm(20)[:, :1] + 300.0], axis=1)
+    unseen = np.zeros((20, 17), dtype=bool)
+    unseen[:, 16] = True
+    recording = read_c3d(write_c3d(points_mm=points, labels=[*LABELS, LABELS[0]], unseen=unseen))
+    assert recording.markers.labels.count(LABELS[0]) == 1
+    assert "duplicate-label" not in {d.code for d in recording.diagnostics}
+
+
 def test_labels_continue_beyond_255(write_c3d):
     count = 300
     points = np.random.default_rng(1).uniform(10, 1500, (3, count, 3))

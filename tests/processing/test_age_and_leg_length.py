@@ -37,9 +37,11 @@ def test_the_leg_is_as_stored_else_from_iliac_spine_to_ankle() -> None:
         "ankle_lateral_l": np.array([0.0, 0.06, -0.1]),
     }
     stored = recording(SubjectParameters(measures={"leg_length_r": 0.90, "leg_length_l": 0.92}))
-    assert leg_length([stored], standing)[0] == pytest.approx(0.91)
-    found, source = leg_length([recording(SubjectParameters())], standing)
+    assert leg_length({}, [stored], standing)[0] == pytest.approx(0.91)
+    given = {"leg_length_r": 0.88, "leg_length_l": 0.89, "knee_width_r": 0.1}
+    assert leg_length(given, [stored], standing) == (pytest.approx(0.885), "given by the user")
+    found, source = leg_length({}, [recording(SubjectParameters())], standing)
     assert found == pytest.approx(0.88)
     assert "measured" in source
     wrong_unit = {name: 1000.0 * point for name, point in standing.items()}
-    assert leg_length([recording(SubjectParameters())], wrong_unit)[0] is None
+    assert leg_length({}, [recording(SubjectParameters())], wrong_unit)[0] is None

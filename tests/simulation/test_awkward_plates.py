@@ -354,3 +354,48 @@ def wrench_of(plate: Plate, components: np.ndarray) -> np.ndarray:
     surface = moment + np.cross(force, np.array(plate.origin_m))
     force_W, moment_W = force @ plate.R_WP.T, surface @ plate.R_WP.T
     return np.hstack([moment_W + np.cross(plate.centre_W, force_W), force_W])
+
+
+@pytest.mark.parametrize("size", [3e3, -1e4, 1e6])
+def test_single_samples_that_jump_are_none(standing, walking, torques, tmp_path, size):
+    """A fault of converter or file: a filter would spread it over the step, where nothing warned of 0.1 Nm/kg."""
+
+    def channels(stored: np.ndarray) -> np.ndarray:
+        spoilt = stored.copy()
+        if len(stored) == len(walking.components[0]):
+            spoilt[[900, 901, 1500, 2000], [2, 2, 8, 3]] += size * np.array([1.0, 0.9, 1.0, 1e3])
+        return spoilt
+
+    found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
+    assert set(causes(found)) == {"plate-spike"}
+    notes = [note for note in found.diagnostics if note.code == "plate-spike"]
+    assert [note.message.split(" jumps")[0] for note in notes] == ["Plate 1", "Plate 2"]
+    assert "Force.Fz1, Force.Mx1" in notes[0].message
+    # what the neighbours say of one or two milliseconds
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 0.05
+
+
+def test_plates_that_are_noisy_or_hardly_read_anything_have_no_such_samples(standing, walking, tmp_path):
+    """White noise, and an empty plate that flickers by one step of its converter."""
+    rng = np.random.default_rng(0)
+
+    def channels(stored: np.ndarray) -> np.ndarray:
+        noisy = stored + rng.normal(0.0, 2.0, stored.shape) * np.where(np.arange(stored.shape[1]) % 6 < 3, 1.0, 30.0)
+        noisy[:, 12:] = np.round(rng.normal(0.0, 0.2, noisy[:, 12:].shape))
+        return noisy
+
+    found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
+    assert "plate-spike" not in [note.code for note in found.diagnostics]
+
+
+def test_a_plate_without_numbers_for_a_while_leaves_the_mass_a_number(standing, walking, tmp_path):
+    """The walk's mass comes from the other samples; it read "nan kg"."""
+
+    def channels(stored: np.ndarray) -> np.ndarray:
+        holed = stored.copy()
+        if len(stored) == len(walking.components[0]):
+            holed[1200:1230, 8] = np.nan  # nobody is on plate 2
+        return holed
+
+    found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
+    assert causes(found) == []

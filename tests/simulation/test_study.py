@@ -124,19 +124,19 @@ def test_damage_is_seeded_and_listed(study, tmp_path):
 
 
 def test_a_mark_for_not_seen_is_no_damage(study, tmp_path):
-    """One number again and again is how an exporter says 'not seen'; so is NaN on a plate."""
+    """One number again and again is how an exporter says 'not seen', in all three coordinates or some; so is NaN on a plate."""
     data = (study / "S01" / "walk_normal_01.c3d").read_bytes()
     points = int.from_bytes(data[2:4], "little")
     start = (int.from_bytes(data[16:18], "little") - 1) * 512
     frames = np.frombuffer(data, dtype="<f4", offset=start).reshape(400, -1).copy()
     frames[100:140, 4 * 3 : 4 * 3 + 3] = 9999999.0  # mm, with a valid residual
-    frames[100:140, 4 * 5 : 4 * 5 + 3] = 9999999.0
+    frames[100:140, 4 * 5 : 4 * 5 + 3] = 9999999.0, 9999999.0, 0.0
     frames[-3:, 4 * points :] = np.nan
     path = tmp_path / "marked.c3d"
     path.write_bytes(data[:start] + frames.astype("<f4").tobytes())
     found = read_c3d(path)
     assert np.isnan(found.markers.positions[100:140, [3, 5]]).all()
-    assert [note.value for note in found.diagnostics if note.code == "impossible-positions"] == [80.0]
+    assert [note.value for note in found.diagnostics if note.code == "impossible-positions"] == [40.0]
 
 
 def test_the_simulator_replaces_no_recording_of_others(laboratory: Laboratory, tmp_path: Path) -> None:

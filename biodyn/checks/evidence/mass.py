@@ -19,7 +19,8 @@ def walking_mass_kg(evidence: Evidence) -> float | None:
     m = integral(F) / integral(g + a): the acceleration of the centre of mass does not depend on the mass. None where too
     little was measured.
     """
-    rows = evidence.complete
+    # a plate that holds no number for a while tells nothing then
+    rows = evidence.complete & np.isfinite(evidence.measured[:, 4]) & np.isfinite(evidence.required[:, 4])
     if rows.sum() < _LEAST_S * evidence.rate_hz:
         return None
     stated = evidence.weight_n / STANDARD_GRAVITY_M_S2

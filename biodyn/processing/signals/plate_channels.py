@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.spikes import median_of_five
 from biodyn.recording import ForcePlate
 
 # A plate that carries more than this shows it in every channel.
@@ -22,11 +24,56 @@ _SLOPE_S, _SLOPE_SHARE = 0.01, 0.25  # the slope beside the flat is taken over t
 # Cut off is what would have risen by more than this share of all it does beyond the top. A smooth peak that is stored in
 # steps is flat too, but falls by 9/4 of a step over a quarter of its flat (a parabola), one more by rounding.
 _OVERSHOOT_SHARE, _FALL_STEPS = 0.02, 6.0
+# A sample off the median of the five around by more than this, of all that the channel measures, came and went within two
+# samples: no load does. And by so many times the usual, where nothing is measured but noise.
+_SPIKE_SHARE, _SPIKE_NOISE = 1.5, 20.0
+_WINDOW = 5
 _ROUNDING = 1e-6  # smaller differences of stored values are round-off of their scale, no steps
 
 
 #: Samples [first, stop) in which a channel stands at the end of its range, by its column.
 CutOff: TypeAlias = Mapping[int, Sequence[tuple[int, int]]]
+
+
+def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]]:
+    """Return the plate with samples that jump away and back within two samples as those beside them, and a note.
+
+    Such a sample is a fault of converter or file; a filter would spread it over the step.
+    """
+    channels = plate.channels
+    if len(channels) < _WINDOW:
+        return plate, ()
+    half = _WINDOW // 2
+    usual = median_of_five(channels)
+    off = np.zeros(channels.shape)
+    with np.errstate(invalid="ignore"):
+        off[half : len(off) - half] = np.nan_to_num(np.abs(channels[half : len(off) - half] - usual))
+    span = np.nan_to_num(
+        np.nanmax(usual, axis=0, initial=-np.inf) - np.nanmin(usual, axis=0, initial=np.inf), neginf=0.0
+    )
+    noise = np.array([float(np.median(column[column > 0.0])) if (column > 0.0).any() else 0.0 for column in off.T])
+    hit = (off > _SPIKE_SHARE * span) & (off > _SPIKE_NOISE * noise)
+    columns = np.flatnonzero(hit.any(axis=0)).tolist()
+    if not columns:
+        return plate, ()
+    mended = channels.copy()
+    rows = np.arange(len(channels))
+    for column in columns:
+        good = ~hit[:, column]
+        mended[~good, column] = np.interp(rows[~good], rows[good], channels[good, column])
+    count = int(hit.any(axis=1).sum())
+    first, last = np.flatnonzero(hit.any(axis=1))[[0, -1]] / plate.rate_hz
+    note = Diagnostic(
+        "plate-spike",
+        "warning",
+        f"Plate {plate.number} jumps away and back within two samples {count} {'times' if count > 1 else 'time'}, between "
+        f"{first:.2f} and {last:.2f} s (channel {', '.join(_name(plate, column) for column in columns)}): those samples were "
+        "taken from the ones beside them.",
+        value=float(count),
+        limit=0.0,
+        hint="Look at cables, converter and export; a load lasts longer.",
+    )
+    return replace(plate, channels=mended), (note,)
 
 
 def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Diagnostic, ...]:

@@ -18,7 +18,14 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
 from biodyn.geometry.rotations import cross
-from biodyn.processing.signals.plate_channels import channel_notes, cut_off, saturated, unrecorded, unrecorded_note
+from biodyn.processing.signals.plate_channels import (
+    channel_notes,
+    cut_off,
+    saturated,
+    unrecorded,
+    unrecorded_note,
+    without_spikes,
+)
 from biodyn.processing.signals.plate_offset import find_offset, offset_notes
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateWrench
@@ -67,6 +74,7 @@ def plate_wrench(
             f"({frame_count} frames at {marker_rate_hz:g} Hz, forces at {plate.rate_hz:g} Hz)."
         )
     axes = _plate_axes(plate)
+    plate, spike_notes = without_spikes(plate)
     stored_up = _vertical_force(plate, axes, plate.channels)
     offset = find_offset(plate, stored_up, marker_rate_hz, beside)
     force, moment_at_sensor, origin = _sensor_wrench(plate, plate.channels - offset.channels)
@@ -88,6 +96,7 @@ def plate_wrench(
         wrench=np.hstack([M_Wo, F_W]),
         rate_hz=plate.rate_hz,
         diagnostics=(
+            *spike_notes,
             *offset.notes,
             *offset_notes(plate.number, zero, beside is not None, largest),
             *sign_notes,

@@ -38,13 +38,13 @@ def jumps(markers: Markers) -> FloatArray:
     off = np.zeros(p.shape[:2])
     if len(p) < _WINDOW:
         return off
-    away: FloatArray = np.linalg.norm(p[half : len(p) - half] - _median_of_five(p), axis=2)
+    away: FloatArray = np.linalg.norm(p[half : len(p) - half] - median_of_five(p), axis=2)
     off[half : len(p) - half] = np.where(np.isnan(away), 0.0, away)
     return off
 
 
-def _median_of_five(p: FloatArray) -> FloatArray:
-    """Median (T - 4, ...) of every five neighbours of (T, ...); NaN where one of them is."""
+def median_of_five(p: FloatArray) -> FloatArray:
+    """Return the median (T - 4, ...) of every five neighbours of (T, ...); NaN where one of them is."""
     a, b, c, d, e = (p[k : len(p) - _WINDOW + 1 + k] for k in range(_WINDOW))
     # neither the least of two pairs nor the largest: the median of the two others and the fifth
     low = np.maximum(np.minimum(a, b), np.minimum(c, d))

@@ -6,6 +6,7 @@ nothing changes where the points do not tell it clearly.
 
 Read `person` first (a jointed person with the spread of people, postures and placements: library/body/person.toml), then
 `fit` (that person fitted to labelled points, and what the fit says of each label). `exchanged` searches the labels of one
-instant, `between` holds the walk against the static trial through time, `corrected` puts it together for two recordings.
+instant, `between` holds the walk against the static trial through time, `whose` tells which of both is wrong, `corrected` puts
+it together for two recordings.
 `unnamed` names the points of one instant without labels, `named` those of two recordings.
 """
