@@ -21,8 +21,8 @@ from biodyn.io.plate_exports.loads import (
     require_possible,
 )
 from biodyn.io.tables.force_columns import ForceColumns
+from biodyn.io.tables.free_moment import LARGEST_FREE_NM
 from biodyn.io.tables.plate_columns import METRES
-from biodyn.io.tables.pressure import LARGEST_FREE_NM
 from biodyn.io.tables.sheet import Sheet, read_sheet
 
 #: What its file of forces is called, and how it begins.

@@ -14,8 +14,8 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables.force_columns import ForceColumns
+from biodyn.io.tables.free_moment import free_moment
 from biodyn.io.tables.plate_columns import PlateColumns
-from biodyn.io.tables.pressure import free_moment
 from biodyn.io.tables.sheet import Sheet
 
 #: Letters of the axes, in the names of columns.

@@ -19,8 +19,8 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.opensim.storage import Storage, even_rate_hz
 from biodyn.io.tables.force_columns import ForceColumns
+from biodyn.io.tables.free_moment import free_moment
 from biodyn.io.tables.plate_columns import PlateColumns, measured_plates
-from biodyn.io.tables.pressure import free_moment
 from biodyn.io.tables.unknown_rows import unknown_rows
 from biodyn.recording import ForcePlate
 
