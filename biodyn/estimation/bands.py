@@ -34,7 +34,8 @@ def estimate_bands(
         return None
     left = settings.scale.get(_PLACE, 1.0) * account.plates.place_left
     off = settings.model_copy(update={"scale": {**settings.scale, _FILTER: 0.0, _PLACE: left}})
-    found = torque_bands(replace(inputs, fit=fit, dynamics=dynamics, reaction=reaction), off, noise_in_torques=False)
+    of_estimate = replace(inputs, fit=fit, dynamics=dynamics, reaction=reaction, curved=False)
+    found = torque_bands(of_estimate, off, noise_in_torques=False)
     if found is None:
         return None
     factor = dict(settings.scale).get("marker_noise", 1.0)

@@ -115,7 +115,14 @@ def torque_uncertainty(
     ramp_frames = round(inputs.visibility_ramp_s * inputs.rate_hz)
     (held, markers), sources = side_by_side(
         lambda: (
-            held_coordinates(model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames),
+            held_coordinates(
+                model,
+                motion.q,
+                visibility_weights(seen, ramp_frames),
+                ramp_frames,
+                inputs.rate_hz,
+                inputs.fit_settings.steady_lever_m,
+            ),
             _marker_moments(inputs, magnitudes),
         ),
         lambda: {name: make(inputs, magnitudes) for name, make in _columns_of(inputs).items() if factor[name]},
@@ -274,7 +281,8 @@ def _propagate(
     drawn_at, answers = _drawn_frames(drawn, frames), []
     for own, wide in blocks(0, count, _CACHED_FRAMES):
         inner = slice(own.start - wide.start, own.stop - wide.start)
-        fit = fit_response(inputs.model, frames.q[wide], frames.seen_at[wide], frames.weights[wide], frames.held[wide])
+        of_fit = (part[wide] for part in (frames.q, frames.seen_at, frames.weights, frames.held))
+        fit = fit_response(inputs.model, *of_fit, curved=inputs.curved)
         if gradient is not None:
             steps[own] = -fit.inverse_hessian[inner] @ gradient[own]
         rows = tuple(_single(part[own]) for part in G)

@@ -2,7 +2,9 @@
 
 At the minimum the gradient g(xi, y, p) vanishes, so a small change of markers y or of the model p moves the configuration by
     dxi = -H^-1 (dg/dy dy + dg/dp dp),   g = sum w J^T (x - y),   H = sum w (J^T J + (x - y) . d2x)
-(implicit function theorem). xi are steps along the coordinates of v. The curvature term is that of Newton's method in the fit.
+(implicit function theorem). xi are steps along the coordinates of v. The curvature term is that of Newton's method in the fit. The
+equations of an estimate of motion and forces are Gauss-Newton's and have none: its answer is that of sum w J^T J. At a straight
+knee, where w J^T J tells little of the hip's rotation, the difference is as large as what is left (`test_fit_response`).
 """
 
 from __future__ import annotations
@@ -14,13 +16,11 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.observability import unseen_coordinates
-from biodyn.processing.kinematics.visibility import visibility_weights
+from biodyn.model.observability import LEAST_LEVER_M, badly_seen, levers_through
+from biodyn.processing.kinematics.visibility import BRIDGE_WEIGHT, STEADYING_WEIGHT, steadied, visibility_weights
 from biodyn.rigid_body import Multibody, body_poses, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 
-# The fit holds what no marker sees as firmly as a marker of weight 1 at a lever of 10 cm would (`kinematics.visibility`).
-_HELD = 0.01
 # As in `kinematics.methods.least_squares`: a marker with less than half its weight no longer counts as seeing a coordinate;
 # postures change little within some frames.
 _HALF_FADED = 0.5
@@ -52,11 +52,17 @@ def marker_places(model: SubjectModel, q: FloatArray) -> FloatArray:
 
 
 def fit_response(
-    model: SubjectModel, q: FloatArray, seen_at: FloatArray, weights: FloatArray, held: FloatArray | None = None
+    model: SubjectModel,
+    q: FloatArray,
+    seen_at: FloatArray,
+    weights: FloatArray,
+    held: FloatArray | None = None,
+    curved: bool = True,
 ) -> FitResponse:
     """Return the derivative of the fit for q (T, nq), markers seen at (T, M, 3) m, weights (T, M), 0 where unseen.
 
-    held: (T, nv) how much of the pull acts that the fit puts on coordinates which no marker sees, see `held_coordinates`.
+    held: (T, nv) weights that hold coordinates which markers do not see, or hardly, see `held_coordinates`.
+    curved: with the curvature of the fit's cost; False = of Gauss-Newton's equations.
     """
     mb = model.multibody
     frames, nv = len(q), mb.nv
@@ -64,7 +70,7 @@ def fit_response(
     moved = before[:, mb.tree.idx_v[mb.link_of_body[model.marker_arrays()[0]]]]  # (nv, M)
     places = marker_places(model, q)
     about = places.mean(axis=1)  # sums of squares about a point far away would lose digits
-    x, error = places - about[:, None], np.where(weights[..., None] > 0.0, places - seen_at, 0.0)
+    x, error = places - about[:, None], np.where((weights[..., None] > 0.0) & curved, places - seen_at, 0.0)
     columns = _about(joint_jacobians(mb, q), about)
     H = _hessian(before, columns, moved, x, weights, error)
     diagonal = np.arange(nv)
@@ -74,7 +80,7 @@ def fit_response(
     H[:, diagonal, diagonal] += np.where(pinned, 1.0, 1e-8)  # keeps blind directions invertible
     H[:, diagonal, diagonal] += model.pulls()
     if held is not None:
-        H[:, diagonal, diagonal] += _HELD * held
+        H[:, diagonal, diagonal] += held
     inverse: FloatArray = np.asarray(np.linalg.inv(H))
     free = ~pinned
     inverse *= free[:, :, None] & free[:, None, :]
@@ -102,15 +108,24 @@ def _pulled(columns: FloatArray, moved: FloatArray, x: FloatArray, weights: Floa
     return J  # type: ignore[return-value]
 
 
-def held_coordinates(model: SubjectModel, q: FloatArray, visibility: FloatArray, ramp_frames: int) -> FloatArray:
-    """Return how much (T, nv), 0 to 1, the fit holds coordinates that no marker sees, for markers' visibility (T, M), 0 to 1.
+def held_coordinates(
+    model: SubjectModel, q: FloatArray, visibility: FloatArray, ramp_frames: int, rate_hz: float, steady_lever_m: float
+) -> FloatArray:
+    """Return the weights (T, nv) with which the fit holds coordinates to a curve through the frames around.
 
-    The fit bridges them by a curve through both sides, so its answer to the markers changes smoothly from seen to held: a
-    switch from one frame to the next would show in the accelerations of the answer.
+    Those that no marker sees, for markers' visibility (T, M), 0 to 1, and those that the posture of a leg hides so far that the
+    markers move by less than `steady_lever_m` for one radian (`visibility.bridge`). The fit bridges them by a curve through both
+    sides, so its answer to the markers changes smoothly from seen to held: a switch from one frame to the next would show in the
+    accelerations of the answer.
     """
-    unseen = unseen_coordinates(model, q, visibility >= _HALF_FADED, _JUDGED_EVERY_FRAMES)
+    visible = visibility >= _HALF_FADED
+    whole = levers_through(model, q, np.ones_like(visible), _JUDGED_EVERY_FRAMES)
+    lever = whole if visible.all() else levers_through(model, q, visible, _JUDGED_EVERY_FRAMES)
+    by_gaps = 1.0 - visibility_weights(~(lever < LEAST_LEVER_M), ramp_frames)
+    by_posture = steadied(badly_seen(model, whole, steady_lever_m), rate_hz)
     held = np.zeros((len(q), model.multibody.nv))
-    held[:, [coordinate.v_index for coordinate in model.coordinates]] = 1.0 - visibility_weights(~unseen, ramp_frames)
+    columns = [coordinate.v_index for coordinate in model.coordinates]
+    held[:, columns] = np.maximum(BRIDGE_WEIGHT * by_gaps, STEADYING_WEIGHT * by_posture)
     return held
 
 
