@@ -2,9 +2,9 @@
 
 At the minimum the gradient g(xi, y, p) vanishes, so a small change of markers y or of the model p moves the configuration by
     dxi = -H^-1 (dg/dy dy + dg/dp dp),   g = sum w J^T (x - y),   H = sum w (J^T J + (x - y) . d2x)
-(implicit function theorem). xi are steps along the coordinates of v. The curvature term is that of Newton's method in the fit. The
-equations of an estimate of motion and forces are Gauss-Newton's and have none: its answer is that of sum w J^T J. At a straight
-knee, where w J^T J tells little of the hip's rotation, the difference is as large as what is left (`test_fit_response`).
+(implicit function theorem). xi are steps along the coordinates of v. The curvature term is that of Newton's method in the fit.
+The equations of an estimate of motion and forces are Gauss-Newton's and have none: its answer is that of sum w J^T J. At a
+straight knee, where these tell little of the hip's rotation, the curvature can take away all that is left.
 """
 
 from __future__ import annotations
