@@ -65,7 +65,7 @@ class FoundConstants:
 
 @dataclass(frozen=True)
 class Skin:
-    """Movement of markers along the axes of their segments: standard deviation (M,) m, `shares` of its variance (`Magnitudes`)."""
+    """Movement of markers along the axes of their segments: standard deviation (M,) m, `shares` of its variance."""
 
     sd_m: FloatArray
     shares: tuple[float, ...]
