@@ -19,7 +19,7 @@ from biodyn.rigid_body import body_poses
 from biodyn.threads import side_by_side
 from biodyn.uncertainty import error_sources
 from biodyn.uncertainty.error_sources import Columns, Fitted, Frames, Source
-from biodyn.uncertainty.fit_response import fit_response, held_coordinates, marker_places
+from biodyn.uncertainty.fit_response import held_coordinates, marker_places
 from biodyn.uncertainty.found import Answers, FoundConstants, Skin, answers_of
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
@@ -29,6 +29,7 @@ from biodyn.uncertainty.places import RATE_HZ, Places, PlaceUncertainty, found_p
 from biodyn.uncertainty.pose_errors import PosePoints, pose_offsets
 from biodyn.uncertainty.spectra import PAIRS, filtered_noise, stride_movement
 from biodyn.uncertainty.torque_response import rates, torque_response
+from biodyn.uncertainty.towards import Towards, fit_of
 from biodyn.uncertainty.unseen import unseen_steps, unseen_variance
 
 _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
@@ -122,7 +123,7 @@ def torque_uncertainty(
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)
     seen_at = inputs.fitted(inputs.markers)
     ramp_frames = round(inputs.visibility_ramp_s * inputs.rate_hz)
-    (held, markers), sources = side_by_side(
+    ((held, stretches), markers), sources = side_by_side(
         lambda: (
             held_coordinates(
                 model,
@@ -140,41 +141,50 @@ def torque_uncertainty(
     estimated = np.zeros((len(moving), len(rows)))
     near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
     fitted, every = Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1)
-    stretches = [(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
+    unbroken = [(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
 
-    def frames_at(some: slice) -> Frames:
+    def frames_at(at: IntArray) -> Frames:
         return Frames(
             inputs=inputs,
-            at=np.arange(some.start, some.stop, some.step),
+            at=at,
             rows=rows,
-            q=motion.q[some],
-            v=motion.v[some],
-            vdot=motion.vdot[some],
-            wrenches=inputs.dynamics.foot_wrenches[some],
-            seen_at=seen_at[some],
-            weights=weights[some],
-            held=held[some],
+            q=motion.q[at],
+            v=motion.v[at],
+            vdot=motion.vdot[at],
+            wrenches=inputs.dynamics.foot_wrenches[at],
+            seen_at=seen_at[at],
+            weights=weights[at],
+            held=held[at],
         )
 
-    answers = None if constants is None else _answers(constants, frames_at, sources, markers, magnitudes)
+    def answered(at: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+        frames = frames_at(at)
+        fit = fit_of(frames)
+        steps = {name: -fit.inverse_hessian @ source(frames).gradient for name, source in sources.items()}
+        return fit.by_markers, steps
+
+    towards = Towards.of(tuple(one for one in stretches if moving[list(one.sides)].all()), answered)
+    answers = None if constants is None else _answers(constants, frames_at, sources, towards, markers, magnitudes)
 
     def propagate(some: list[tuple[slice, slice]]) -> Places:
         """Fill the variances of some blocks; returns the places of the joints in them."""
         places = Places(fitted, every)
         for own, wide in some:
-            frames = frames_at(wide)
+            frames = frames_at(np.arange(wide.start, wide.stop))
             inner = slice(own.start - wide.start, own.stop - wide.start)
             of_noise = noise_taken_off, noise_in_torques
-            found, share = _propagate(frames, sources, markers, magnitudes, of_noise, (places, inner, factor), answers)
+            found, share = _propagate(
+                frames, sources, markers, magnitudes, of_noise, (places, inner, factor), towards, answers
+            )
             estimated[own] = share[inner]
             for name, part in found.items():
                 variance[name][own] = part[inner]
         return places
 
-    parts = [part for first, stop in stretches for part in blocks(first, stop, block_frames)]
+    parts = [part for first, stop in unbroken for part in blocks(first, stop, block_frames)]
     half = len(parts) // 2
     places = side_by_side(partial(propagate, parts[:half]), partial(propagate, parts[half:]))
-    for first, stop in stretches:
+    for first, stop in unbroken:
         stretch = slice(first, stop)
         estimated[stretch] = uniform_filter1d(estimated[stretch], near_frames, axis=0, mode="nearest")
     variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(estimated, 0.0), 0.0)
@@ -191,8 +201,9 @@ def torque_uncertainty(
 
 def _answers(
     constants: FoundConstants,
-    frames_at: Callable[[slice], Frames],
+    frames_at: Callable[[IntArray], Frames],
     sources: Mapping[str, Source],
+    towards: Towards,
     markers: _MarkerMoments,
     magnitudes: Magnitudes,
 ) -> Answers | None:
@@ -201,7 +212,7 @@ def _answers(
     if len(frames.at) < _LEAST_FRAMES:
         return None
     stride_s = frames.inputs.stride_s if np.isfinite(frames.inputs.stride_s) else magnitudes.stride_s
-    return answers_of(constants, frames, sources, Skin(markers.skin_m, magnitudes.shares, stride_s))
+    return answers_of(constants, frames, sources, towards, Skin(markers.skin_m, magnitudes.shares, stride_s))
 
 
 def sources_of(inputs: TrialInputs) -> tuple[str, ...]:
@@ -279,6 +290,7 @@ def _propagate(
     magnitudes: Magnitudes,
     of_noise: tuple[bool, bool],
     drawn: tuple[Places, slice, Mapping[str, float]],
+    towards: Towards,
     answers: Answers | None,
 ) -> tuple[dict[str, FloatArray], FloatArray]:
     """Variances (T, C) by source over a block of frames, whose margins serve the differences alone.
@@ -294,7 +306,7 @@ def _propagate(
     mb, rate_hz = inputs.model.multibody, inputs.rate_hz
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     variance = {name: np.zeros((count, len(frames.rows))) for name in sources_of(inputs)}
-    columns = {name: source(frames) for name, source in sources.items()}
+    columns = {name: towards.of_source(name, source, frames) for name, source in sources.items()}
     gradient = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
     G = torque_response(
         mb, frames.q, frames.v, frames.vdot, frames.wrenches, inputs.dynamics.foot_wrench_links, frames.rows
@@ -311,8 +323,7 @@ def _propagate(
     drawn_at, by_markers = _drawn_frames(drawn, frames), []
     for own, wide in blocks(0, count, _CACHED_FRAMES):
         inner = slice(own.start - wide.start, own.stop - wide.start)
-        of_fit = (part[wide] for part in (frames.q, frames.seen_at, frames.weights, frames.held))
-        fit = fit_response(inputs.model, *of_fit, curved=inputs.curved)
+        fit = fit_of(frames, wide, towards)
         if gradient is not None:
             steps[own] = -fit.inverse_hessian[inner] @ gradient[own]
         rows = tuple(single(part[own]) for part in G)

@@ -9,6 +9,7 @@ straight knee, where these tell little of the hip's rotation, the curvature can 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,10 +17,11 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.observability import LEAST_LEVER_M, badly_seen, levers_through
-from biodyn.processing.kinematics.visibility import BRIDGE_WEIGHT, STEADYING_WEIGHT, steadied, visibility_weights
+from biodyn.model.observability import LEAST_LEVER_M, levers_through
+from biodyn.processing.kinematics.visibility import BRIDGE_WEIGHT, visibility_weights
 from biodyn.rigid_body import Multibody, body_poses, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
+from biodyn.uncertainty.steadied import Stretch, pulls, stretches_of
 
 # As in `kinematics.methods.least_squares`: a marker with less than half its weight no longer counts as seeing a coordinate;
 # postures change little within some frames.
@@ -58,11 +60,13 @@ def fit_response(
     weights: FloatArray,
     held: FloatArray | None = None,
     curved: bool = True,
+    add: Callable[[FloatArray], None] | None = None,
 ) -> FitResponse:
     """Return the derivative of the fit for q (T, nq), markers seen at (T, M, 3) m, weights (T, M), 0 where unseen.
 
     held: (T, nv) weights that hold coordinates which markers do not see, or hardly, see `held_coordinates`.
     curved: with the curvature of the fit's cost; False = of Gauss-Newton's equations.
+    add: adds to W J (T, nv, 3, M) what else pulls as markers move (`steadied.Towards`).
     """
     mb = model.multibody
     frames, nv = len(q), mb.nv
@@ -84,7 +88,10 @@ def fit_response(
     inverse: FloatArray = np.asarray(np.linalg.inv(H))
     free = ~pinned
     inverse *= free[:, :, None] & free[:, None, :]
-    by_markers = inverse.astype(np.float32) @ _pulled(columns, moved, x, weights).reshape(frames, nv, -1)
+    pulled = _pulled(columns, moved, x, weights)
+    if add is not None:
+        add(pulled)
+    by_markers = inverse.astype(np.float32) @ pulled.reshape(frames, nv, -1)
     return FitResponse(np.asarray(inverse), by_markers.reshape(frames, nv, 3, -1))
 
 
@@ -109,24 +116,27 @@ def _pulled(columns: FloatArray, moved: FloatArray, x: FloatArray, weights: Floa
 
 
 def held_coordinates(
-    model: SubjectModel, q: FloatArray, visibility: FloatArray, ramp_frames: int, rate_hz: float, steady_lever_m: float
-) -> FloatArray:
+    model: SubjectModel,
+    q: FloatArray,
+    visibility: FloatArray,
+    ramp_frames: int,
+    rate_hz: float,
+    steady_lever_m: float,
+) -> tuple[FloatArray, tuple[Stretch, ...]]:
     """Return the weights (T, nv) with which the fit holds coordinates to a curve through the frames around.
 
-    Those that no marker sees, for markers' visibility (T, M), 0 to 1, and those that the posture of a leg hides so far that the
-    markers move by less than `steady_lever_m` for one radian (`visibility.bridge`). The fit bridges them by a curve through both
-    sides, so its answer to the markers changes smoothly from seen to held: a switch from one frame to the next would show in the
-    accelerations of the answer.
+    Those that no marker sees, for markers' visibility (T, M), 0 to 1: bridged by a curve through both sides, so the answer to the
+    markers changes smoothly from seen to held. A switch from one frame to the next would show in the accelerations of the answer.
+    And those that are steadied in some stretches, which are returned, too (`steadied`).
     """
     visible = visibility >= _HALF_FADED
     whole = levers_through(model, q, np.ones_like(visible), _JUDGED_EVERY_FRAMES)
     lever = whole if visible.all() else levers_through(model, q, visible, _JUDGED_EVERY_FRAMES)
-    by_gaps = 1.0 - visibility_weights(~(lever < LEAST_LEVER_M), ramp_frames)
-    by_posture = steadied(badly_seen(model, whole, steady_lever_m), rate_hz)
     held = np.zeros((len(q), model.multibody.nv))
     columns = [coordinate.v_index for coordinate in model.coordinates]
-    held[:, columns] = np.maximum(BRIDGE_WEIGHT * by_gaps, STEADYING_WEIGHT * by_posture)
-    return held
+    held[:, columns] = BRIDGE_WEIGHT * (1.0 - visibility_weights(~(lever < LEAST_LEVER_M), ramp_frames))
+    stretches = stretches_of(model, whole, steady_lever_m, rate_hz, np.isfinite(q).all(axis=1))
+    return np.maximum(held, pulls(stretches, *held.shape)), stretches
 
 
 @lru_cache(maxsize=4)

@@ -19,12 +19,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.rigid_body import body_poses, effects_of_inertia
 from biodyn.uncertainty.error_sources import Frames, Source, by_wrenches
-from biodyn.uncertainty.fit_response import FitResponse, fit_response
+from biodyn.uncertainty.fit_response import FitResponse
 from biodyn.uncertainty.marker_weights import along_segments, torque_weights, turning_of
 from biodyn.uncertainty.torque_response import rates, torque_response
+from biodyn.uncertainty.towards import Towards, fit_of
 
 #: What lasts longer moves constants: seconds between the frames that are asked.
 TOLD_EVERY_S = 0.03
@@ -49,11 +50,11 @@ class FoundConstants:
     rate_hz: float
 
     @property
-    def told(self) -> slice:
+    def told(self) -> IntArray:
         """Some of the frames from the first to the last that told something, evenly spaced."""
         telling = np.flatnonzero(self.precision.any(axis=1))
         step = max(round(TOLD_EVERY_S * self.rate_hz), 1)
-        return slice(int(telling[0]), int(telling[-1]) + 1, step) if len(telling) else slice(0, 0, step)
+        return np.arange(telling[0], telling[-1] + 1, step) if len(telling) else telling
 
     def effects(self, frames: Frames) -> FloatArray:
         """What one of each constant does to the generalised forces `frames.rows`, (T, R, N + M)."""
@@ -87,7 +88,9 @@ class Answers:
     to_noise: FloatArray
 
 
-def answers_of(constants: FoundConstants, frames: Frames, sources: Mapping[str, Source], skin: Skin) -> Answers:
+def answers_of(
+    constants: FoundConstants, frames: Frames, sources: Mapping[str, Source], towards: Towards, skin: Skin
+) -> Answers:
     """Return the answers of constants; frames: of their `told`, evenly spaced."""
     frames = replace(frames, rows=_ROOT)
     inputs, mb = frames.inputs, frames.inputs.model.multibody
@@ -96,13 +99,13 @@ def answers_of(constants: FoundConstants, frames: Frames, sources: Mapping[str, 
     pull = pull.reshape(-1, pull.shape[2]).T  # (P, 6 T)
     information = pull @ effects.reshape(pull.shape[1], -1)
     left = np.linalg.inv(information + np.diag(constants.before))
-    fit = fit_response(inputs.model, frames.q, frames.seen_at, frames.weights, frames.held, curved=inputs.curved)
+    fit = fit_of(frames, towards=towards)
     links = inputs.dynamics.foot_wrench_links
     G = torque_response(mb, frames.q, frames.v, frames.vdot, frames.wrenches, links, frames.rows)
     rate_hz = inputs.rate_hz / apart
     by_column = {}
     for name, source in sources.items():
-        column = source(frames)
+        column = towards.of_source(name, source, frames)
         change = column.torque
         if column.gradient.shape[2]:
             step = -fit.inverse_hessian @ column.gradient
