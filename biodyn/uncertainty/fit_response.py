@@ -135,7 +135,8 @@ def held_coordinates(
     held = np.zeros((len(q), model.multibody.nv))
     columns = [coordinate.v_index for coordinate in model.coordinates]
     held[:, columns] = BRIDGE_WEIGHT * (1.0 - visibility_weights(~(lever < LEAST_LEVER_M), ramp_frames))
-    stretches = stretches_of(model, whole, steady_lever_m, rate_hz, np.isfinite(q).all(axis=1))
+    solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
+    stretches = stretches_of(model, whole, steady_lever_m, rate_hz, solved)
     return np.maximum(held, pulls(stretches, *held.shape)), stretches
 
 

@@ -75,6 +75,6 @@ def _between(one: Stretch, at: IntArray, values: FloatArray) -> tuple[IntArray, 
 
 def fit_of(frames: Frames, some: slice = slice(None), towards: Towards | None = None) -> FitResponse:
     """Return how the fit answers to its markers in some of the frames."""
-    of_fit = (part[some] for part in (frames.q, frames.seen_at, frames.weights, frames.held))
     add = None if towards is None else partial(towards.add_markers, frames.at[some])
-    return fit_response(frames.inputs.model, *of_fit, curved=frames.inputs.curved, add=add)
+    q, seen_at, weights, held = frames.q[some], frames.seen_at[some], frames.weights[some], frames.held[some]
+    return fit_response(frames.inputs.model, q, seen_at, weights, held, frames.inputs.curved, add)
