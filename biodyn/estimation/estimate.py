@@ -102,7 +102,7 @@ def estimate_trial(
             problem = replace(problem, inertias=unknowns, plates=of_window, tells_constants=True, others=others)
         if window.rows != window.stretch and window.stretch.start not in of_stretch:
             of_stretch[window.stretch.start] = trial.mean_information(known, window.stretch)
-        solution = _solved(problem, settings, of_stretch.get(window.stretch.start))
+        solution = _solved(problem, settings, of_stretch.get(window.stretch.start), bands)
         found.take(window, problem, solution, settings)
         if constants is None:
             constants = _Constants.of(solution, window.rows, len(trial.moving))
@@ -280,10 +280,12 @@ def _found_constants(
     )
 
 
-def _solved(problem: Problem, settings: EstimationSettings, mean_information: FloatArray | None) -> Solution:
+def _solved(
+    problem: Problem, settings: EstimationSettings, mean_information: FloatArray | None, certainty: bool
+) -> Solution:
     """The solution of a window; EstimateError where its equations have none."""
     try:
-        solution = solve(problem, settings.iterations, mean_information)
+        solution = solve(problem, settings.iterations, mean_information, certainty)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"Its equations have no solution ({error}).") from error
     except ModelError as error:
