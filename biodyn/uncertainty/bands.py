@@ -345,9 +345,8 @@ def _propagate(
         )
     moved = (steps, *rates(steps, rate_hz))
     if answers is not None:
-        by_constants = answers.constants.effects(frames)
-        for name, covariance in ((random, answers.to_noise), (moving, answers.to_skin)):
-            variance[name] += np.sum((by_constants @ covariance) * by_constants, axis=2)
+        by_constants, through_skin, through_noise = answers.torques(frames)
+        variance[random], variance[moving] = variance[random] + through_noise, variance[moving] + through_skin
     estimated = np.zeros((count, len(frames.rows)))
     at = 0
     for name, column in columns.items():
@@ -358,7 +357,7 @@ def _propagate(
             by_motion = np.asarray(sum(part @ step[:, :, here] for part, step in zip(G, moved, strict=True)))
             change = change + by_motion
         if answers is not None:
-            change = change + by_constants @ answers.by_column[name]
+            change = change + by_constants[name]
         variance[name] = variance[name] + np.sum(change**2, axis=2)
         if column.noise and noise_taken_off:
             through_markers = np.sum(by_motion[:, :, -len(column.noise) :] ** 2, axis=2)

@@ -159,8 +159,8 @@ def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
             for shift in shifts:
                 change = np.zeros_like(frames.wrenches)
                 change[:, foot, :3] = cross(shift, frames.wrenches[:, foot, 3:])
-                found.append(by_wrenches(frames, change))
-        found += [by_wrenches(frames, one[frames.at]) for one in others]
+                found.append(_by_wrenches(frames, change))
+        found += [_by_wrenches(frames, one[frames.at]) for one in others]
         return stacked(frames, found)
 
     return columns
@@ -214,7 +214,7 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         places = fitted.places(frames.q)
         change = stacked(
             frames,
-            [by_wrenches(frames, change[frames.at]) for change in loads],
+            [_by_wrenches(frames, change[frames.at]) for change in loads],
             [-_marker_forces(frames, fitted, places, np.nan_to_num(change[frames.at])) for change in moved],
         )
         return replace(change, noise=tuple(one[frames.at] for one in noise))
@@ -416,7 +416,7 @@ def _marker_forces(frames: Frames, fitted: Fitted, x: FloatArray, error: FloatAr
     return forces_of_wrenches(fitted.tree, frames.q, loads, links)
 
 
-def by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
+def _by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
     links = frames.inputs.dynamics.foot_wrench_links
     return -forces_of_wrenches(frames.inputs.model.multibody, frames.q, change, links)[:, frames.rows]
 

@@ -20,15 +20,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.rigid_body import body_poses, effects_of_inertia
-from biodyn.uncertainty.error_sources import Frames, Source, by_wrenches
+from biodyn.rigid_body import body_poses, effects_of_inertia, joint_jacobians
+from biodyn.rigid_body.jacobians import on_path
+from biodyn.uncertainty.error_sources import Frames, Source
 from biodyn.uncertainty.fit_response import FitResponse
-from biodyn.uncertainty.marker_weights import along_segments, torque_weights, turning_of
+from biodyn.uncertainty.marker_weights import along_segments, single, torque_weights, turning_of
 from biodyn.uncertainty.torque_response import rates, torque_response
 from biodyn.uncertainty.towards import Towards, fit_of
 
 #: What lasts longer moves constants: seconds between the frames that are asked.
-TOLD_EVERY_S = 0.03
+TOLD_EVERY_S = 0.04
 _ROOT = np.arange(6)
 
 
@@ -56,12 +57,25 @@ class FoundConstants:
         step = max(round(TOLD_EVERY_S * self.rate_hz), 1)
         return np.arange(telling[0], telling[-1] + 1, step) if len(telling) else telling
 
-    def effects(self, frames: Frames) -> FloatArray:
-        """What one of each constant does to the generalised forces `frames.rows`, (T, R, N + M)."""
-        inertias = effects_of_inertia(frames.inputs.model.multibody, frames.q, frames.v, frames.vdot, self.parameters)
-        by_plates = np.moveaxis(self.wrenches[frames.at], 3, 0)
-        plates = [by_wrenches(frames, np.ascontiguousarray(change))[:, :, None] for change in by_plates]
-        return np.concatenate([inertias[:, frames.rows], *plates], axis=2)
+    def near(self, frames: IntArray) -> IntArray:
+        """Which constants (N + M) count in some frames (T,): all inertias, and the plates' that change a wrench there."""
+        changed = self.wrenches[frames].any(axis=(0, 1, 2))
+        return np.flatnonzero(np.concatenate([np.ones(self.parameters.shape[1], dtype=np.bool_), changed]))
+
+    def effects(self, frames: Frames, near: IntArray) -> FloatArray:
+        """What one of each constant `near` (C,) does to the generalised forces `frames.rows`, (T, R, C)."""
+        tree, count = frames.inputs.model.multibody, self.parameters.shape[1]
+        inertias = effects_of_inertia(tree, frames.q, frames.v, frames.vdot, self.parameters)
+        change = self.wrenches[frames.at][..., near[near >= count] - count]
+        return np.concatenate([inertias[:, frames.rows], _of_wrenches(frames, change)], axis=2)
+
+
+def _of_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
+    """What changes (T, K, 6, M) of the wrenches on the feet do to the generalised forces, (T, R, M)."""
+    mb, links = frames.inputs.model.multibody, frames.inputs.dynamics.foot_wrench_links
+    J = joint_jacobians(mb, frames.q)[:, :, frames.rows].transpose(0, 2, 1)
+    moved = np.stack([on_path(mb, int(link))[frames.rows] for link in links])
+    return -np.asarray(sum((J * own[:, None]) @ change[:, foot] for foot, own in enumerate(moved)))
 
 
 @dataclass(frozen=True)
@@ -75,7 +89,7 @@ class Skin:
 
 @dataclass(frozen=True)
 class Answers:
-    """How found constants answer to errors.
+    """How found constants (P) answer to errors.
 
     Attributes:
         by_column: (P, N) by source, to one standard deviation of each of its N parameters.
@@ -87,6 +101,20 @@ class Answers:
     to_skin: FloatArray
     to_noise: FloatArray
 
+    def torques(self, frames: Frames) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
+        """Return the changes of torques by source (T, R, N), and the variances (T, R) by what skin and noise do to the constants.
+
+        In single precision: a standard deviation needs three digits.
+        """
+        near = self.constants.near(frames.at)
+        effects = single(self.constants.effects(frames, near))
+        among = np.ix_(near, near)
+        changes = {name: effects @ single(x[near]) for name, x in self.by_column.items()}
+        skin, noise = (
+            np.sum((effects @ single(part[among])) * effects, axis=2) for part in (self.to_skin, self.to_noise)
+        )
+        return changes, skin, noise
+
 
 def answers_of(
     constants: FoundConstants, frames: Frames, sources: Mapping[str, Source], towards: Towards, skin: Skin
@@ -94,7 +122,7 @@ def answers_of(
     """Return the answers of constants; frames: of their `told`, evenly spaced."""
     frames = replace(frames, rows=_ROOT)
     inputs, mb = frames.inputs, frames.inputs.model.multibody
-    effects, apart = constants.effects(frames), int(frames.at[1] - frames.at[0])
+    effects, apart = constants.effects(frames, np.arange(len(constants.before))), int(frames.at[1] - frames.at[0])
     pull = effects * (apart * constants.precision[frames.at])[:, :, None]
     pull = pull.reshape(-1, pull.shape[2]).T  # (P, 6 T)
     information = pull @ effects.reshape(pull.shape[1], -1)

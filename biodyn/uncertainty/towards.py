@@ -51,17 +51,21 @@ class Towards:
 
     def add_markers(self, at: IntArray, pulled: FloatArray) -> None:
         """Add what the curves pull with in the frames `at` (T,), for a step of the markers, to `pulled` (T, nv, 3, M)."""
-        for one, values in zip(self.stretches, self.by_markers, strict=True):
-            rows, pull = _between(one, at, values)
+        for number, one in self._within(at):
+            rows, pull = _between(one, at, self.by_markers[number])
             pulled[rows, one.place] += pull
 
     def of_source(self, name: str, source: Source, frames: Frames) -> Columns:
         """Return what a source does in some frames; what the curves pull with for it is taken off the gradient of the fit."""
         found = source(frames)
-        for one, values in zip(self.stretches, self.by_columns.get(name, ()), strict=False):
-            rows, pull = _between(one, frames.at, values)
+        for number, one in self._within(frames.at) if found.gradient.shape[2] else ():
+            rows, pull = _between(one, frames.at, self.by_columns[name][number])
             found.gradient[rows, one.place] -= pull
         return found
+
+    def _within(self, at: IntArray) -> list[tuple[int, Stretch]]:
+        """The stretches with frames from the first to the last of `at`, which ascends, and their numbers."""
+        return [(k, one) for k, one in enumerate(self.stretches) if one.first <= at[-1] and at[0] < one.stop]
 
 
 def _between(one: Stretch, at: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
