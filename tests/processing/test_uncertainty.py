@@ -454,8 +454,8 @@ def test_bands_agree_with_repeated_analyses(analysis: TrialAnalysis, source: str
     # filter has two); the median over sources with many numbers is known better, and noise, which differs in every frame, best.
     assert len(ratios) > 10
     assert np.median(ratios) == pytest.approx(1.0, abs=0.27 if source == "cutoff" else 0.1)
-    # The bands do not know the pull on frames in which the posture hides hip rotation: there they are wider, by up to 20 %.
-    assert np.all(np.array(ratios) - 1.0 < (0.25 if source == "marker_noise" else 0.35))
+    # Beside frames in which the posture hides a rotation the fit is pulled half by half: the bands know that to some per cent.
+    assert np.all(np.array(ratios) - 1.0 < (0.2 if source == "marker_noise" else 0.35))
     assert np.all(np.array(ratios) - 1.0 > (-0.12 if source == "marker_noise" else -0.35))
 
 
