@@ -164,7 +164,10 @@ def torque_uncertainty(
         return fit.by_markers, steps
 
     towards = Towards.of(tuple(one for one in stretches if moving[list(one.sides)].all()), answered)
-    answers = None if constants is None else _answers(constants, frames_at, sources, towards, markers, magnitudes)
+    answers = None
+    if constants is not None:
+        told = frames_at(constants.told[moving[constants.told]])
+        answers = _answers(constants, told, sources, towards, markers, magnitudes)
 
     def propagate(some: list[tuple[slice, slice]]) -> Places:
         """Fill the variances of some blocks; returns the places of the joints in them."""
@@ -201,14 +204,13 @@ def torque_uncertainty(
 
 def _answers(
     constants: FoundConstants,
-    frames_at: Callable[[IntArray], Frames],
+    frames: Frames,
     sources: Mapping[str, Source],
     towards: Towards,
     markers: _MarkerMoments,
     magnitudes: Magnitudes,
 ) -> Answers | None:
-    """The answers of constants that were found; None where too few frames told anything."""
-    frames = frames_at(constants.told)
+    """The answers of constants that were found from some frames; None where too few told anything."""
     if len(frames.at) < _LEAST_FRAMES:
         return None
     stride_s = frames.inputs.stride_s if np.isfinite(frames.inputs.stride_s) else magnitudes.stride_s

@@ -66,7 +66,7 @@ def fit_response(
 
     held: (T, nv) weights that hold coordinates which markers do not see, or hardly, see `held_coordinates`.
     curved: with the curvature of the fit's cost; False = of Gauss-Newton's equations.
-    add: adds to W J (T, nv, 3, M) what else pulls as markers move (`steadied.Towards`).
+    add: adds to W J (T, nv, 3, M) what else pulls as markers move (`towards.Towards`).
     """
     mb = model.multibody
     frames, nv = len(q), mb.nv

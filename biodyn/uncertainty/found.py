@@ -73,6 +73,8 @@ class FoundConstants:
 def _of_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
     """What changes (T, K, 6, M) of the wrenches on the feet do to the generalised forces, (T, R, M)."""
     mb, links = frames.inputs.model.multibody, frames.inputs.dynamics.foot_wrench_links
+    if not change.shape[1] * change.shape[3]:
+        return np.zeros((len(frames.at), len(frames.rows), change.shape[3]))
     J = joint_jacobians(mb, frames.q)[:, :, frames.rows].transpose(0, 2, 1)
     moved = np.stack([on_path(mb, int(link))[frames.rows] for link in links])
     return -np.asarray(sum((J * own[:, None]) @ change[:, foot] for foot, own in enumerate(moved)))
