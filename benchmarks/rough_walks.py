@@ -4,7 +4,8 @@ Simulated people (`biodyn/simulation/rough_walks.py`: feet that strike, tissue t
 joints and plates than the analysis believes) are analysed by the program's own pipeline, once with each method. A row each and
 class: RMS error of the torques in N m/kg, its ratio to the best equal Butterworth filter that hindsight finds for the class and
 torque, and to the filter with 6 Hz; what of the error the same model does not make of the motion without noise, skin and errors
-of the plates (`beside the model`); error of the early peaks; share of the frames whose truth the 95 % band holds; base residual.
+of the plates (`beside the model`); error of the early peaks; share of the frames whose truth the 95 % band holds (of all classes
+together for every coordinate, the trunk's too); base residual.
 
 Methods: `butterworth:6`, `butterworth:8/50` (markers/forces), `butterworth:auto`, `spline`, `estimate`, or settings of [signals]
 as `cutoff_hz=8,filter_order=2`. What the program takes as a limit may be chosen on the seeds 0 to 19 only; what is reported comes
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, tell
+from common.coverage import Rows, add_covered, print_covered
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, FloatArray
@@ -53,6 +55,7 @@ TORQUES = ("hip_flexion", "hip_adduction", "knee_angle", "ankle_angle")
 PEAKS = {"hip_flexion": -1.0, "knee_angle": 1.0}
 EARLY_S = 0.1  # after a strike
 _METHOD_KEY = "method" if "method" in SignalSettings.model_fields else "smoothing"
+_OVERALL = "overall"
 #: Short names of methods, used where the program knows the long one.
 _LONG = {"spline": "smoothing_spline"}
 
@@ -205,6 +208,7 @@ class Tally:
     inside: dict[str, dict[str, list[tuple[float, int]]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
+    covered: dict[str, Rows] = field(default_factory=lambda: defaultdict(dict))
     residual: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     failed: list[str] = field(default_factory=list)
@@ -244,6 +248,8 @@ def measure(name: str, seed: int, methods: Sequence[str], sweep: Sequence[str], 
                 continue
             tally.seconds[method].append(watch.seconds)
             found[method] = series_of(analysis, mass_kg)
+            if bands and own:
+                add_covered(tally.covered[method], analysis, recording.truth)
             if exact is None:
                 steps = steps_with(analysis.model)
                 exact = without_errors(recording, analysis.model, static, folder)
@@ -344,6 +350,9 @@ def show(name: str, tally: Tally, methods: Sequence[str], sweep: Sequence[str], 
             for m in sweep
             if m in tally.total
         }
+    for method, covered_rows in tally.covered.items() if name == _OVERALL else ():
+        tell(f"\n{method}: true torque inside the 95 % band, every coordinate in all frames of its own")
+        print_covered(covered_rows)
     for line in tally.failed:
         tell(f"  failed: {line}")
     return rows
@@ -371,6 +380,9 @@ def overall(tallies: Mapping[str, Tally]) -> Tally:
         for method, left in tally.residual.items():
             total.residual[method] += left
             total.seconds[method] += tally.seconds[method]
+        for method, covered_rows in tally.covered.items():
+            for coordinate, found in covered_rows.items():
+                total.covered[method].setdefault(coordinate, []).extend(found)
         total.people += tally.people
     return total
 
@@ -422,7 +434,7 @@ def main() -> None:
     except KeyboardInterrupt:
         tell("\nstopped: the tables hold the people that were done")
     numbers = {n: show(n, t, methods, sweep, record) for n, t in tallies.items() if t.people}
-    numbers["overall"] = show("overall", overall(tallies), methods, sweep, record)
+    numbers[_OVERALL] = show(_OVERALL, overall(tallies), methods, sweep, record)
     if arguments.out:
         arguments.out.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
     record.add("whole run", watch.seconds)

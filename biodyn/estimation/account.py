@@ -16,6 +16,7 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.rms import rms, vector_rms
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
+from biodyn.uncertainty.found import FoundConstants
 from biodyn.uncertainty.inputs import TrialInputs
 
 #: Farther off than this many standard deviations an unknown is not what people and plates differ in.
@@ -41,6 +42,7 @@ class EstimateAccount:
         torque_change: (C,) Nm RMS where the torque is known before and after.
         random: one standard deviation (T, C) of angles and torques from what is random in the measurements; None if not asked.
         walks: of the session that told mass centres, mass and plates, this one among them.
+        constants: these, as the bands ask for them (`uncertainty.found`); None if not asked, or where there are none.
     """
 
     raw_fit: Fit
@@ -66,6 +68,7 @@ class EstimateAccount:
     plates: PlateAccount
     random: Posterior | None = None
     walks: int = 1
+    constants: FoundConstants | None = None
 
 
 def account_of(
@@ -80,6 +83,7 @@ def account_of(
     plates: PlateAccount,
     random: Posterior | None = None,
     walks: int = 1,
+    constants: FoundConstants | None = None,
 ) -> EstimateAccount:
     """Return the account of an estimate of the trial `inputs`; unbalanced: (T, 6) [moment; force] before the last step."""
     before, model = inputs.fit, fit.model
@@ -117,6 +121,7 @@ def account_of(
         plates=plates,
         random=random,
         walks=walks,
+        constants=constants,
     )
 
 

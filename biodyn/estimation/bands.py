@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 
@@ -17,8 +16,6 @@ from biodyn.uncertainty.parameters import UncertaintySettings
 
 # The source that the estimate's own uncertainty stands for, and the one that no longer exists: there is no cut-off to choose.
 _RANDOM, _FILTER = "marker_noise", "cutoff"
-# The source of which the estimate leaves a share, where it finds where the plates stand.
-_PLACE: Final = "centre_of_pressure"
 
 
 def estimate_bands(
@@ -32,13 +29,16 @@ def estimate_bands(
     """Return the bands of an estimate's torques; None where the settings switch them off, or the estimate was made without."""
     if account.random is None:
         return None
-    left = settings.scale.get(_PLACE, 1.0) * account.plates.place_left
-    off = settings.model_copy(update={"scale": {**settings.scale, _FILTER: 0.0, _PLACE: left}})
-    found = torque_bands(replace(inputs, fit=fit, dynamics=dynamics, reaction=reaction), off, noise_in_torques=False)
+    off = settings.model_copy(update={"scale": {**settings.scale, _FILTER: 0.0}})
+    of_estimate = replace(inputs, fit=fit, dynamics=dynamics, reaction=reaction, curved=False)
+    found = torque_bands(of_estimate, off, noise_in_torques=False, constants=account.constants)
     if found is None:
         return None
     factor = dict(settings.scale).get("marker_noise", 1.0)
-    random = np.where(np.isnan(dynamics.torques), np.nan, factor * account.random.force)
+    # The motion's noise, the constants being known, and the constants' own.
+    random = np.hypot(
+        np.where(np.isnan(dynamics.torques), np.nan, factor * account.random.force), found.by_source[_RANDOM]
+    )
     by_source = {name: sd for name, sd in found.by_source.items() if name != _FILTER}
     # Where the joints are keeps the noise of the fitted motion, which the estimate lies no farther from: centres and skin are
     # nearly all of it.

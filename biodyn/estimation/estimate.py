@@ -31,6 +31,7 @@ from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import body_poses, integrate
+from biodyn.uncertainty.found import FoundConstants
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes
 
@@ -101,10 +102,10 @@ def estimate_trial(
             problem = replace(problem, inertias=unknowns, plates=of_window, tells_constants=True, others=others)
         if window.rows != window.stretch and window.stretch.start not in of_stretch:
             of_stretch[window.stretch.start] = trial.mean_information(known, window.stretch)
-        solution = _solved(problem, settings, of_stretch.get(window.stretch.start))
+        solution = _solved(problem, settings, of_stretch.get(window.stretch.start), bands)
         found.take(window, problem, solution, settings)
         if constants is None:
-            constants = _Constants.of(solution)
+            constants = _Constants.of(solution, window.rows, len(trial.moving))
             put_right = replace(loads, wrenches=plates.put_right(loads.wrenches, solution.plates))
             known = _Known(solution.model, put_right, solution.problem.sizes)
     assert constants is not None  # there is a window
@@ -125,6 +126,9 @@ def estimate_trial(
         plates.account(constants.plates, constants.plates_sd, constants.plates_drawn),
         found.certain,
         walks=1 + len(others),
+        constants=_found_constants(known.model, unknowns, plates, constants, dynamics, 1 + len(others))
+        if bands
+        else None,
     )
     require_possible(account, settings.force_sd_n)
     return Estimate(fit, dynamics, reaction, account, constants.told)
@@ -141,18 +145,24 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Constants:
-    """What the first window found of inertias and plates, see `Solution`, without its large equations."""
+    """What the first window found of inertias and plates, see `Solution`, without its large equations.
+
+    precision: (T, 6) of the balance in each frame of the trial that told them, 0 elsewhere.
+    """
 
     inertias: FloatArray
     plates: FloatArray
     plates_sd: FloatArray
     plates_drawn: FloatArray
     told: Told | None
+    precision: FloatArray
 
     @classmethod
-    def of(cls, found: Solution) -> _Constants:
-        """Return those of a solution."""
-        return cls(found.inertias, found.plates, found.plates_sd, found.plates_drawn, found.told)
+    def of(cls, found: Solution, rows: slice, frames: int) -> _Constants:
+        """Return those of a solution of the window `rows` of a trial's frames."""
+        precision, sizes = np.zeros((frames, 6)), found.problem.sizes
+        precision[rows] = found.problem.balanced[:, None] / (sizes.alike_frames * sizes.balance**2)
+        return cls(found.inertias, found.plates, found.plates_sd, found.plates_drawn, found.told, precision)
 
 
 @dataclass(frozen=True)
@@ -250,10 +260,32 @@ class _Found:
         self.unbalanced[window.kept] = closing.unbalanced[window.inner]
 
 
-def _solved(problem: Problem, settings: EstimationSettings, mean_information: FloatArray | None) -> Solution:
+def _found_constants(
+    model: SubjectModel,
+    unknowns: InertiaUnknowns,
+    plates: PlateUnknowns,
+    found: _Constants,
+    dynamics: Dynamics,
+    walks: int,
+) -> FoundConstants | None:
+    """The constants as the bands ask for them; other walks of the session are taken to tell as much as this one."""
+    if not unknowns.count + plates.count:
+        return None
+    return FoundConstants(
+        parameters=unknowns.parameter_changes(model),
+        wrenches=plates.changes(np.nan_to_num(dynamics.foot_wrenches)),
+        precision=walks * found.precision,
+        before=np.concatenate([np.ones(unknowns.count), 1.0 / found.plates_drawn**2]),
+        rate_hz=plates.rate_hz,
+    )
+
+
+def _solved(
+    problem: Problem, settings: EstimationSettings, mean_information: FloatArray | None, certainty: bool
+) -> Solution:
     """The solution of a window; EstimateError where its equations have none."""
     try:
-        solution = solve(problem, settings.iterations, mean_information)
+        solution = solve(problem, settings.iterations, mean_information, certainty)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"Its equations have no solution ({error}).") from error
     except ModelError as error:

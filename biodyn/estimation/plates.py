@@ -77,14 +77,6 @@ class PlateAccount:
     delay_sd_s: float = 0.0
     expected: PlateSizes = field(default_factory=PlateSizes)
 
-    @property
-    def place_left(self) -> float:
-        """What is left of the expected error of the plates' places, share; 1 where they were taken as they are."""
-        if not self.errors or not self.expected.place_m:
-            return 1.0
-        square = np.mean([error.shift_sd_m**2 for error in self.errors])
-        return float(min(np.sqrt(square) / self.expected.place_m, 1.0))
-
 
 @dataclass(frozen=True)
 class PlateUnknowns:

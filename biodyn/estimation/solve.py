@@ -17,6 +17,8 @@ from biodyn.estimation.sizes import kept
 from biodyn.estimation.terms import (
     REACH,
     Derivatives,
+    Rows,
+    TorqueRows,
     add_dynamics,
     add_kept,
     add_markers,
@@ -28,6 +30,7 @@ from biodyn.estimation.terms import (
 )
 from biodyn.estimation.told import Told
 from biodyn.model.body_model import SubjectModel
+from biodyn.rigid_body import Multibody
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ class Solution:
 
     Attributes:
         coefficients: (count, nv) of the deviation from the start, see `deviation`; path: the motion itself.
-        factor, derivatives: of the last equations, and the `torque_derivatives` that they were made with.
+        factor, derivatives: of the last equations, and the `torque_derivatives` that they were made with. Where how certain the
+            motion is was asked for, the factor is that of foot strikes that share nothing.
         stiff, held: precisions (nv,) of `terms.smoothness` and (T, nv) of `sizes.kept`.
         inertias: values of the unknowns in standard deviations of what was known before; model: with them.
         plates, plates_sd: values of the plates' unknowns, and what is left of their standard deviations; plates_drawn: the
@@ -60,10 +64,36 @@ class Solution:
     told: Told | None
 
 
-def solve(problem: Problem, iterations: int, mean_information: FloatArray | None = None) -> Solution:
+@dataclass(frozen=True)
+class _At:
+    """Where the equations of a step are made, and what they are made of: see `solve`."""
+
+    mb: Multibody
+    path: Path
+    coefficients: FloatArray
+    information: tuple[FloatArray, FloatArray]
+    derivatives: Derivatives
+    stiff: FloatArray
+    held: FloatArray
+    shown: bool
+
+    def add_all(self, normal: Normal, problem: Problem) -> tuple[list[Rows], list[TorqueRows]]:
+        """Add all equations; returns the rows of balance and torques."""
+        add_markers(normal, problem, *self.information)
+        add_smoothness(normal, problem, self.coefficients, self.stiff, shown=self.shown)
+        add_kept(normal, problem, self.coefficients, self.held)
+        return add_dynamics(normal, problem, self.mb, self.path, self.derivatives, shown=self.shown)
+
+
+def solve(
+    problem: Problem, iterations: int, mean_information: FloatArray | None = None, certainty: bool = False
+) -> Solution:
     """Return the motion, the inertias and the errors of the plates that explain everything best.
 
     mean_information: (nv, nv) of the markers in a frame, for a window of a longer stretch; None = the mean of these frames.
+    certainty: whether it will be asked for. The last equations hold a single strike to the course that all share, as if that were
+        known (`shared_course`). It is found, and errs alike in all strikes, so equations that know nothing of it tell the
+        covariance: their torques change at strikes by all that the course and the single strike may differ by.
     """
     model, nv = problem.model, problem.model.multibody.nv
     c = np.zeros((problem.knots.count, nv))
@@ -82,11 +112,9 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
     for number in range(iterations):
         if number:
             told, normal = marker_information(problem, path.q), normal.again()
-        add_markers(normal, problem, *told)
-        add_smoothness(normal, problem, c, stiff, shown=number > 0)
-        add_kept(normal, problem, c, held)
         derivatives = torque_derivatives(problem, changed.multibody, path)
-        balance, torques = add_dynamics(normal, problem, changed.multibody, path, derivatives, shown=number > 0)
+        at = _At(changed.multibody, path, c, told, derivatives, stiff, held, shown=number > 0)
+        balance, torques = at.add_all(normal, problem)
         factor = Factor(normal)
         if problem.tells_constants and number <= last_telling:
             found = constants_of(problem, factor, balance, path, normal.g, found)
@@ -102,6 +130,10 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
             step = factor.solve(normal.g)
         if 0 < number == iterations - 1:
             step = step + shared_step(problem, changed.multibody, path, torques, factor, step)
+            if certainty and problem.strikes_known and problem.sizes.strikes_alike_share:
+                normal = normal.again()
+                at.add_all(normal, replace(problem, sizes=replace(problem.sizes, strikes_alike_share=0.0)))
+                factor = Factor(normal)
         c = c + step
         path = moved(model.multibody, problem.start, problem.knots, c)
     return Solution(

@@ -19,14 +19,17 @@ from biodyn.rigid_body import body_poses
 from biodyn.threads import side_by_side
 from biodyn.uncertainty import error_sources
 from biodyn.uncertainty.error_sources import Columns, Fitted, Frames, Source
-from biodyn.uncertainty.fit_response import fit_response, held_coordinates, marker_places
+from biodyn.uncertainty.fit_response import held_coordinates, marker_places
+from biodyn.uncertainty.found import Answers, FoundConstants, Skin, answers_of
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+from biodyn.uncertainty.marker_weights import along_segments, single, torque_weights, turning_of
 from biodyn.uncertainty.parameters import UncertaintySettings
 from biodyn.uncertainty.places import RATE_HZ, Places, PlaceUncertainty, found_places
 from biodyn.uncertainty.pose_errors import PosePoints, pose_offsets
 from biodyn.uncertainty.spectra import PAIRS, filtered_noise, stride_movement
 from biodyn.uncertainty.torque_response import rates, torque_response
+from biodyn.uncertainty.towards import Towards, fit_of
 from biodyn.uncertainty.unseen import unseen_steps, unseen_variance
 
 _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
@@ -77,13 +80,18 @@ class TorqueUncertainty:
 
 
 def torque_bands(
-    inputs: TrialInputs, settings: UncertaintySettings, noise_in_torques: bool = True
+    inputs: TrialInputs,
+    settings: UncertaintySettings,
+    noise_in_torques: bool = True,
+    constants: FoundConstants | None = None,
 ) -> TorqueUncertainty | None:
     """Return the bands of a trial's torques, None where the settings switch them off; see `torque_uncertainty`."""
     if not settings.compute:
         return None
     magnitudes = load_magnitudes(settings.magnitudes)
-    return torque_uncertainty(inputs, magnitudes, settings.scale, noise_in_torques=noise_in_torques)
+    return torque_uncertainty(
+        inputs, magnitudes, settings.scale, noise_in_torques=noise_in_torques, constants=constants
+    )
 
 
 def torque_uncertainty(
@@ -93,6 +101,7 @@ def torque_uncertainty(
     block_frames: int = BLOCK_FRAMES,
     noise_taken_off: bool = True,
     noise_in_torques: bool = True,
+    constants: FoundConstants | None = None,
 ) -> TorqueUncertainty:
     """Propagate the errors of all inputs to the torques.
 
@@ -103,6 +112,7 @@ def torque_uncertainty(
             its square. False for comparisons with repeated analyses, which cannot.
         noise_in_torques: False where the caller knows better what noise does to the torques: 0 stands for it then. The places of
             the joints know of it all the same.
+        constants: that were found together with the motion, and answer to all errors; what noise does to them counts as noise.
     """
     names = sources_of(inputs)
     factor = {name: (scale or {}).get(name, 1.0) for name in names}
@@ -113,9 +123,16 @@ def torque_uncertainty(
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)
     seen_at = inputs.fitted(inputs.markers)
     ramp_frames = round(inputs.visibility_ramp_s * inputs.rate_hz)
-    (held, markers), sources = side_by_side(
+    ((held, stretches), markers), sources = side_by_side(
         lambda: (
-            held_coordinates(model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames),
+            held_coordinates(
+                model,
+                motion.q,
+                visibility_weights(seen, ramp_frames),
+                ramp_frames,
+                inputs.rate_hz,
+                inputs.fit_settings.steady_lever_m,
+            ),
             _marker_moments(inputs, magnitudes),
         ),
         lambda: {name: make(inputs, magnitudes) for name, make in _columns_of(inputs).items() if factor[name]},
@@ -124,36 +141,53 @@ def torque_uncertainty(
     estimated = np.zeros((len(moving), len(rows)))
     near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
     fitted, every = Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1)
-    stretches = [(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
+    unbroken = [(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
+
+    def frames_at(at: IntArray) -> Frames:
+        return Frames(
+            inputs=inputs,
+            at=at,
+            rows=rows,
+            q=motion.q[at],
+            v=motion.v[at],
+            vdot=motion.vdot[at],
+            wrenches=inputs.dynamics.foot_wrenches[at],
+            seen_at=seen_at[at],
+            weights=weights[at],
+            held=held[at],
+        )
+
+    def answered(at: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+        frames = frames_at(at)
+        fit = fit_of(frames)
+        steps = {name: -fit.inverse_hessian @ source(frames).gradient for name, source in sources.items()}
+        return fit.by_markers, steps
+
+    towards = Towards.of(tuple(one for one in stretches if moving[list(one.sides)].all()), answered)
+    answers = None
+    if constants is not None:
+        told = frames_at(constants.told[moving[constants.told]])
+        answers = _answers(constants, told, sources, towards, markers, magnitudes)
 
     def propagate(some: list[tuple[slice, slice]]) -> Places:
         """Fill the variances of some blocks; returns the places of the joints in them."""
         places = Places(fitted, every)
         for own, wide in some:
-            frames = Frames(
-                inputs=inputs,
-                at=np.arange(wide.start, wide.stop),
-                rows=rows,
-                q=motion.q[wide],
-                v=motion.v[wide],
-                vdot=motion.vdot[wide],
-                wrenches=inputs.dynamics.foot_wrenches[wide],
-                seen_at=seen_at[wide],
-                weights=weights[wide],
-                held=held[wide],
-            )
+            frames = frames_at(np.arange(wide.start, wide.stop))
             inner = slice(own.start - wide.start, own.stop - wide.start)
             of_noise = noise_taken_off, noise_in_torques
-            found, share = _propagate(frames, sources, markers, magnitudes, of_noise, (places, inner, factor))
+            found, share = _propagate(
+                frames, sources, markers, magnitudes, of_noise, (places, inner, factor), towards, answers
+            )
             estimated[own] = share[inner]
             for name, part in found.items():
                 variance[name][own] = part[inner]
         return places
 
-    parts = [part for first, stop in stretches for part in blocks(first, stop, block_frames)]
+    parts = [part for first, stop in unbroken for part in blocks(first, stop, block_frames)]
     half = len(parts) // 2
     places = side_by_side(partial(propagate, parts[:half]), partial(propagate, parts[half:]))
-    for first, stop in stretches:
+    for first, stop in unbroken:
         stretch = slice(first, stop)
         estimated[stretch] = uniform_filter1d(estimated[stretch], near_frames, axis=0, mode="nearest")
     variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(estimated, 0.0), 0.0)
@@ -166,6 +200,21 @@ def torque_uncertainty(
         turn_noise_rad=None if markers.poses is None else markers.noise_m[len(noise) :],
         places=found_places(places),
     )
+
+
+def _answers(
+    constants: FoundConstants,
+    frames: Frames,
+    sources: Mapping[str, Source],
+    towards: Towards,
+    markers: _MarkerMoments,
+    magnitudes: Magnitudes,
+) -> Answers | None:
+    """The answers of constants that were found from some frames; None where too few told anything."""
+    if len(frames.at) < _LEAST_FRAMES:
+        return None
+    stride_s = frames.inputs.stride_s if np.isfinite(frames.inputs.stride_s) else magnitudes.stride_s
+    return answers_of(constants, frames, sources, towards, Skin(markers.skin_m, magnitudes.shares, stride_s))
 
 
 def sources_of(inputs: TrialInputs) -> tuple[str, ...]:
@@ -243,6 +292,8 @@ def _propagate(
     magnitudes: Magnitudes,
     of_noise: tuple[bool, bool],
     drawn: tuple[Places, slice, Mapping[str, float]],
+    towards: Towards,
+    answers: Answers | None,
 ) -> tuple[dict[str, FloatArray], FloatArray]:
     """Variances (T, C) by source over a block of frames, whose margins serve the differences alone.
 
@@ -257,7 +308,7 @@ def _propagate(
     mb, rate_hz = inputs.model.multibody, inputs.rate_hz
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     variance = {name: np.zeros((count, len(frames.rows))) for name in sources_of(inputs)}
-    columns = {name: source(frames) for name, source in sources.items()}
+    columns = {name: towards.of_source(name, source, frames) for name, source in sources.items()}
     gradient = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
     G = torque_response(
         mb, frames.q, frames.v, frames.vdot, frames.wrenches, inputs.dynamics.foot_wrench_links, frames.rows
@@ -268,31 +319,36 @@ def _propagate(
     of_links = inputs.model.marker_arrays()[0]
     if markers.poses is not None:
         of_links = of_links[np.tile(markers.poses.groups[:, 0], 2)]
-    turning = _turning(body_poses(mb, frames.q)[0], of_links, rate_hz)
+    turning = turning_of(body_poses(mb, frames.q)[0], of_links, rate_hz)
     places = marker_places(inputs.model, frames.q)
     known = {name: np.zeros_like(variance[name]) for name in columns}
-    drawn_at, answers = _drawn_frames(drawn, frames), []
+    drawn_at, by_markers = _drawn_frames(drawn, frames), []
     for own, wide in blocks(0, count, _CACHED_FRAMES):
         inner = slice(own.start - wide.start, own.stop - wide.start)
-        fit = fit_response(inputs.model, frames.q[wide], frames.seen_at[wide], frames.weights[wide], frames.held[wide])
+        fit = fit_of(frames, wide, towards)
         if gradient is not None:
             steps[own] = -fit.inverse_hessian[inner] @ gradient[own]
-        rows = tuple(_single(part[own]) for part in G)
+        rows = tuple(single(part[own]) for part in G)
         A = fit.by_markers
         if markers.poses is not None:
-            A = markers.poses.columns(A, _single(places[wide]))
-        answers.append(A[inner][drawn_at[(drawn_at >= own.start) & (drawn_at < own.stop)] - own.start])
-        g = _torque_weights(rows, A, inner, rate_hz)
+            A = markers.poses.columns(A, single(places[wide]))
+        by_markers.append(A[inner][drawn_at[(drawn_at >= own.start) & (drawn_at < own.stop)] - own.start])
+        g = torque_weights(rows, A, inner, rate_hz)
         if noise_in_torques:
             variance[random][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
         for name, column in columns.items():
             for moments in column.noise if noise_taken_off else ():
                 known[name][own] += _quadratic(g, markers.moments_of(moments[own]), markers.noise_m)
-        skin = _along_segments(g, (turning[0][own], turning[1][own]))
+        skin = along_segments(g, (turning[0][own], turning[1][own]))
         variance[moving][own] = _quadratic(skin, markers.skin[None, None], markers.skin_m)
     if len(drawn_at):
-        _add_places(drawn, frames, drawn_at, (np.concatenate(answers), steps[drawn_at]), markers, columns, magnitudes)
+        _add_places(
+            drawn, frames, drawn_at, (np.concatenate(by_markers), steps[drawn_at]), markers, columns, magnitudes
+        )
     moved = (steps, *rates(steps, rate_hz))
+    if answers is not None:
+        by_constants, through_skin, through_noise = answers.torques(frames)
+        variance[random], variance[moving] = variance[random] + through_noise, variance[moving] + through_skin
     estimated = np.zeros((count, len(frames.rows)))
     at = 0
     for name, column in columns.items():
@@ -302,6 +358,8 @@ def _propagate(
         if here.stop > here.start:
             by_motion = np.asarray(sum(part @ step[:, :, here] for part, step in zip(G, moved, strict=True)))
             change = change + by_motion
+        if answers is not None:
+            change = change + by_constants[name]
         variance[name] = variance[name] + np.sum(change**2, axis=2)
         if column.noise and noise_taken_off:
             through_markers = np.sum(by_motion[:, :, -len(column.noise) :] ** 2, axis=2)
@@ -349,11 +407,6 @@ def _add_places(
     places.add(frames.at[at], frames.q[at], errors, np.concatenate([*scaled, steps[:, :, :0]], axis=2), models)
 
 
-def _single(values: FloatArray) -> FloatArray:
-    """Single precision, in half the time: a standard deviation needs three digits, and no differences of large numbers follow."""
-    return values.astype(np.float32)  # type: ignore[return-value]
-
-
 def _quadratic(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArray) -> FloatArray:
     """Variance (T, C) of g0 n + g1 n' + g2 n'' (T, C, 3M) for moments (T or 1, M or 1, 6) and standard deviations (M,) of n."""
     total = np.zeros(g[0].shape[:2])
@@ -361,52 +414,6 @@ def _quadratic(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArray) -
         size = np.sqrt(moments[..., PAIRS.index((i, i))] * moments[..., PAIRS.index((j, j))])
         if np.any(np.abs(moments[..., column]) > _UNRELATED * size):
             twice = 1.0 if i == j else 2.0
-            weight = _single(np.tile(twice * moments[..., column] * sd**2, (1, 3)))
+            weight = single(np.tile(twice * moments[..., column] * sd**2, (1, 3)))
             total += ((g[i] * g[j]) @ weight[:, :, None])[..., 0]
     return np.maximum(total, 0.0)  # round-off where nothing moves
-
-
-def _torque_weights(
-    G: tuple[FloatArray, ...], A: FloatArray, inner: slice, rate_hz: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return g0, g1, g2 (T, C, 3M) of dtau = g0 n + g1 n' + g2 n'' for errors n of the markers that move the fit by A n.
-
-    G: (T, C, nv) each; A: (T, nv, 3, M), with margins around the frames `inner`.
-    """
-    A0 = A.reshape(*A.shape[:2], -1)
-    A1, A2 = (rate[inner] for rate in rates(A0, rate_hz))
-    A0 = A0[inner]
-    G0, G1, G2 = G
-    # xi = A n:  xi' = A n' + A' n,  xi'' = A n'' + 2 A' n' + A'' n
-    return G0 @ A0 + G1 @ A1 + G2 @ A2, G1 @ A0 + 2.0 * (G2 @ A1), G2 @ A0
-
-
-def _turning(attitude: FloatArray, links: IntArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
-    """R' R^T and R'' R^T (T, 3, 3, M) of the links (M,) that carry the markers, for attitudes R (T, L, 3, 3)."""
-    carrying, of_marker = np.unique(links, return_inverse=True)
-    R = attitude[:, carrying]
-    turned = (part @ R.transpose(0, 1, 3, 2) for part in rates(R, rate_hz))
-    first, second = (_single(part)[:, of_marker].transpose(0, 2, 3, 1) for part in turned)
-    return np.ascontiguousarray(first), np.ascontiguousarray(second)
-
-
-def _along_segments(
-    g: tuple[FloatArray, ...], turning: tuple[FloatArray, FloatArray]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The weights g (T, C, 3M) for errors s along the axes of the markers' segments, n = R s, but for a turn by R.
-
-    n' = R s' + R' s and n'' = R s'' + 2 R' s' + R'' s. With R' = W R and R'' = (W' + W W) R the weights of s, s', s'' are
-    (g0 + g1 W + g2 (W' + W W)) R, (g1 + 2 g2 W) R and g2 R. What is made of them are products of two of a marker's, and a
-    common turn R changes none. `turning`: W and W' + W W (T, 3, 3, M).
-    """
-    frames, torques = g[0].shape[:2]
-    g0, g1, g2 = (part.reshape(frames, torques, 3, -1) for part in g)
-    W, bent = (part[:, None] for part in turning)
-    first, second = g0.copy(), g1.copy()
-    for b in range(3):
-        for a in range(3):
-            if a != b:
-                first[:, :, b] += g1[:, :, a] * W[:, :, a, b]
-                second[:, :, b] += g2[:, :, a] * (2.0 * W[:, :, a, b])
-            first[:, :, b] += g2[:, :, a] * bent[:, :, a, b]
-    return first.reshape(g[0].shape), second.reshape(g[0].shape), g[2]

@@ -3,10 +3,13 @@
 At the minimum the gradient g(xi, y, p) vanishes, so a small change of markers y or of the model p moves the configuration by
     dxi = -H^-1 (dg/dy dy + dg/dp dp),   g = sum w J^T (x - y),   H = sum w (J^T J + (x - y) . d2x)
 (implicit function theorem). xi are steps along the coordinates of v. The curvature term is that of Newton's method in the fit.
+The equations of an estimate of motion and forces are Gauss-Newton's and have none: its answer is that of sum w J^T J. At a
+straight knee, where these tell little of the hip's rotation, the curvature can take away all that is left.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,13 +17,12 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.observability import unseen_coordinates
-from biodyn.processing.kinematics.visibility import visibility_weights
+from biodyn.model.observability import LEAST_LEVER_M, levers_through
+from biodyn.processing.kinematics.visibility import BRIDGE_WEIGHT, visibility_weights
 from biodyn.rigid_body import Multibody, body_poses, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
+from biodyn.uncertainty.steadied import Stretch, pulls, stretches_of
 
-# The fit holds what no marker sees as firmly as a marker of weight 1 at a lever of 10 cm would (`kinematics.visibility`).
-_HELD = 0.01
 # As in `kinematics.methods.least_squares`: a marker with less than half its weight no longer counts as seeing a coordinate;
 # postures change little within some frames.
 _HALF_FADED = 0.5
@@ -52,11 +54,19 @@ def marker_places(model: SubjectModel, q: FloatArray) -> FloatArray:
 
 
 def fit_response(
-    model: SubjectModel, q: FloatArray, seen_at: FloatArray, weights: FloatArray, held: FloatArray | None = None
+    model: SubjectModel,
+    q: FloatArray,
+    seen_at: FloatArray,
+    weights: FloatArray,
+    held: FloatArray | None = None,
+    curved: bool = True,
+    add: Callable[[FloatArray], None] | None = None,
 ) -> FitResponse:
     """Return the derivative of the fit for q (T, nq), markers seen at (T, M, 3) m, weights (T, M), 0 where unseen.
 
-    held: (T, nv) how much of the pull acts that the fit puts on coordinates which no marker sees, see `held_coordinates`.
+    held: (T, nv) weights that hold coordinates which markers do not see, or hardly, see `held_coordinates`.
+    curved: with the curvature of the fit's cost; False = of Gauss-Newton's equations.
+    add: adds to W J (T, nv, 3, M) what else pulls as markers move (`towards.Towards`).
     """
     mb = model.multibody
     frames, nv = len(q), mb.nv
@@ -64,7 +74,7 @@ def fit_response(
     moved = before[:, mb.tree.idx_v[mb.link_of_body[model.marker_arrays()[0]]]]  # (nv, M)
     places = marker_places(model, q)
     about = places.mean(axis=1)  # sums of squares about a point far away would lose digits
-    x, error = places - about[:, None], np.where(weights[..., None] > 0.0, places - seen_at, 0.0)
+    x, error = places - about[:, None], np.where((weights[..., None] > 0.0) & curved, places - seen_at, 0.0)
     columns = _about(joint_jacobians(mb, q), about)
     H = _hessian(before, columns, moved, x, weights, error)
     diagonal = np.arange(nv)
@@ -74,11 +84,14 @@ def fit_response(
     H[:, diagonal, diagonal] += np.where(pinned, 1.0, 1e-8)  # keeps blind directions invertible
     H[:, diagonal, diagonal] += model.pulls()
     if held is not None:
-        H[:, diagonal, diagonal] += _HELD * held
+        H[:, diagonal, diagonal] += held
     inverse: FloatArray = np.asarray(np.linalg.inv(H))
     free = ~pinned
     inverse *= free[:, :, None] & free[:, None, :]
-    by_markers = inverse.astype(np.float32) @ _pulled(columns, moved, x, weights).reshape(frames, nv, -1)
+    pulled = _pulled(columns, moved, x, weights)
+    if add is not None:
+        add(pulled)
+    by_markers = inverse.astype(np.float32) @ pulled.reshape(frames, nv, -1)
     return FitResponse(np.asarray(inverse), by_markers.reshape(frames, nv, 3, -1))
 
 
@@ -102,16 +115,29 @@ def _pulled(columns: FloatArray, moved: FloatArray, x: FloatArray, weights: Floa
     return J  # type: ignore[return-value]
 
 
-def held_coordinates(model: SubjectModel, q: FloatArray, visibility: FloatArray, ramp_frames: int) -> FloatArray:
-    """Return how much (T, nv), 0 to 1, the fit holds coordinates that no marker sees, for markers' visibility (T, M), 0 to 1.
+def held_coordinates(
+    model: SubjectModel,
+    q: FloatArray,
+    visibility: FloatArray,
+    ramp_frames: int,
+    rate_hz: float,
+    steady_lever_m: float,
+) -> tuple[FloatArray, tuple[Stretch, ...]]:
+    """Return the weights (T, nv) with which the fit holds coordinates to a curve through the frames around.
 
-    The fit bridges them by a curve through both sides, so its answer to the markers changes smoothly from seen to held: a
-    switch from one frame to the next would show in the accelerations of the answer.
+    Those that no marker sees, for markers' visibility (T, M), 0 to 1: bridged by a curve through both sides, so the answer to the
+    markers changes smoothly from seen to held. A switch from one frame to the next would show in the accelerations of the answer.
+    And those that are steadied in some stretches, which are returned, too (`steadied`).
     """
-    unseen = unseen_coordinates(model, q, visibility >= _HALF_FADED, _JUDGED_EVERY_FRAMES)
+    visible = visibility >= _HALF_FADED
+    whole = levers_through(model, q, np.ones_like(visible), _JUDGED_EVERY_FRAMES)
+    lever = whole if visible.all() else levers_through(model, q, visible, _JUDGED_EVERY_FRAMES)
     held = np.zeros((len(q), model.multibody.nv))
-    held[:, [coordinate.v_index for coordinate in model.coordinates]] = 1.0 - visibility_weights(~unseen, ramp_frames)
-    return held
+    columns = [coordinate.v_index for coordinate in model.coordinates]
+    held[:, columns] = BRIDGE_WEIGHT * (1.0 - visibility_weights(~(lever < LEAST_LEVER_M), ramp_frames))
+    solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
+    stretches = stretches_of(model, whole, steady_lever_m, rate_hz, solved)
+    return np.maximum(held, pulls(stretches, *held.shape)), stretches
 
 
 @lru_cache(maxsize=4)

@@ -65,6 +65,7 @@ class TrialInputs:
         centre_sd_m: standard deviations (3,) m of joint centres by segment, in the axes of the parent, where the walk told
             more of them than is known of people in general.
         poses: errors of measured poses, where the markers are virtual points of those.
+        curved: whether the motion answers to its markers as the fit does; False of an estimate, see `fit_response`.
     """
 
     fit: Fit
@@ -77,6 +78,7 @@ class TrialInputs:
     calibration: CalibrationSource = "static trial"
     centre_sd_m: Mapping[str, FloatArray] = field(default_factory=dict)
     poses: PoseErrors | None = None
+    curved: bool = True
 
     @property
     def model(self) -> SubjectModel:

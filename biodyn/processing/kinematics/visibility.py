@@ -13,10 +13,10 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import NEIGHBOURS
 from biodyn.rigid_body.marker_fit import MIN_MARKERS
 
-# The bridge's pull: as strong as a marker of weight 1 at a lever of 10 cm, weak against any that sees the coordinate well.
-_BRIDGE_WEIGHT = 0.01
-# Over frames that see the coordinate badly: about as strong as what they still tell.
-_STEADYING_WEIGHT = 0.04**2
+#: The bridge's pull: as strong as a marker of weight 1 at a lever of 10 cm, weak against any that sees the coordinate well.
+BRIDGE_WEIGHT = 0.01
+#: Over frames that see the coordinate badly: about as strong as what they still tell.
+STEADYING_WEIGHT = 0.04**2
 # An angle that goes astray begins and ends beside the frames that see it badly, and faster than a joint turns in walking.
 _BESIDE_BAD_S = 0.08
 _ASTRAY_RAD_S = 7.0
@@ -92,8 +92,19 @@ def bridge(
         share = np.ones(len(q)) if carried else _faded(gone, beside)
         mixed = (1.0 - share) * q_prior[:, coordinate.q_index] + share * curve
         q_prior[~known, coordinate.q_index] = mixed[~known]
-        weights[coordinate.v_index] = _BRIDGE_WEIGHT if carried else _STEADYING_WEIGHT
+        weights[coordinate.v_index] = BRIDGE_WEIGHT if carried else STEADYING_WEIGHT
     return weights, q_prior
+
+
+def steadied(bad: BoolArray, rate_hz: float) -> FloatArray:
+    """Return the shares (T, C), 0 to 1, of the pull with which `bridge` steadies coordinates in frames that see them badly."""
+    beside = max(round(_BESIDE_BAD_S * rate_hz), 1)
+    shares = np.zeros(bad.shape)
+    for column in np.flatnonzero(bad.any(axis=0)):
+        pulled = _between(bad[:, column], 2 * beside)
+        if pulled.any():
+            shares[:, column] = _faded(pulled, beside)
+    return shares
 
 
 def bridge_root(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatArray]:
@@ -112,7 +123,7 @@ def bridge_root(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatArray]:
         degree = 3 if len(beside) > 3 else 1  # one frame on each side at least
         result[first:stop] = make_interp_spline(beside, result[beside], k=degree)(np.arange(first, stop))
     result[:, 3:] /= np.linalg.norm(result[:, 3:], axis=1, keepdims=True)
-    return _BRIDGE_WEIGHT, result
+    return BRIDGE_WEIGHT, result
 
 
 def _between(bad: BoolArray, frames: int) -> BoolArray:
