@@ -102,7 +102,8 @@ def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Does a marker jump away and back?"""
     if not trial.has_markers:
         return CheckResult("not_assessed")
-    off, limits = jumps(trial.markers), spike_limit_m(trial.markers)
+    off = jumps(trial.markers)
+    limits = spike_limit_m(off, trial.markers.rate_hz)
     worst = int(np.argmax(off.max(axis=0) / limits)) if off.size else 0
     value, own = (float(off[:, worst].max()), float(limits[worst])) if off.size else (0.0, limit)
     return CheckResult(value=value, limit=own, findings=spikes(trial.markers, off, limits))

@@ -423,7 +423,8 @@ def test_a_mirrored_body_is_not_a_turned_one():
 
 
 def spikes_of(markers: Markers) -> tuple[Diagnostic, ...]:
-    return spikes(markers, jumps(markers), spike_limit_m(markers))
+    off = jumps(markers)
+    return spikes(markers, off, spike_limit_m(off, markers.rate_hz))
 
 
 def test_spikes_are_found_but_not_beside_gaps():

@@ -18,17 +18,17 @@ _WINDOW = 5
 
 def without_spikes(markers: Markers) -> Markers:
     """Return the markers without the frames in which each jumps: they are not seen there, before a filter spreads the jump."""
-    jumped = jumps(markers) > spike_limit_m(markers)
+    off = jumps(markers)
+    jumped = off > spike_limit_m(off, markers.rate_hz)
     if not jumped.any():
         return markers
     return replace(markers, positions=np.where(jumped[..., None], np.nan, markers.positions))
 
 
-def spike_limit_m(markers: Markers) -> FloatArray:
-    """Distance (M,) m from the median of the frames around from which on each marker jumped."""
-    off = jumps(markers)
+def spike_limit_m(off: FloatArray, rate_hz: float) -> FloatArray:
+    """Distance (M,) m from the median of the frames around from which on each marker jumped; off (T, M): `jumps` of all."""
     usual = np.median(off, axis=0) if len(off) else np.zeros(off.shape[1])
-    return np.asarray(np.maximum(max(SPIKE_M, _TURNING_M_S2 / markers.rate_hz**2), _NOISE * usual))
+    return np.asarray(np.maximum(max(SPIKE_M, _TURNING_M_S2 / rate_hz**2), _NOISE * usual))
 
 
 def jumps(markers: Markers) -> FloatArray:
