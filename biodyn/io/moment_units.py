@@ -70,7 +70,7 @@ def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, .
 
 def _lever(plate: ForcePlate) -> _Lever | None:
     """Lever of the horizontal moments of the loads; None without a load or where noise is as large."""
-    outputs = plate.channels if plate.cal_matrix is None else plate.channels @ plate.cal_matrix.T
+    outputs = plate.outputs
     known = outputs[np.isfinite(outputs).all(axis=1)]
     if not len(known):
         return None

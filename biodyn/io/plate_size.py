@@ -53,8 +53,8 @@ def are_plates(sides: Sequence[FloatArray], factor: float, allowed: tuple[float,
 
 def _loaded(plate: ForcePlate, frames: int) -> BoolArray | None:
     """Marker frames in which the plate is clearly loaded, by the force along its normal; None where it never is."""
-    channels = plate.channels if plate.cal_matrix is None else plate.channels @ plate.cal_matrix.T
-    force = channels[:, 4:8].sum(axis=1) if plate.type == 3 else channels[:, 2]
+    outputs = plate.outputs
+    force = outputs[:, 4:8].sum(axis=1) if plate.type == 3 else outputs[:, 2]
     force = force[np.minimum(np.arange(frames) * len(force) // max(frames, 1), len(force) - 1)]
     known = force[np.isfinite(force)]
     if not len(known):

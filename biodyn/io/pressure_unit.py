@@ -58,6 +58,6 @@ def _levers(plate: ForcePlate) -> FloatArray | None:
         return plate.channels[:, 3:5]
     if plate.type not in _WITH_MOMENTS:
         return None
-    outputs = plate.channels if plate.cal_matrix is None else plate.channels @ plate.cal_matrix.T
+    outputs = plate.outputs
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.stack([-outputs[:, 4], outputs[:, 3]], axis=1) / outputs[:, 2:3]

@@ -42,7 +42,7 @@ def without_repeated(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, ..
 
 def _normal_force(plate: ForcePlate) -> FloatArray | None:
     """Force (Ta,) N along the plate's normal; None where its channels do not hold it or hold no number."""
-    outputs = plate.channels if plate.cal_matrix is None else plate.channels @ plate.cal_matrix.T
+    outputs = plate.outputs
     if plate.type == _FOUR_PARTS:
         force = outputs[:, 4:8].sum(axis=1)
     elif plate.type in _WITH_FORCE:

@@ -41,6 +41,11 @@ class ForcePlate:
     outlined: bool = True
     side: Side | None = None
 
+    @property
+    def outputs(self) -> FloatArray:
+        """The channels as stored, or what the calibration matrix makes of them where there is one: (Ta, 6) or (Ta, C)."""
+        return self.channels if self.cal_matrix is None else self.channels @ self.cal_matrix.T
+
     def rotated(self, R: FloatArray) -> ForcePlate:
         """Return the same plate with its corners multiplied by R (3, 3)."""
         return replace(self, corners=self.corners @ R.T)
