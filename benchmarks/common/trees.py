@@ -46,5 +46,6 @@ def commit_tree(commit: str) -> Iterator[Path | None]:
         return
     with tempfile.TemporaryDirectory(prefix=f"biodyn-{commit[:7]}-") as folder:
         with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            archive.extractall(folder, filter="data")
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
+            archive.extractall(folder)
         yield Path(folder)

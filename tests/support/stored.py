@@ -16,7 +16,8 @@ OLD = ("plain", "varied")
 def unpacked(name: str, folder: Path) -> Path:
     """Unpack a stored result folder below `folder`."""
     with tarfile.open(DATA / f"{name}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
+        archive.extractall(folder)
     return folder / name
 
 
