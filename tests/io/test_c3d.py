@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from support.stick_person import LABELS, PERSON_MM, RATE_HZ, person_mm, plate_parameters
 
 from biodyn.io.formats.c3d._process import Parsed, parse_files
+from biodyn.io.formats.c3d.facts import file_facts
 from biodyn.io.formats.c3d.read import read_c3d, read_c3d_many
 
 # C3D stores positions as 4-byte floats: 24 bits on 1000 mm are 0.06 micrometres
@@ -286,6 +288,60 @@ def test_events_without_contexts_take_the_side_from_the_label(write_c3d, labels)
 def test_numbered_event_labels(write_c3d):
     parameters = events([0.1, 0.4], ["Foot Strike1", "Foot Strike2"], ["Left", "Left"])
     assert [e.kind for e in read_c3d(write_c3d(parameters=parameters)).events] == ["foot_strike"] * 2
+
+
+def test_more_events_than_one_parameter_can_hold(write_c3d):
+    """C3D continues a list of more than 255 in TIMES2, LABELS2 ..."""
+    parameters = events([0.1], ["Foot Strike"], ["Left"])
+    parameters |= {name + "2": value for name, value in events([0.3], ["Foot Off"], ["Right"]).items()}
+    found = [(round(e.time_s, 6), e.side) for e in read_c3d(write_c3d(parameters=parameters)).events]
+    assert found == [(0.1, "l"), (0.3, "r")]
+
+
+def with_header_events(path, stored, key=12345):
+    """Words 150 to 234 of the header (c3d.org): how labels are stored, number, seconds since the first frame, labels."""
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<2H", content, 298, key, len(stored))
+    for i, (time_s, label) in enumerate(stored):
+        struct.pack_into("<f", content, 304 + 4 * i, time_s)
+        struct.pack_into("4s", content, 396 + 4 * i, label.encode().ljust(4))
+    path.write_bytes(content)
+    return path
+
+
+def test_events_of_the_header_count_from_the_first_stored_frame(write_c3d):
+    stored = [(0.1, "RHS"), (0.15, "STRT"), (0.3, "LTO"), (9.0, "RTO")]
+    recording = read_c3d(with_header_events(write_c3d(first_frame=101), stored))
+    found = [(round(e.time_s, 6), e.side, e.kind) for e in recording.events]
+    assert found == [(0.1, "r", "foot_strike"), (0.3, "l", "foot_off")]
+    assert "events-outside" in {d.code for d in recording.diagnostics}
+    assert file_facts(recording.path).gait_events == 3
+
+
+def test_events_of_the_group_go_before_those_of_the_header(write_c3d):
+    path = write_c3d(parameters=events([0.2], ["Foot Strike"], ["Left"]))
+    assert [e.side for e in read_c3d(with_header_events(path, [(0.1, "RHS")])).events] == ["l"]
+    path = write_c3d("other.c3d", parameters=events([0.2], ["General"], ["General"]))
+    assert [e.side for e in read_c3d(with_header_events(path, [(0.1, "RHS")])).events] == ["r"]
+
+
+@pytest.mark.parametrize(("key", "count"), [(0, 1), (12345, 40)])
+def test_a_header_that_does_not_say_how_its_events_are_stored_has_none(write_c3d, key, count):
+    path = with_header_events(write_c3d(), [(0.1, "RHS")], key)
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<H", content, 300, count)
+    path.write_bytes(content)
+    assert read_c3d(path).events == ()
+
+
+@pytest.mark.parametrize("processor", ["Eb015pi", "Eb015vi"])  # of Intel, and of DEC: its floats are not those of Intel
+def test_header_events_of_a_real_recording(real_data, processor):
+    found = read_c3d(real_data / f"reader/c3d_org/sample_01/{processor}.c3d").events
+    assert [(round(e.time_s, 2), e.side, e.kind) for e in found] == [
+        (2.72, "r", "foot_strike"),
+        (5.4, "r", "foot_strike"),
+        (7.32, "r", "foot_off"),
+    ]
 
 
 def test_subject_parameters_in_processing(write_c3d):

@@ -1,13 +1,14 @@
-"""Foot strikes and foot offs of the EVENT group, on the time axis of the stored frames."""
+"""Foot strikes and foot offs of the EVENT group, or of the header, on the time axis of the stored frames."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from biodyn.conventions import Side
 from biodyn.diagnostics import Diagnostic
+from biodyn.io.formats.c3d._parameters import continued
 from biodyn.io.names import letters, names
 from biodyn.recording import EventKind, GaitEvent
 
@@ -16,25 +17,24 @@ _SAME_EVENT_S = 1e-3
 
 
 def read_events(
-    event_group: Mapping[str, Mapping[str, Any]], first_frame: int, frame_count: int, rate_hz: float
+    event_group: Mapping[str, Mapping[str, Any]],
+    first_frame: int,
+    frame_count: int,
+    rate_hz: float,
+    of_header: Sequence[tuple[float, str]] = (),
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Return the gait events in order of time, 0 at the first stored frame.
 
-    C3D stores minutes and seconds since the start of the capture, whose frame 1 is at time 0; the file's first frame
-    is at (first_frame - 1) / rate. Events of other kinds, without a side or outside the stored frames are left out.
+    The group stores minutes and seconds since the start of the capture, whose frame 1 is at time 0; the file's first frame
+    is at (first_frame - 1) / rate. The header (`HeaderWords.events`) counts from the file's first frame (c3d.org, "Event
+    times"), and is asked where the group has no gait event. Events of other kinds, without a side or outside the stored
+    frames are left out.
     """
-    times = event_group.get("TIMES", {}).get("values", [])
-    labels = event_group.get("LABELS", {}).get("values", [])
-    contexts = event_group.get("CONTEXTS", {}).get("values", [])
-    start_s = (first_frame - 1) / rate_hz
     last_s = (frame_count - 1) / rate_hz
+    stored = list(_of_group(event_group, (first_frame - 1) / rate_hz))
     events: list[GaitEvent] = []
     outside = 0
-    for i in range(min(len(times) // 2, len(labels))):
-        kind, side = _meaning(str(labels[i]), str(contexts[i]) if i < len(contexts) else "")
-        if kind is None or side is None:
-            continue
-        time_s = 60.0 * float(times[2 * i]) + float(times[2 * i + 1]) - start_s
+    for time_s, kind, side in stored or _gait_events((time_s, label, "") for time_s, label in of_header):
         if not -1.0 / rate_hz <= time_s <= last_s + 1.0 / rate_hz:
             outside += 1
             continue
@@ -53,6 +53,22 @@ def read_events(
             ),
         )
     return tuple(sorted(events, key=lambda event: event.time_s)), diagnostics
+
+
+def _of_group(group: Mapping[str, Mapping[str, Any]], start_s: float) -> Iterator[tuple[float, EventKind, Side]]:
+    """The gait events of the EVENT group, in time from its second `start_s` on."""
+    times, labels, contexts = (continued(group, name) for name in ("TIMES", "LABELS", "CONTEXTS"))
+    contexts += [""] * (len(labels) - len(contexts))
+    seconds = (60.0 * float(m) + float(s) - start_s for m, s in zip(times[::2], times[1::2], strict=False))
+    return _gait_events(zip(seconds, map(str, labels), map(str, contexts), strict=False))
+
+
+def _gait_events(stored: Iterable[tuple[float, str, str]]) -> Iterator[tuple[float, EventKind, Side]]:
+    """Time, kind and side of those of (time, label, context) that are a gait event of a known side."""
+    for time_s, label, context in stored:
+        kind, side = _meaning(label, context)
+        if kind is not None and side is not None:
+            yield time_s, kind, side
 
 
 @lru_cache(1024)

@@ -17,6 +17,7 @@ import numpy as np
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, check_path
 from biodyn.io.formats.c3d._parameters import ParameterSection, Wanted, continued, decoded_floats, read_parameters
+from biodyn.io.text import clean_text
 
 BLOCK_BYTES = 512
 _KEY = 0x50  # second byte of every C3D file
@@ -24,6 +25,9 @@ _PROCESSORS = {84: "Intel", 85: "DEC", 86: "MIPS"}
 _MAX_PARAMETER_BLOCKS = 256
 # A section may be longer than its block count, one byte, can say; then only where the data begin tells its end.
 _MAX_SECTION_BLOCKS = 4096
+# Bytes of the header's events: how labels are stored, number, times, labels; the manual calls them words 150 to 234.
+_EVENT_KEY_AT, _EVENT_TIMES_AT, _EVENT_LABELS_AT = 298, 304, 396
+_FOUR_LETTERS, _MOST_EVENTS = 12345, 18
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class HeaderWords:
         points, analog_per_frame: 3-D points and analog values a frame. first_frame, last_frame: 1-based, 16 bits.
         scale: negative for a float file, else file units a step. data_block: 1-based block of the first frame.
         samples_per_frame: analog samples of one channel per frame. rate_hz: frames per second.
+        events: time (s since the first stored frame) and label, of at most four letters, of each.
     """
 
     points: int
@@ -44,6 +49,7 @@ class HeaderWords:
     data_block: int
     samples_per_frame: int
     rate_hz: float
+    events: tuple[tuple[float, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,7 +173,18 @@ def _words(block: bytes, processor: str) -> HeaderWords:
         data_block=data_block,
         samples_per_frame=samples,
         rate_hz=_float(block[20:24], processor),
+        events=_events(block, processor),
     )
+
+
+def _events(block: bytes, processor: str) -> tuple[tuple[float, str], ...]:
+    """The header's events; none where their labels are not said to have four letters."""
+    key, count = struct.unpack_from(f"{'>' if processor == 'MIPS' else '<'}2H", block, _EVENT_KEY_AT)
+    if key != _FOUR_LETTERS or count > _MOST_EVENTS:
+        return ()
+    times = decoded_floats(np.frombuffer(block, "<u2", 2 * count, _EVENT_TIMES_AT), processor)
+    labels = (block[at : at + 4] for at in range(_EVENT_LABELS_AT, _EVENT_LABELS_AT + 4 * count, 4))
+    return tuple((float(time), clean_text(label)) for time, label in zip(times, labels, strict=True))
 
 
 def _float(raw: bytes, processor: str) -> float:

@@ -40,7 +40,8 @@ def file_facts(path: Path) -> FileFacts:
         plate_count=int(plates[0]) if plates else 0,
         declared_static=any(any(header.numbers.get(key, (0,))[:1]) for key in names()["subject"]["static_parameters"]),
         joint_offsets_rad={k: v for k, v in stored.measures.items() if k.startswith(offsets)},
-        gait_events=sum(is_gait_event(label) for label in header.texts.get("EVENT:LABELS", ())),
+        gait_events=sum(map(is_gait_event, header.texts.get("EVENT:LABELS", ())))
+        or sum(is_gait_event(label) for _, label in header.words.events),
     )
 
 
