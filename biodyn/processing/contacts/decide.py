@@ -27,7 +27,7 @@ from biodyn.processing.contacts.presence import (
     MAX_SOLE_HEIGHT_M,
     MIN_ABSENT_S,
     Part,
-    foot_may_load,
+    Presence,
     level_beside,
     mean_force,
     parts_of_load,
@@ -95,9 +95,9 @@ def _loads(
         threshold_n = plate.threshold_n(settings.threshold_n)
         cop = centre_of_pressure(plate.wrench, plate.corners_W, settings.threshold_n)
         raised = float(plate.corners_W[:, 1].mean()) > floor + MAX_SOLE_HEIGHT_M
-        here = foot_may_load(plate, foot_outlines, rate_hz)
+        presence = Presence(plate, foot_outlines, rate_hz)
         for start_s, end_s in loadings(plate.vertical_force, plate.analog_rate_hz, threshold_n):
-            parts = parts_of_load(start_s, end_s, here, rate_hz)
+            parts = parts_of_load(start_s, end_s, presence.of_any, rate_hz)
             for number, part in enumerate(parts):
                 first = min(math.ceil(part.start_s * rate_hz), len(cop) - 1)
                 load = Load(
@@ -105,6 +105,7 @@ def _loads(
                     plate=plate,
                     plates=plates,
                     foot_outlines=foot_outlines,
+                    presence=presence,
                     cop=cop,
                     raised=raised,
                     rate_hz=rate_hz,
@@ -236,10 +237,7 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
 def _beside_its_stance(load: Load, side: Side) -> float:
     """Vertical force (N) of a load in the time in which a foot is in the air and only the other one can have made it."""
     rows = slice(load.first, load.stop)
-    own, other = (
-        foot_may_load(load.plate, {foot: load.foot_outlines[foot]}, load.rate_hz)[rows]
-        for foot in (side, other_side(side))
-    )
+    own, other = (load.presence.of_each[foot][rows] for foot in (side, other_side(side)))
     alone = ~own & other
     if np.count_nonzero(alone) < MIN_ABSENT_S * load.rate_hz:
         return 0.0

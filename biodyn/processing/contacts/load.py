@@ -9,6 +9,7 @@ from biodyn.conventions import FloatArray, Side
 from biodyn.processing.contacts.foot_outline import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals
 from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.processing.contacts.presence import Presence
 from biodyn.recording.wrenches import Contact
 
 # The sole's outline is known to about this; less overlap with a plate, or less overhang, says nothing.
@@ -23,7 +24,7 @@ class Load:
 
     Attributes:
         index: of the plate among `plates`; plate: its signals. plates: all, the floor that is measured.
-        foot_outlines: both feet.
+        foot_outlines: both feet. presence: when they can load the plate.
         cop: (T, 3) m centre of pressure on the plate's surface.
         raised: a stair: what hangs over its edge hangs in the air.
         rate_hz: marker rate.
@@ -36,6 +37,7 @@ class Load:
     plate: PlateSignals
     plates: Sequence[PlateSignals]
     foot_outlines: Mapping[Side, FootOutline]
+    presence: Presence
     cop: FloatArray
     raised: bool
     rate_hz: float

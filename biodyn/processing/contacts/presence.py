@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -34,6 +35,27 @@ class Part:
     foot: bool
     cut_before: bool
     cut_after: bool
+
+
+@dataclass(frozen=True)
+class Presence:
+    """When feet can load a plate, found once however many loads it has: see `foot_may_load`."""
+
+    plate: PlateSignals
+    foot_outlines: Mapping[Side, FootOutline]
+    rate_hz: float
+
+    @cached_property
+    def of_any(self) -> BoolArray:
+        """Frames (T,) in which some foot can."""
+        return foot_may_load(self.plate, self.foot_outlines, self.rate_hz)
+
+    @cached_property
+    def of_each(self) -> Mapping[Side, BoolArray]:
+        """Frames (T,) in which each foot by itself can."""
+        return {
+            side: foot_may_load(self.plate, {side: sole}, self.rate_hz) for side, sole in self.foot_outlines.items()
+        }
 
 
 def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float) -> BoolArray:

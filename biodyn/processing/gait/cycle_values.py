@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.processing.dynamics.solve import feet_below
 from biodyn.processing.gait.cycles import GaitCycle, gait_cycles, normalise
 from biodyn.processing.gait.impossible import Refused, refused
@@ -66,43 +66,50 @@ def cycle_values(walk: WalkedTrial, events: Sequence[GaitEvent], factor: float) 
 
 def _values(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor: float) -> Iterator[CycleValues]:
     feet = feet_below(walk.model, [side for side in walk.reaction.wrench if side in walk.model.sole_body])
-    signals = {side: tuple(cycle_signals(walk, side)) for side in {cycle.side for cycle in cycles}}
+    sides = {cycle.side for cycle in cycles}
+    signals = {side: tuple(cycle_signals(walk, side)) for side in sides}
     stacked = {side: np.column_stack([signal.values for signal in own]) for side, own in signals.items()}
+    ground_forces = {side: _plate_rate_force(walk, side) for side in sides}
+    R_WB = walk.fit.body_pose(walk.model.skeleton.root.name)[0] if cycles else np.empty((0, 3, 3))
     for cycle in cycles:
         own = signals[cycle.side]
         curves = normalise(stacked[cycle.side], walk.rate_hz, cycle.start_s, cycle.end_s)
         base = [column for column, signal in enumerate(own) if signal.kind == "base"]
-        curves[:, base] = np.rad2deg(_base_curves(walk, cycle))[:, : len(base)]
+        curves[:, base] = np.rad2deg(_base_curves(walk, R_WB, cycle))[:, : len(base)]
         for column in (i for i, signal in enumerate(own) if signal.kind == "heading"):
             curves[:, column] = normalise(_progression(walk, cycle), walk.rate_hz, cycle.start_s, cycle.end_s)
         ground = [column for column, signal in enumerate(own) if signal.kind == "ground"]
-        curves[:, ground] = _ground_curves(walk, cycle, curves[:, ground])
+        curves[:, ground] = _ground_curves(ground_forces[cycle.side], cycle, curves[:, ground])
         found = refused(own, curves, feet, cycle.side, factor)
         curves[:, list(found.reasons)] = np.nan
         yield CycleValues(cycle, own, curves, found)
 
 
-def _base_curves(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
-    """Tilt, list and rotation (101, 3) rad of the root against the walking direction of one cycle."""
+def _base_curves(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:
+    """Tilt, list and rotation (101, 3) rad of the root R_WB (T, 3, 3) against the walking direction of one cycle."""
     rate_hz = walk.rate_hz
-    R_WB, _ = walk.fit.body_pose(walk.model.skeleton.root.name)
     low, high = max(math.floor(cycle.start_s * rate_hz), 0), math.ceil(cycle.end_s * rate_hz) + 1
     heading = walking_heading(travel(cycle, walk.points.pelvis, rate_hz, walk.points.floor_velocity), R_WB[low:high])
     angles = against_heading(R_WB, heading, rate_hz, around=slice(low, high))
     return normalise(angles, rate_hz, cycle.start_s, cycle.end_s)
 
 
-def _ground_curves(walk: WalkedTrial, cycle: GaitCycle, curves: FloatArray) -> FloatArray:
+def _plate_rate_force(walk: WalkedTrial, side: Side) -> tuple[FloatArray, float] | None:
+    """Ground force (n, 3) on a foot in body weights as the plates sampled it, and their rate in Hz; None without plates."""
+    forces = walk.plate_rate_forces
+    if forces is None:
+        return None
+    return forces.wrench[side][:, 3:] / (walk.mass_kg * STANDARD_GRAVITY_M_S2), forces.rate_hz
+
+
+def _ground_curves(force: tuple[FloatArray, float] | None, cycle: GaitCycle, curves: FloatArray) -> FloatArray:
     """Ground force (101, 3) in body weights over one cycle: of the plates' own samples where there are, else as it is.
 
     Peaks of 20 to 30 ms lie between frames.
     """
-    forces = walk.plate_rate_forces
-    if forces is None or not curves.size:
+    if force is None or not curves.size:
         return curves
-    weight_n = walk.mass_kg * STANDARD_GRAVITY_M_S2
-    force = forces.wrench[cycle.side][:, 3:] / weight_n
-    found = normalise(force, forces.rate_hz, cycle.start_s, cycle.end_s)
+    found = normalise(*force, cycle.start_s, cycle.end_s)
     return np.where(np.isfinite(curves) & np.isfinite(found), found, curves)
 
 

@@ -64,7 +64,6 @@ def exchanges(
     p = markers.positions[::step][:, [markers.labels.index(label) for label in labels]]
     shape = np.stack([static[label] for label in labels]) if labels else np.zeros((0, 3))
     own = _distances(shape)
-    distance = _distances(p)
     near = _neighbours(labels, own, bodies, parents)
     # A marker whose distances fit takes part in no exchange.
     shortest = max(_LEAST_S * markers.rate_hz / step, 1.0)
@@ -72,10 +71,11 @@ def exchanges(
         i
         for i in range(len(labels))
         if near[i]
-        and np.count_nonzero(_mean(np.abs(distance[:, i, near[i]] - own[i, near[i]])) > LEAST_GAIN_M / 2) >= shortest
+        and np.count_nonzero(_mean(np.abs(_apart(p[:, [i]], p[:, near[i]]) - own[i, near[i]])) > LEAST_GAIN_M / 2)
+        >= shortest
     ]
     found: list[TimedExchange] = []
-    for i, j, gain, better in _tried(distance, own, near, list(combinations(suspects, 2))):
+    for i, j, gain, better in _tried(p, own, near, list(combinations(suspects, 2))):
         count = int(better.sum())
         longest = max((stop - first for first, stop in _stretches(better)), default=0)
         if longest * step >= _LEAST_S * markers.rate_hz:
@@ -132,28 +132,28 @@ def _neighbours(
 
 
 def _tried(
-    distance: FloatArray, own: FloatArray, near: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int]]
+    p: FloatArray, own: FloatArray, near: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int, FloatArray, BoolArray]]:
     """Yield the pairs (i, j) that fit better exchanged in some frame: gain (T,) m and whether it is enough (T,).
 
-    All pairs are tried side by side, some at a time: `distance` (T, M, M) seen and `own` (M, M) standing between markers.
+    Many pairs are tried side by side: markers seen at p (T, M, 3), standing at the distances `own` (M, M) from each other.
     """
     neighbours = np.zeros((len(near), _NEIGHBOURS), dtype=np.int64)
     counts = np.zeros_like(neighbours, dtype=bool)
     for i, mine in enumerate(near):
         neighbours[i, : len(mine)] = mine
         counts[i, : len(mine)] = True
-    at_once = max(1, _TRIED_AT_ONCE // max(1, len(distance)))
+    at_once = max(1, _TRIED_AT_ONCE // max(1, len(p)))
     for first in range(0, len(pairs), at_once):
         chosen = np.array(pairs[first : first + at_once])
-        as_labelled = np.zeros((len(distance), len(chosen)))
+        as_labelled = np.zeros((len(p), len(chosen)))
         exchanged = np.zeros_like(as_labelled)
         for one, other in (chosen.T, chosen.T[::-1]):
             others = neighbours[one]  # (P, K)
             counted = counts[one] & (others != other[:, None])
             standing = own[one[:, None], others]
-            as_labelled += _mean(np.abs(distance[:, one[:, None], others] - standing), counted)
-            exchanged += _mean(np.abs(distance[:, other[:, None], others] - standing), counted)
+            as_labelled += _mean(np.abs(_apart(p[:, one, None], p[:, others]) - standing), counted)
+            exchanged += _mean(np.abs(_apart(p[:, other, None], p[:, others]) - standing), counted)
         gain = 0.5 * (as_labelled - exchanged)
         better: BoolArray = np.asarray((gain > LEAST_GAIN_M) & (exchanged < _REMAINING * as_labelled))
         for k in np.flatnonzero(better.any(axis=0)):
@@ -162,9 +162,14 @@ def _tried(
 
 def _distances(points: FloatArray) -> FloatArray:
     """Distances (..., M, M) between points (..., M, 3)."""
-    squared = np.zeros((*points.shape[:-1], points.shape[-2]))
-    for axis in range(3):
-        apart = points[..., :, None, axis] - points[..., None, :, axis]
+    return _apart(points[..., :, None, :], points[..., None, :, :])
+
+
+def _apart(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Distance (...) of points (..., 3) from others."""
+    squared: FloatArray = np.square(one[..., 0] - other[..., 0])
+    for axis in (1, 2):
+        apart = one[..., axis] - other[..., axis]
         squared += np.square(apart, out=apart)
     return np.sqrt(squared, out=squared)
 
