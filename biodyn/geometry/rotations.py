@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation
@@ -108,6 +108,14 @@ def apply(R: FloatArray, vectors: FloatArray) -> FloatArray:
     """Matrices (..., 3, 3) times vectors (..., 3)."""
     product: FloatArray = (R @ vectors[..., None])[..., 0]
     return product
+
+
+def points_on_bodies(R_WB: FloatArray, p_WB: FloatArray, bodies: IntArray, points_B: FloatArray) -> FloatArray:
+    """Places (T, M, 3) in World of points (M, 3) fixed to bodies (M,), whose poses are R_WB (T, B, 3, 3), p_WB (T, B, 3)."""
+    places: FloatArray = p_WB[:, bodies]
+    for m, (body, point) in enumerate(zip(bodies, points_B, strict=True)):
+        places[:, m] += apply(R_WB[:, body], point)
+    return places
 
 
 def cross(a: ArrayLike, b: ArrayLike) -> FloatArray:

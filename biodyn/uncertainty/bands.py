@@ -76,7 +76,10 @@ class TorqueUncertainty:
     @property
     def total(self) -> FloatArray:
         """All sources together (T, C) Nm: they are independent, so variances add."""
-        return np.sqrt(np.sum([sd**2 for sd in self.by_source.values()], axis=0))
+        variance = np.zeros(next(iter(self.by_source.values())).shape)
+        for sd in self.by_source.values():
+            variance += sd**2
+        return np.sqrt(variance, out=variance)
 
 
 def torque_bands(

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray, without_side
-from biodyn.geometry.rotations import cross
+from biodyn.geometry.rotations import cross, points_on_bodies
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.inertia import Inertia
 from biodyn.model.moved_centre import with_misplaced_centre
@@ -349,7 +349,7 @@ class Fitted:
     def places(self, q: FloatArray) -> FloatArray:
         """Places (T, M, 3) m in World."""
         R, p = body_poses(self.tree, q)
-        return np.asarray(p[:, self.links] + (R[:, self.links] @ self.p_LM[:, :, None])[..., 0])
+        return points_on_bodies(R, p, self.links, self.p_LM)
 
     @cached_property
     def figure(self) -> StickFigure:

@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.rotations import points_on_bodies
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import LEAST_LEVER_M, levers_through
 from biodyn.processing.kinematics.visibility import BRIDGE_WEIGHT, visibility_weights
@@ -50,7 +51,7 @@ def marker_places(model: SubjectModel, q: FloatArray) -> FloatArray:
     """Return where the model has its markers (T, M, 3) in World, for q (T, nq)."""
     links, p_LM, _ = model.marker_arrays()
     R, p = body_poses(model.multibody, q)
-    return np.asarray(p[:, links] + (R[:, links] @ p_LM[:, :, None])[..., 0])
+    return points_on_bodies(R, p, links, p_LM)
 
 
 def fit_response(

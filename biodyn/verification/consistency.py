@@ -8,21 +8,23 @@ Arithmetic that holds says that the equations of motion were solved, not that ma
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.geometry.rotations import apply, cross
 from biodyn.processing.dynamics.actuated import ActuatedMotion
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.kinematics.segments import SegmentForces, SegmentMotion, segment_forces, segment_motion
-from biodyn.rigid_body import bias_forces, forward_dynamics, mass_matrix
+from biodyn.rigid_body import Multibody, bias_forces, forward_dynamics, mass_matrix
 from biodyn.verification.consistency_check import Consistency, ConsistencyCheck, consistent_motion
 from biodyn.verification.own_coordinates import own_coordinates
 
 # A coordinate that hardly carries anything is not compared with its own noise but with this share of the largest one.
 _SMALLEST_SCALE = 1e-3
+_FRAMES_AT_ONCE = 1024
 
 
 def verify(actuated: ActuatedMotion, own: OwnMotion | None = None) -> Consistency:
@@ -31,164 +33,169 @@ def verify(actuated: ActuatedMotion, own: OwnMotion | None = None) -> Consistenc
     own: the same motion in the coordinates of an imported model: its torques are checked against those of the tree. Velocity
     and acceleration are not compared with the path then: they belong to the curves of those coordinates, not of the tree's.
     """
-    mb, known = actuated.multibody, actuated.known
-    q, v, vdot, tau = actuated.q[known], actuated.v[known], actuated.vdot[known], actuated.tau[known]
-    wrenches = actuated.wrenches[known]
-    check = _Checker(known)
-    inertial = apply(mass_matrix(mb, q), vdot)
-    bias = bias_forces(mb, q, v, wrenches, actuated.wrench_bodies)
-    torque_size = np.abs(inertial) + np.abs(bias)
-    motion = segment_motion(mb, q, v, vdot)
-    forces = segment_forces(mb, motion)
     path = (consistent_motion(actuated),) if own is None else own_coordinates(actuated, own)
+    known = actuated.known
+    rows = np.flatnonzero(known)
+    # Some frames at a time: the segments' motion in minutes of walking would fill the memory.
+    parts = [
+        _differences(actuated, rows[first : first + _FRAMES_AT_ONCE])
+        for first in range(0, max(len(rows), 1), _FRAMES_AT_ONCE)
+    ]
     return Consistency(
-        (
-            *path,
-            _accelerations(check, actuated, q, v, vdot, tau, wrenches),
-            _mass_matrix(check, inertial + bias - tau, torque_size),
-            *_segments(check, actuated, motion, forces, tau, wrenches, torque_size),
-            _power(check, actuated, motion, forces, v, tau, wrenches),
-        )
+        (*path, *(_check(equation, [part[equation.code] for part in parts], known) for equation in _EQUATIONS))
     )
 
 
 @dataclass(frozen=True)
-class _Checker:
-    """Turns differences of the known frames into a ConsistencyCheck over all frames."""
+class _Equation:
+    """What holds in every frame, as a ConsistencyCheck tells it."""
 
-    known: np.ndarray
-
-    def __call__(
-        self, code: str, title: str, equation: str, words: str, difference: FloatArray, scale: FloatArray, unit: str
-    ) -> ConsistencyCheck:
-        """difference: (n, k) of the known frames; scale: (k,) what each column is relative to."""
-        error = np.full(len(self.known), np.nan)
-        absolute = float("nan")
-        if len(difference):
-            # Not nanmax: a NaN among known frames is a failure, shown as an infinite error.
-            size = np.nan_to_num(np.abs(difference), nan=np.inf)
-            error[self.known] = (size / scale).max(axis=1)
-            absolute = float(size.max())
-        return ConsistencyCheck(code, title, equation, words, error, absolute, unit)
+    code: str
+    title: str
+    equation: str
+    words: str
+    unit: str
 
 
-def _accelerations(
-    check: _Checker,
-    actuated: ActuatedMotion,
-    q: FloatArray,
-    v: FloatArray,
-    vdot: FloatArray,
-    tau: FloatArray,
-    wrenches: FloatArray,
-) -> ConsistencyCheck:
-    mb = actuated.multibody
-    found = forward_dynamics(mb, q, v, tau, wrenches, actuated.wrench_bodies)
-    # At rest nothing accelerates, but gravity would: the natural size, over a lever of 1 m for angles.
-    scale = np.maximum(np.abs(vdot).max(axis=0, initial=0.0), np.linalg.norm(mb.gravity_W) or 1.0)
-    return check(
+_EQUATIONS = (
+    _Equation(
         "forward-dynamics",
         "Forward dynamics returns the accelerations",
         "ABA(q, v, tau) = vdot",
         "The articulated-body algorithm, given the recorded torques and ground wrenches, returns the accelerations "
         "they were computed from.",
-        found - vdot,
-        scale,
         "rad/s² or m/s²",
-    )
-
-
-def _mass_matrix(check: _Checker, difference: FloatArray, size: FloatArray) -> ConsistencyCheck:
-    return check(
+    ),
+    _Equation(
         "mass-matrix",
         "The mass matrix gives the same torques",
         "CRBA(q) vdot + bias(q, v) = tau",
         "The mass matrix of the composite-rigid-body algorithm times the accelerations, with the forces that remain at "
         "zero acceleration, gives the recorded torques.",
-        difference,
-        _scale(size),
         "Nm or N",
-    )
-
-
-def _segments(
-    check: _Checker,
-    actuated: ActuatedMotion,
-    motion: SegmentMotion,
-    forces: SegmentForces,
-    tau: FloatArray,
-    wrenches: FloatArray,
-    torque_size: FloatArray,
-) -> tuple[ConsistencyCheck, ConsistencyCheck]:
-    """The residual from the momentum of the whole body, and every torque from the momentum of the segments beyond it."""
-    mb = actuated.multibody
-    demand = forces.inertial - forces.weight
-    p_root, R_root = motion.p_WB[:, 0], motion.R_WB[:, 0]
-    pieces = (forces.inertial, forces.weight, wrenches)
-    size = sum(np.abs(about(p_root[:, None], piece)).sum(axis=1) for piece in pieces)
-    for k, body in enumerate(actuated.wrench_bodies):
-        demand[:, body] -= wrenches[:, k]
-    whole = about(p_root, demand.sum(axis=1))
-    recorded = np.concatenate([apply(R_root, tau[:, :3]), apply(R_root, tau[:, 3:6])], axis=1)
-    residual = check(
+    ),
+    _Equation(
         "momentum",
         "Rate of whole-body momentum equals gravity, GRF and residual",
         "residual = d(momentum)/dt - gravity - ground wrench",
         "The rate of the whole body's linear and angular momentum, summed over the segments in world axes, less gravity "
         "and the measured ground wrench, is the recorded residual at the root.",
-        whole - recorded,
-        _scale(np.asarray(size)),
         "Nm or N",
+    ),
+    _Equation(
+        "free-bodies",
+        "Each torque balances the segments distal to its joint",
+        "axis · (sum of d(momentum)/dt - gravity - ground) = tau",
+        "For every coordinate, the segments distal to the joint, as one free body, require the recorded torque about "
+        "its axis.",
+        "Nm",
+    ),
+    _Equation(
+        "power",
+        "Power equals the rate of mechanical energy",
+        "sum of joint powers + ground power + residual power = dE/dt",
+        "The powers of all joint torques, of the ground wrenches and of the residual add up to the rate of the "
+        "segments' kinetic and potential energy.",
+        "W",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """What an equation leaves over in some frames (n, k), and the largest sum of magnitudes that cancel in it (k,).
+
+    natural: of what must be larger than that, where it is small: no column is compared with its own noise. None = with a
+    small share of the largest column.
+    """
+
+    left: FloatArray
+    largest: FloatArray
+    natural: float | None = None
+
+
+def _check(equation: _Equation, parts: Sequence[_Difference], known: BoolArray) -> ConsistencyCheck:
+    """The check of an equation over all frames (T,), from its differences in the known ones."""
+    error = np.full(len(known), np.nan)
+    absolute = float("nan")
+    left, largest = np.concatenate([part.left for part in parts]), np.max([part.largest for part in parts], axis=0)
+    least = parts[0].natural
+    if least is None:
+        least = _SMALLEST_SCALE * largest.max(initial=0.0) or 1.0
+    if len(left):
+        # Not nanmax: a NaN among known frames is a failure, shown as an infinite error.
+        size = np.nan_to_num(np.abs(left), nan=np.inf)
+        error[known] = (size / np.maximum(largest, least)).max(axis=1)
+        absolute = float(size.max())
+    return ConsistencyCheck(
+        equation.code, equation.title, equation.equation, equation.words, error, absolute, equation.unit
     )
+
+
+def _differences(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Difference]:
+    """What every equation leaves over in the frames `rows`, by its code."""
+    mb, bodies = actuated.multibody, actuated.wrench_bodies
+    q, v, vdot, tau = actuated.q[rows], actuated.v[rows], actuated.vdot[rows], actuated.tau[rows]
+    wrenches = actuated.wrenches[rows]
+    inertial = apply(mass_matrix(mb, q), vdot)
+    bias = bias_forces(mb, q, v, wrenches, bodies)
+    torque_size = _largest(np.abs(inertial) + np.abs(bias))
+    motion = segment_motion(mb, q, v, vdot)
+    forces = segment_forces(mb, motion)
+    demand = forces.inertial - forces.weight
+    for k, body in enumerate(bodies):
+        demand[:, body] -= wrenches[:, k]
+    return {
+        # At rest nothing accelerates, but gravity would: the natural size, over a lever of 1 m for angles.
+        "forward-dynamics": _Difference(
+            forward_dynamics(mb, q, v, tau, wrenches, bodies) - vdot,
+            _largest(np.abs(vdot)),
+            float(np.linalg.norm(mb.gravity_W)) or 1.0,
+        ),
+        "mass-matrix": _Difference(inertial + bias - tau, torque_size),
+        "momentum": _whole_body(motion, forces, demand, tau, wrenches),
+        "free-bodies": _Difference((_beyond_joints(mb, motion, demand, tau) - tau)[:, 6:], torque_size[6:]),
+        "power": _power(bodies, motion, forces, v, tau, wrenches),
+    }
+
+
+def _whole_body(
+    motion: SegmentMotion, forces: SegmentForces, demand: FloatArray, tau: FloatArray, wrenches: FloatArray
+) -> _Difference:
+    """The residual against what all segments demand (n, B, 6) together."""
+    p_root, R_root = motion.p_WB[:, 0], motion.R_WB[:, 0]
+    pieces = (forces.inertial, forces.weight, wrenches)
+    size = sum(np.abs(about(p_root[:, None], piece)).sum(axis=1) for piece in pieces)
+    recorded = np.concatenate([apply(R_root, tau[:, :3]), apply(R_root, tau[:, 3:6])], axis=1)
+    return _Difference(about(p_root, demand.sum(axis=1)) - recorded, _largest(np.asarray(size)))
+
+
+def _beyond_joints(mb: Multibody, motion: SegmentMotion, demand: FloatArray, tau: FloatArray) -> FloatArray:
+    """Torques (n, nv) from what the segments beyond each joint demand (n, B, 6); those of other joints as they are."""
+    demand, found = demand.copy(), tau.copy()
     for i in range(len(mb.bodies) - 1, 0, -1):  # parents stand before their children
         demand[:, mb.parents[i]] += demand[:, i]
-    found = tau.copy()
     for i, body in enumerate(mb.bodies):
         if body.joint.axis is None:
             continue
         column = mb.v_slice(body.name).start
         part = slice(0, 3) if body.joint.kind == "revolute" else slice(3, 6)
         found[:, column] = np.sum(motion.axes[:, i] * about(motion.p_WB[:, i], demand[:, i])[:, part], axis=1)
-    joints = check(
-        "free-bodies",
-        "Each torque balances the segments distal to its joint",
-        "axis · (sum of d(momentum)/dt - gravity - ground) = tau",
-        "For every coordinate, the segments distal to the joint, as one free body, require the recorded torque about "
-        "its axis.",
-        (found - tau)[:, 6:],
-        _scale(torque_size[:, 6:]),
-        "Nm",
-    )
-    return residual, joints
+    return found
 
 
 def _power(
-    check: _Checker,
-    actuated: ActuatedMotion,
-    motion: SegmentMotion,
-    forces: SegmentForces,
-    v: FloatArray,
-    tau: FloatArray,
-    wrenches: FloatArray,
-) -> ConsistencyCheck:
+    bodies: IntArray, motion: SegmentMotion, forces: SegmentForces, v: FloatArray, tau: FloatArray, wrenches: FloatArray
+) -> _Difference:
     joints = tau * v
     ground = np.zeros((len(v), 0))
-    if len(actuated.wrench_bodies):
-        bodies = actuated.wrench_bodies
+    if len(bodies):
         omega = motion.omega[:, bodies]
         at_origin = motion.velocity[:, bodies] - cross(omega, motion.p_WB[:, bodies])
         ground = np.sum(wrenches[..., :3] * omega + wrenches[..., 3:] * at_origin, axis=-1)
     supplied = joints.sum(axis=1) + ground.sum(axis=1)
     size = np.abs(joints).sum(axis=1) + np.abs(ground).sum(axis=1) + np.abs(forces.energy_rate).sum(axis=1)
-    return check(
-        "power",
-        "Power equals the rate of mechanical energy",
-        "sum of joint powers + ground power + residual power = dE/dt",
-        "The powers of all joint torques, of the ground wrenches and of the residual add up to the rate of the "
-        "segments' kinetic and potential energy.",
-        (supplied - forces.energy_rate.sum(axis=1))[:, None],
-        _scale(size[:, None]),
-        "W",
-    )
+    return _Difference((supplied - forces.energy_rate.sum(axis=1))[:, None], _largest(size[:, None]))
 
 
 def about(point: FloatArray, wrench: FloatArray) -> FloatArray:
@@ -196,7 +203,6 @@ def about(point: FloatArray, wrench: FloatArray) -> FloatArray:
     return np.concatenate([wrench[..., :3] - cross(point, wrench[..., 3:]), wrench[..., 3:]], axis=-1)
 
 
-def _scale(size: FloatArray) -> FloatArray:
-    """What each column (n, k) is relative to: the largest sum of magnitudes that cancel in it."""
-    largest = size.max(axis=0, initial=0.0)
-    return np.maximum(largest, _SMALLEST_SCALE * largest.max(initial=0.0) or 1.0)
+def _largest(size: FloatArray) -> FloatArray:
+    """The largest number of each column (n, k); 0 where there are no frames."""
+    return np.asarray(size.max(axis=0, initial=0.0))

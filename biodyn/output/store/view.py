@@ -14,7 +14,7 @@ from biodyn.output.tables import trial_tables
 
 def view_of(analysis: TrialAnalysis, tables: Mapping[str, pd.DataFrame] | None = None) -> TrialView:
     """Return everything of an analysis that is kept; `tables` where they were made already."""
-    made = trial_tables(analysis) if tables is None else dict(tables)
+    made = trial_tables(analysis) if tables is None else tables
     imported = analysis.imported
     files = (None, None) if imported is None else (imported.model_file, imported.motion_file)
     return TrialView(run_record(analysis), made, result_arrays(analysis), None, analysis.user_files, *files)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,7 @@ from biodyn.output.store.owned import (
 from biodyn.output.store.replacing import updating
 from biodyn.output.store.user_files import write_user_files
 from biodyn.output.tables.csv import DECIMALS, write_csv
+from biodyn.output.tables.lazy import LazyTables
 from biodyn.output.tables.packed import packed
 from biodyn.output.tables.registry import TABLES
 from biodyn.threads import threads_of_a_trial
@@ -60,6 +61,7 @@ Progress = Callable[[str], None]
 
 #: A smaller table is text in any case: packing would save nothing, and people look into it.
 _FEWEST_PACKED_CELLS = 1000
+_TABLES_WAITING = 3
 
 
 def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
@@ -71,14 +73,19 @@ def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
     """
     (folder / TABLES_FOLDER).mkdir()
     with ThreadPoolExecutor(max_workers=threads_of_a_trial()) as writer:
-        written = [
-            writer.submit(_write_table, name, view.tables[name], folder, pack)
-            for name in view.tables
-            if not pack or name not in TABLES or TABLES[name].when_packed
-        ]
+        written: list[Future[None]] = []
+        for name in view.tables:
+            if not pack or name not in TABLES or TABLES[name].when_packed:
+                if len(written) >= _TABLES_WAITING:  # tables that wait to be written fill the memory
+                    written[-_TABLES_WAITING].result()
+                written.append(writer.submit(_write_table, name, _to_write(view, name), folder, pack))
         _write_rest(view, folder, pack)
     for one in written:
         one.result()
+
+
+def _to_write(view: TrialView, name: str) -> pd.DataFrame:
+    return view.tables.to_write(name) if isinstance(view.tables, LazyTables) else view.tables[name]
 
 
 def _write_table(name: str, table: pd.DataFrame, folder: Path, pack: bool) -> None:
@@ -87,7 +94,7 @@ def _write_table(name: str, table: pd.DataFrame, folder: Path, pack: bool) -> No
     if pack and table.size >= _FEWEST_PACKED_CELLS:
         (folder / packed_table_path(name)).write_bytes(packed(table, decimals, coarser))
     else:
-        write_csv(table.round(coarser) if coarser else table, folder / table_path(name), decimals)
+        write_csv(table, folder / table_path(name), decimals, coarser)
 
 
 def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:

@@ -33,15 +33,17 @@ def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
     values = np.stack([np.where(dynamics.torque_valid, columns[name], np.nan) for name in CONTRIBUTIONS])
     values = np.ascontiguousarray(values.transpose(2, 0, 1))
     blocks = len(coordinates) * len(CONTRIBUTIONS)
-    coordinate_codes = np.repeat(np.arange(len(coordinates)), len(CONTRIBUTIONS) * len(time_s))
-    contribution_codes = np.tile(np.repeat(np.arange(len(CONTRIBUTIONS)), len(time_s)), len(coordinates))
+    coordinate_codes = np.repeat(np.arange(len(coordinates), dtype=np.int16), len(CONTRIBUTIONS) * len(time_s))
+    contribution_codes = np.tile(
+        np.repeat(np.arange(len(CONTRIBUTIONS), dtype=np.int16), len(time_s)), len(coordinates)
+    )
     return pd.DataFrame(
         {
             "time_s": np.tile(time_s, blocks),
             "coordinate": pd.Categorical.from_codes(coordinate_codes, pd.Index([c.name for c in coordinates])),
             "part": pd.Categorical.from_codes(contribution_codes, pd.Index(CONTRIBUTIONS)),
             "value": values.reshape(-1),
-            "unit": pd.Categorical.from_codes(np.zeros(values.size, dtype=np.int64), pd.Index(["Nm"])),
+            "unit": pd.Categorical.from_codes(np.zeros(values.size, dtype=np.int16), pd.Index(["Nm"])),
         }
     )
 

@@ -7,7 +7,7 @@ such a text is written with an apostrophe before it, and `read_csv` takes it awa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -59,17 +59,28 @@ def with_original_texts(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def write_csv(frame: pd.DataFrame, path: Path, decimals: int = DECIMALS) -> None:
-    """Write a table as UTF-8 CSV with a header line; missing numbers and empty texts are empty cells, never zero."""
+def write_csv(
+    frame: pd.DataFrame, path: Path, decimals: int = DECIMALS, coarser: Mapping[str, int] | None = None
+) -> None:
+    """Write a table as UTF-8 CSV with a header line; missing numbers and empty texts are empty cells, never zero.
+
+    coarser: decimals of columns that are rounded further.
+    """
     with path.open("wb") as stream:
-        write_rows(frame, stream, header=True, decimals=decimals)
+        write_rows(frame, stream, True, decimals, coarser)
 
 
-def write_rows(frame: pd.DataFrame, stream: BinaryIO, header: bool, decimals: int = DECIMALS) -> None:
+def write_rows(
+    frame: pd.DataFrame,
+    stream: BinaryIO,
+    header: bool,
+    decimals: int = DECIMALS,
+    coarser: Mapping[str, int] | None = None,
+) -> None:
     """Write the rows of a table, after a header line where asked for, to the end of an open file; see `write_csv`."""
     if header:
         stream.write((",".join(_quoted(spreadsheet_text(str(name))) for name in frame.columns) + "\n").encode())
-    groups = list(_groups(frame, decimals))
+    groups = list(_groups(frame, decimals, coarser or {}))
     at_once = max(1, _CELLS_AT_ONCE // max(1, frame.shape[1]))
     for begin in range(0, len(frame) if groups else 0, at_once):
         rows = slice(begin, min(begin + at_once, len(frame)))
@@ -81,32 +92,43 @@ def write_rows(frame: pd.DataFrame, stream: BinaryIO, header: bool, decimals: in
         stream.write(joined(parts).text())
 
 
-def _groups(frame: pd.DataFrame, decimals: int) -> Iterator[CellsOf]:
+def _groups(frame: pd.DataFrame, decimals: int, coarser: Mapping[str, int]) -> Iterator[CellsOf]:
     """Columns in their order, neighbours that hold numbers together: each gives the cells of the rows it is asked for."""
     place = 0
     # asked of the whole table: a column taken out by itself costs more than the text of its numbers
     for numbers, run in groupby(frame.dtypes.tolist(), pd.api.types.is_float_dtype):
         stop = place + len(list(run))
         if numbers:
-            yield _number_group(frame.iloc[:, place:stop].to_numpy(dtype=np.float64, na_value=np.nan), decimals)
+            values = frame.iloc[:, place:stop].to_numpy(dtype=np.float64, na_value=np.nan)
+            rounded = {i: coarser[name] for i, name in enumerate(frame.columns[place:stop]) if name in coarser}
+            yield _number_group(values, decimals, rounded)
         else:
             for column in range(place, stop):
                 yield _word_group(*_codes_and_words(frame.iloc[:, column]))
         place = stop
 
 
-def _number_group(numbers: np.ndarray, decimals: int) -> CellsOf:
-    return lambda rows: number_cells(numbers[rows], decimals)
+def _number_group(numbers: np.ndarray, decimals: int, rounded: Mapping[int, int]) -> CellsOf:
+    def cells(rows: slice) -> Cells:
+        values = numbers[rows]
+        if rounded:
+            values = values.copy()
+            for column, places in rounded.items():
+                values[:, column] = np.round(values[:, column], places)
+        return number_cells(values, decimals)
+
+    return cells
 
 
 def _word_group(codes: np.ndarray, words: list[str]) -> CellsOf:
-    return lambda rows: word_cells(codes[rows], words)
+    # the codes of a long table stay as small as they are
+    return lambda rows: word_cells(codes[rows].astype(np.int64), words)
 
 
 def _codes_and_words(values: pd.Series) -> tuple[np.ndarray, list[str]]:
     """Codes of the rows, -1 where there is nothing, and the words as cells."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        return values.cat.codes.to_numpy().astype(np.int64), [_quoted(_text(word)) for word in values.cat.categories]
+        return values.cat.codes.to_numpy(), [_quoted(_text(word)) for word in values.cat.categories]
     if pd.api.types.is_bool_dtype(values.dtype):
         return values.to_numpy().astype(np.int64), ["false", "true"]
     if pd.api.types.is_integer_dtype(values.dtype):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray
+from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, IntArray
 from biodyn.output.tables.registry import table
 from biodyn.processing.gait import cycles as gait
 from biodyn.processing.gait import ground_peaks as peaks
@@ -58,25 +60,32 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     """
     names: dict[str, int] = {}
     units: dict[str, int] = {}
-    values, name_codes, unit_codes, numbers, sides = [], [], [], [], []
+    values: list[FloatArray] = []
+    # a number for each curve
+    name_codes: list[int] = []
+    unit_codes: list[int] = []
+    numbers: list[int] = []
+    side_codes: list[int] = []
     for found in analysis.cycles:
         cycle, own, curves = found.cycle, found.signals, found.curves
         values.append(curves.T.reshape(-1))
-        name_codes.append(np.repeat([names.setdefault(s.variable, len(names)) for s in own], CYCLE_POINTS))
-        unit_codes.append(np.repeat([units.setdefault(s.unit, len(units)) for s in own], CYCLE_POINTS))
-        numbers.append(np.full(curves.size, cycle.number + 1))
-        sides.append(np.full(curves.size, SIDES.index(cycle.side)))
-    value = _joined(values)
+        name_codes += [names.setdefault(s.variable, len(names)) for s in own]
+        unit_codes += [units.setdefault(s.unit, len(units)) for s in own]
+        numbers += [cycle.number + 1] * len(own)
+        side_codes += [SIDES.index(cycle.side)] * len(own)
+    value = np.concatenate(values) if values else np.empty(0)
+
+    def words(codes: list[int], categories: Sequence[str]) -> pd.Categorical[str]:
+        return pd.Categorical.from_codes(_of_points(codes, np.int16), categories=pd.Index(categories))
+
     return pd.DataFrame(
         {
-            "cycle": _joined(numbers).astype(np.int64),
-            "side": pd.Categorical.from_codes(_joined(sides).astype(np.int64), categories=pd.Index(SIDES)),
-            "percent": np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(value) // CYCLE_POINTS),
-            "variable": pd.Categorical.from_codes(
-                _joined(name_codes).astype(np.int64), categories=pd.Index(list(names))
-            ),
+            "cycle": _of_points(numbers, np.int64),
+            "side": words(side_codes, SIDES),
+            "percent": np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(numbers)),
+            "variable": words(name_codes, list(names)),
             "value": value,
-            "unit": pd.Categorical.from_codes(_joined(unit_codes).astype(np.int64), categories=pd.Index(list(units))),
+            "unit": words(unit_codes, list(units)),
         }
     )
 
@@ -134,5 +143,6 @@ def stride_columns() -> tuple[str, ...]:
     return (*own, *(peak.column for peak in peaks.ground_peaks()))
 
 
-def _joined(parts: list[FloatArray]) -> FloatArray:
-    return np.concatenate(parts) if parts else np.empty(0)
+def _of_points(codes: Sequence[int], kind: type[np.integer[Any]]) -> IntArray:
+    """The numbers of curves as those of their points, (curves x 101,)."""
+    return np.repeat(np.array(codes, dtype=kind), CYCLE_POINTS)

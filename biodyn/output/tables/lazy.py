@@ -13,6 +13,9 @@ from biodyn.output.tables.columns import tell_meaning
 from biodyn.output.tables.registry import made_table, tables_of
 from biodyn.output.tables.signs import COORDINATES, OwnNames, Signs, in_signs, tell_signs
 
+# Of a larger table that is only written no copy stays: minutes of walking have hundreds of megabytes of tables.
+_LARGEST_KEPT_BYTES = 30e6
+
 
 class LazyTables(Mapping[str, pd.DataFrame]):
     """Tables by name: `names` in their order, `make` gives one and is called once for each."""
@@ -27,6 +30,15 @@ class LazyTables(Mapping[str, pd.DataFrame]):
         if name not in self._made:
             self._made[name] = self._make(name)
         return self._made[name]
+
+    def to_write(self, name: str) -> pd.DataFrame:
+        """Return the table `name` for somebody who needs it once: a large one that nobody asked for before is not kept."""
+        if name in self._made:
+            return self._made[name]
+        table = self._make(name)
+        if table.memory_usage().sum() <= _LARGEST_KEPT_BYTES:
+            self._made[name] = table
+        return table
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -106,8 +106,8 @@ def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
 
     def words(texts: list[str]) -> pd.Categorical[str]:
         distinct = list(dict.fromkeys(texts))
-        codes = np.repeat([distinct.index(text) for text in texts], len(time_s))
-        return pd.Categorical.from_codes(codes.astype(np.int64), categories=pd.Index(distinct))
+        codes = np.repeat(np.array([distinct.index(text) for text in texts], dtype=np.int16), len(time_s))
+        return pd.Categorical.from_codes(codes, categories=pd.Index(distinct))
 
     return pd.DataFrame(
         {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import FloatArray
 from biodyn.errors import ResultError
 from biodyn.output.tables.registry import table
 
@@ -27,8 +27,7 @@ def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
     if found is None:
         raise ResultError("The bands of the torques were not computed.", "Set [uncertainty] compute = true.")
     names = [coordinate.name for coordinate in analysis.model.coordinates]
-    columns: dict[str, FloatArray] = {"time_s": analysis.time_s}
-    columns |= {f"{name}_Nm_sd": found.total[:, i] for i, name in enumerate(names)}
-    for source, part in found.by_source.items():
-        columns |= {f"{name}_{source}_Nm_sd": part[:, i] for i, name in enumerate(names)}
-    return pd.DataFrame(columns)
+    columns = ["time_s", *(f"{name}_Nm_sd" for name in names)]
+    columns += [f"{name}_{source}_Nm_sd" for source in found.by_source for name in names]
+    values = np.concatenate([analysis.time_s[:, None], found.total, *found.by_source.values()], axis=1)
+    return pd.DataFrame(values, columns=columns)

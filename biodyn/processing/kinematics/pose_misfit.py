@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.geometry.rotations import points_on_bodies
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import Markers
 
@@ -31,7 +32,7 @@ def pose_misfit(fit: Fit, points: Markers) -> PoseMisfit:
     names = tuple(dict.fromkeys(segments))
     groups = np.array([[m for m, segment in enumerate(segments) if segment == name] for name in names])
     links, p_LM, _ = fit.model.marker_arrays()
-    places = fit.link_p_W[:, links] + (fit.link_R_W[:, links] @ p_LM[..., None])[..., 0]
+    places = points_on_bodies(fit.link_R_W, fit.link_p_W, links, p_LM)
     columns = [points.index(label) for label in fit.labels]
     apart = (points.positions[:, columns] - places)[:, groups]  # (T, S, 4, 3)
     arms = places[:, groups] - places[:, groups].mean(axis=2, keepdims=True)
