@@ -44,6 +44,7 @@ _KEEP_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     "MALLOC_TOP_PAD_": str(16 << 20),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own reserves a gigabyte, which the memory limit would count
 }
 
 
