@@ -21,6 +21,7 @@ from support.synthetic import (
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, without_side
 from biodyn.output.tables import TABLES, trial_tables, write_csv
+from biodyn.output.tables.lazy import LazyTables
 
 
 @pytest.fixture(scope="module")
@@ -245,6 +246,28 @@ def test_csv_reads_back_as_it_was(walk, tmp_path):
                 np.testing.assert_allclose(back[column], table[column], atol=0.5e-5 + 1e-12)  # five decimals
             elif not pd.api.types.is_numeric_dtype(table[column].dtype):
                 assert [_word(x) for x in back[column]] == [_word(x) for x in table[column]]
+
+
+def test_csv_rounds_single_columns_further(tmp_path):
+    frame = pd.DataFrame({"name": ["a", "b", "c"], "x": [1.23456, -0.00004, np.nan], "y": [1.23456, 2.5, 3.0]})
+    write_csv(frame, tmp_path / "further.csv", coarser={"x": 3})
+    write_csv(frame.round({"x": 3}), tmp_path / "rounded.csv")
+    assert (tmp_path / "further.csv").read_bytes() == (tmp_path / "rounded.csv").read_bytes()
+    assert frame["x"][0] == 1.23456
+
+
+def test_of_large_tables_that_are_only_written_none_is_kept():
+    made = []
+
+    def make(name):
+        made.append(name)
+        return pd.DataFrame({"x": np.zeros(int(name))})
+
+    tables = LazyTables(("10", "5000000", "4000000"), make)
+    asked_for = tables["4000000"]
+    assert all(len(tables.to_write(name)) == int(name) for name in tables for _ in range(2))
+    assert tables.to_write("4000000") is asked_for
+    assert made == ["4000000", "10", "5000000", "5000000"]
 
 
 def test_csv_writes_missing_as_empty_and_quotes_what_needs_it(tmp_path):

@@ -20,6 +20,7 @@ from biodyn.output.store.compact import KEPT_BITS, compact_arrays
 from biodyn.output.store.names import packed_table_path
 from biodyn.output.store.write import adding
 from biodyn.output.tables import TABLES
+from biodyn.output.tables import packed as packing
 from biodyn.output.tables.csv import read_csv, write_rows
 from biodyn.output.tables.packed import MAGIC, packed, unpacked
 from biodyn.trial.result import TrialResult
@@ -64,6 +65,13 @@ def test_a_packed_table_is_the_table_that_csv_gives(rows: int) -> None:
     # reading text is off by the last bit now and then; packed numbers never are
     pd.testing.assert_frame_equal(found, expected, rtol=1e-15, atol=0.0)
     np.testing.assert_array_equal(found["smooth"], np.round(made["smooth"], 5))
+
+
+def test_a_long_table_packed_some_columns_at_a_time_is_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = awkward(101)
+    whole = packed(made, coarser={"walk": 2})
+    monkeypatch.setattr(packing, "_CELLS_AT_ONCE", 300)  # two columns
+    assert packed(made, coarser={"walk": 2}) == whole
 
 
 def test_columns_are_packed_to_as_many_decimals_as_asked_for() -> None:
