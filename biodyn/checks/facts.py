@@ -16,10 +16,11 @@ from biodyn.checks.evidence.residual import ResidualLimits, ResidualRules
 from biodyn.checks.evidence.signals import long_gaps
 from biodyn.checks.evidence.unseen import unseen_wrench
 from biodyn.checks.evidence.zero import not_zeroed
-from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.contacts.other_loads import OtherLoad, other_loads
 from biodyn.processing.signals.gaps import Gap
+from biodyn.processing.signals.spikes import jumps
 from biodyn.recording import Markers, person_is_there
 from biodyn.settings import QualityLimits, Settings
 from biodyn.uncertainty.inputs import stride_time
@@ -88,6 +89,13 @@ class TrialFacts:
         """Labels that the marker numbers of `analysis.gaps` mean."""
         mapping = self.analysis.mapping
         return tuple(label for label in self.markers.labels if mapping.role(label) or label in mapping.unknown)
+
+    @cached_property
+    def marker_jumps(self) -> FloatArray:
+        """Distance (T, M) m of every recorded marker from the median of the frames around, as the signals step found it."""
+        known = self.analysis.propagation
+        found = None if known is None else known.signals.jump_m
+        return jumps(self.markers) if found is None else found
 
     # -- frames and gaps --------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from biodyn.checks.evidence.signals import filters_differ, gaps_left, long_gaps,
 from biodyn.checks.evidence.time_offset import estimate_offset, time_offset
 from biodyn.checks.evidence.units import force_unit, moment_unit, unloaded_cause
 from biodyn.checks.evidence.zero import empty_level, not_zeroed
-from biodyn.checks.facts import body_against_plates
+from biodyn.checks.facts import TrialFacts, body_against_plates
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
@@ -425,6 +425,12 @@ def test_a_mirrored_body_is_not_a_turned_one():
 def spikes_of(markers: Markers) -> tuple[Diagnostic, ...]:
     off = jumps(markers)
     return spikes(markers, off, spike_limit_m(off, markers.rate_hz))
+
+
+def test_the_check_asks_for_the_jumps_that_the_signals_step_found(analysis):
+    facts = TrialFacts(analysis)
+    assert facts.marker_jumps is analysis.propagation.signals.jump_m
+    np.testing.assert_array_equal(facts.marker_jumps, jumps(analysis.recording.markers))
 
 
 def test_spikes_are_found_but_not_beside_gaps():
