@@ -3,89 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
-from biodyn.conventions import Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.io.names import letters, names
-from biodyn.recording import EventKind, GaitEvent
-
-# Two events of one kind and side nearer than this are one event written twice.
-_SAME_EVENT_S = 1e-3
+from biodyn.io.events import NOBODY, StoredEvent, Whose, gait_events
+from biodyn.recording import GaitEvent
 
 
 def read_events(
-    event_group: Mapping[str, Mapping[str, Any]], first_frame: int, frame_count: int, rate_hz: float
+    event_group: Mapping[str, Mapping[str, Any]],
+    first_frame: int,
+    frame_count: int,
+    rate_hz: float,
+    whose: Whose = NOBODY,
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
-    """Return the gait events in order of time, 0 at the first stored frame.
+    """Return the gait events in order of time, 0 at the first stored frame; see `io.events.gait_events`.
 
     C3D stores minutes and seconds since the start of the capture, whose frame 1 is at time 0; the file's first frame
-    is at (first_frame - 1) / rate. Events of other kinds, without a side or outside the stored frames are left out.
+    is at (first_frame - 1) / rate.
     """
-    times = event_group.get("TIMES", {}).get("values", [])
-    labels = event_group.get("LABELS", {}).get("values", [])
-    contexts = event_group.get("CONTEXTS", {}).get("values", [])
+    times, labels, contexts, subjects = (
+        event_group.get(name, {}).get("values", []) for name in ("TIMES", "LABELS", "CONTEXTS", "SUBJECTS")
+    )
     start_s = (first_frame - 1) / rate_hz
-    last_s = (frame_count - 1) / rate_hz
-    events: list[GaitEvent] = []
-    outside = 0
-    for i in range(min(len(times) // 2, len(labels))):
-        kind, side = _meaning(str(labels[i]), str(contexts[i]) if i < len(contexts) else "")
-        if kind is None or side is None:
-            continue
-        time_s = 60.0 * float(times[2 * i]) + float(times[2 * i + 1]) - start_s
-        if not -1.0 / rate_hz <= time_s <= last_s + 1.0 / rate_hz:
-            outside += 1
-            continue
-        time_s = min(max(time_s, 0.0), last_s)
-        twin = any(e.side == side and e.kind == kind and abs(e.time_s - time_s) < _SAME_EVENT_S for e in events)
-        if not twin:
-            events.append(GaitEvent(time_s, side, kind, "file"))
-    diagnostics: tuple[Diagnostic, ...] = ()
-    if outside:
-        diagnostics = (
-            Diagnostic(
-                "events-outside",
-                "info",
-                f"{outside} stored gait events lie outside the stored frames and are left out.",
-                value=float(outside),
-            ),
+    stored = [
+        StoredEvent(
+            label=str(labels[i]),
+            context=str(contexts[i]) if i < len(contexts) else "",
+            time_s=60.0 * float(times[2 * i]) + float(times[2 * i + 1]) - start_s,
+            subject=str(subjects[i]) if i < len(subjects) else "",
         )
-    return tuple(sorted(events, key=lambda event: event.time_s)), diagnostics
-
-
-@lru_cache(1024)
-def is_gait_event(label: str) -> bool:
-    """True where an event's label, with its side or without, is that of a foot strike or foot off."""
-    return _meaning(label, "")[0] is not None
-
-
-def _meaning(label: str, context: str) -> tuple[EventKind | None, Side | None]:
-    """Kind and side of an event from its label and context: 'Foot Strike1' + 'Left', 'RHS', 'left toe off'."""
-    word = letters(label)
-    side = _side(letters(context))
-    kind = _kind(word)
-    if kind is not None:
-        return kind, side
-    for named, words in names()["sides"].items():
-        for side_word in sorted(words, key=len, reverse=True):
-            if word.startswith(side_word) and (kind := _kind(word[len(side_word) :])) is not None:
-                return kind, side or named  # type: ignore[return-value]
-            if word.endswith(side_word) and (kind := _kind(word[: -len(side_word)])) is not None:
-                return kind, side or named  # type: ignore[return-value]
-    return None, None
-
-
-def _kind(word: str) -> EventKind | None:
-    for kind, words in names()["events"].items():
-        if word in words:
-            return kind  # type: ignore[no-any-return]
-    return None
-
-
-def _side(word: str) -> Side | None:
-    for side, words in names()["sides"].items():
-        if word in words:
-            return side  # type: ignore[no-any-return]
-    return None
+        for i in range(min(len(times) // 2, len(labels)))
+    ]
+    return gait_events(stored, frame_count, rate_hz, whose)

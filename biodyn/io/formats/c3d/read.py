@@ -121,7 +121,9 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     motion = (
         StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
     )
-    events, event_notes = read_events(groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
+    events, event_notes = read_events(
+        groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz, roles.whose
+    )
     plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
     plates, moment_notes = corrected_moments(plates)
     plates, repeated_notes = without_repeated(plates)
