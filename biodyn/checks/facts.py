@@ -12,12 +12,14 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence import residual as base_residual
 from biodyn.checks.evidence.evidence import Evidence, centre_of_mass, gather, required_wrench
 from biodyn.checks.evidence.plate_faults import plates_swapped
+from biodyn.checks.evidence.plate_height import FootMarkers
 from biodyn.checks.evidence.residual import ResidualLimits, ResidualRules
 from biodyn.checks.evidence.signals import long_gaps
 from biodyn.checks.evidence.unseen import unseen_wrench
 from biodyn.checks.evidence.zero import not_zeroed
-from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
+from biodyn.library.load import load_table
 from biodyn.processing.contacts.other_loads import OtherLoad, other_loads
 from biodyn.processing.signals.gaps import Gap
 from biodyn.processing.signals.spikes import jumps
@@ -66,6 +68,10 @@ class TrialFacts:
         """Body weight of the mass that is used."""
         return self.analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2
 
+    def has_note(self, code: str) -> bool:
+        """Whether reading the file said so already."""
+        return any(note.code == code for note in self.analysis.recording.diagnostics)
+
     # -- names ----------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -96,6 +102,18 @@ class TrialFacts:
         known = self.analysis.propagation
         found = None if known is None else known.signals.jump_m
         return jumps(self.markers) if found is None else found
+
+    @cached_property
+    def foot_markers(self) -> Mapping[Side, FootMarkers]:
+        """The markers on each foot, by side."""
+        found: dict[Side, FootMarkers] = {}
+        ankle = load_table("checks/checks")["plate_height"]["ankle"]
+        for side in SIDES:
+            sole = self.analysis.model.sole_body[side]
+            bodies = {sole, *(body for body, parent in self.parents.items() if parent == sole)}
+            own = tuple(label for label, body in self.bodies.items() if body in bodies)
+            found[side] = FootMarkers(own, self.landmarks.get(f"{ankle}_{side}", ""))
+        return found
 
     # -- frames and gaps --------------------------------------------------------------------------------------------
 

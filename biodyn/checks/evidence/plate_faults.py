@@ -30,13 +30,17 @@ _LEAST_FRAMES = 5
 
 @dataclass(frozen=True)
 class PlateFault:
-    """How to undo a fault: factors on force and moment in plate axes, then `quarter_turns`; `z_up`: only of plates with z up."""
+    """How to undo a fault: level forces or moments exchanged, factors on both in plate axes, then `quarter_turns`.
+
+    z_up: only of plates with z up.
+    """
 
     code: str
     what: str
     hint: str
     quarter_turns: int = 0
     exchange: bool = False
+    exchange_moments: bool = False
     force: tuple[float, float, float] = (1.0, 1.0, 1.0)
     moment: tuple[float, float, float] = (1.0, 1.0, 1.0)
     z_up: bool = False
@@ -81,6 +85,19 @@ _FAULTS = (
         "as if Fx and Fy were swapped",
         "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
         exchange=True,
+    ),
+    PlateFault(
+        "plate-axes-exchanged",
+        "as if Mx and My were swapped",
+        "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
+        exchange_moments=True,
+    ),
+    PlateFault(
+        "plate-axes-exchanged",
+        "as if Fx and Fy, and Mx and My, were swapped",
+        "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
+        exchange=True,
+        exchange_moments=True,
     ),
     PlateFault(
         "plate-moment-sign",
@@ -228,6 +245,8 @@ def undone(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
         f, m = force, moment
         if fault.exchange:
             f = f[:, [1, 0, 2]]
+        if fault.exchange_moments:
+            m = m[:, [1, 0, 2]]
         f, m = f * fault.force, m * fault.moment
         turn = _quarter_turn(fault.quarter_turns)
         f_W, m_W = f @ turn.T @ R.T, m @ turn.T @ R.T

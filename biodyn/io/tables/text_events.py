@@ -1,8 +1,8 @@
 """Events in text exports of laboratories' software: Vicon Nexus writes a table of them, Qualisys Track Manager lines of the head.
 
 Sources: Vicon Nexus, export of ASCII files (table "Events": Subject, Context, Name, Time (s), Description); Qualisys Track
-Manager, Motion data (.tsv): a line EVENT with name, frame and time of each. TRC files, Cortex's forces, OptiTrack Motive's CSV
-and Visual3D's tables hold none.
+Manager, Motion data (.tsv): a line EVENT with name, frame and time of each. TRC files, Cortex's forces and OptiTrack
+Motive's CSV hold none; those that Visual3D exports as columns are not read.
 """
 
 from __future__ import annotations
