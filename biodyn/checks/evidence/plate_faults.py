@@ -32,7 +32,7 @@ _LEAST_FRAMES = 5
 class PlateFault:
     """How to undo a fault: level forces or moments exchanged, factors on both in plate axes, then `quarter_turns`.
 
-    z_up: only of plates with z up.
+    z_up: of plates whose z points up alone (True), or down (False); None: of both.
     """
 
     code: str
@@ -43,7 +43,7 @@ class PlateFault:
     exchange_moments: bool = False
     force: tuple[float, float, float] = (1.0, 1.0, 1.0)
     moment: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    z_up: bool = False
+    z_up: bool | None = None
 
 
 # Of a plate whose corners run the wrong way round, z points up, not down, and one level axis is turned round or both are
@@ -98,6 +98,7 @@ _FAULTS = (
         "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
         exchange=True,
         exchange_moments=True,
+        z_up=False,  # of corners in a wrong order z points up, and undoing that does the same
     ),
     PlateFault(
         "plate-moment-sign",
@@ -240,7 +241,7 @@ def undone(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
     moment = (plate.wrench[:, :3] - cross(centre, force)) @ R
     force = force @ R
     for fault in _FAULTS:
-        if fault.z_up and R[1, 2] < 0.0:
+        if fault.z_up is not None and fault.z_up != bool(R[1, 2] >= 0.0):
             continue
         f, m = force, moment
         if fault.exchange:
