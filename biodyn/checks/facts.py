@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence import residual as base_residual
 from biodyn.checks.evidence.evidence import Evidence, centre_of_mass, gather, required_wrench
-from biodyn.checks.evidence.plate_faults import plates_swapped
+from biodyn.checks.evidence.plate_faults import ExplainedPlate, explained_plates, plates_swapped
 from biodyn.checks.evidence.plate_height import FootMarkers
 from biodyn.checks.evidence.residual import ResidualLimits, ResidualRules
 from biodyn.checks.evidence.signals import long_gaps
@@ -170,6 +170,21 @@ class TrialFacts:
     def swapped_plates(self) -> tuple[Diagnostic, ...]:
         """Pairs of plates that show each other's steps."""
         return () if self.evidence is None else plates_swapped(self.evidence)
+
+    @cached_property
+    def explained_plates(self) -> tuple[ExplainedPlate, ...]:
+        """Plates whose disagreement with the body a simple fault explains."""
+        return () if self.evidence is None else explained_plates(self.evidence)
+
+    @cached_property
+    def unexplained_loads(self) -> tuple[OtherLoad, ...]:
+        """Loads without a foot on plates that are not at fault: one of which a fault is all that is wrong shows, too, where a
+        foot is not, and so do others with the same fault."""
+        clear = {one.fault.code for one in self.explained_plates if one.is_sound_then}
+        if self.evidence is None or not (clear or self.swapped_plates):
+            return self.other_loads
+        at_fault = {self.evidence.plates[one.plate].number for one in self.explained_plates if one.fault.code in clear}
+        return tuple(one for one in self.other_loads if not self.swapped_plates and one.plate not in at_fault)
 
     @cached_property
     def residual_limits(self) -> ResidualLimits:

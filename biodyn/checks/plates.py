@@ -125,7 +125,7 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     off = [mismatch(evidence, number, plate) for number, plate in enumerate(evidence.plates)]
     worst = max((value.total for value in off if value is not None), default=np.nan)
-    return CheckResult(value=worst, findings=trial.swapped_plates or plate_faults(evidence))
+    return CheckResult(value=worst, findings=trial.swapped_plates or plate_faults(evidence, trial.explained_plates))
 
 
 @check(

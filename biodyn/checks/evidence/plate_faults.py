@@ -25,6 +25,8 @@ from biodyn.recording import PlateWrench
 SOUND = 1.5
 # Undoing the fault must leave at most this share of the mismatch.
 REMAINING = 0.35
+# Where it leaves so little, and so few usual deviations more than a sound plate has, nothing but the fault is there.
+_REMAINING_IF_CLEAR, _SOUND_AGAIN = 0.15, 2.0
 _LEAST_FRAMES = 5
 
 
@@ -165,7 +167,7 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
         swapped = _swapped(evidence, one, other)
         after = [mismatch(swapped, n, swapped.plates[n]) for n in (one, other)]
         remaining = sum(value.total for value in after if value is not None)
-        if remaining > REMAINING * before or remaining > 2.0 * SOUND:
+        if remaining > REMAINING * before or remaining > _SOUND_AGAIN * SOUND:
             continue
         numbers = [evidence.plates[n].number for n in (one, other)]
         what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
@@ -174,9 +176,24 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
     return tuple(notes)
 
 
-def plate_faults(evidence: Evidence) -> tuple[Diagnostic, ...]:
-    """Name the simple fault of each plate that disagrees with the body, where one explains it."""
-    notes: list[Diagnostic] = []
+@dataclass(frozen=True)
+class ExplainedPlate:
+    """A plate, by its index, whose mismatch with feet and body falls from `before` to `after` where a fault is undone."""
+
+    plate: int
+    fault: PlateFault
+    before: float
+    after: float
+
+    @property
+    def is_sound_then(self) -> bool:
+        """Whether the plate is as good as a sound one once the fault is undone: nothing else is wrong with its loads."""
+        return self.after <= _SOUND_AGAIN * SOUND and self.after <= _REMAINING_IF_CLEAR * self.before
+
+
+def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
+    """Return the plates that disagree with the body, and the simple fault of each that explains it."""
+    found = []
     for number, plate in enumerate(evidence.plates):
         before = mismatch(evidence, number, plate)
         if before is None or before.total <= SOUND:
@@ -187,10 +204,23 @@ def plate_faults(evidence: Evidence) -> tuple[Diagnostic, ...]:
             if result is not None and (best is None or result.total < best[0]):
                 best = (result.total, fault)
         if best is not None and best[0] <= REMAINING * before.total:
-            what = f"Plate {plate.number} measures {best[1].what}"
-            frames = _frames(evidence, (number,))
-            notes.append(_note(best[1].code, what, before.total, best[0], frames, best[1].hint))
-    return tuple(notes)
+            found.append(ExplainedPlate(number, best[1], before.total, best[0]))
+    return tuple(found)
+
+
+def plate_faults(evidence: Evidence, found: Sequence[ExplainedPlate] | None = None) -> tuple[Diagnostic, ...]:
+    """Name the simple fault of each plate that disagrees with the body, where one explains it; found: where these are known."""
+    return tuple(
+        _note(
+            one.fault.code,
+            f"Plate {evidence.plates[one.plate].number} measures {one.fault.what}",
+            one.before,
+            one.after,
+            _frames(evidence, (one.plate,)),
+            one.fault.hint,
+        )
+        for one in (explained_plates(evidence) if found is None else found)
+    )
 
 
 def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | None:

@@ -1,4 +1,4 @@
-"""Plates of type 2 that are declared as type 1, and the other way round."""
+"""Faults of a plate under their own name: a wrong type, and loads that seem to be a crutch's."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 from support.described_plates import Platform, analysed
 
+from biodyn.analysis import TrialAnalysis
+from biodyn.checks.evidence.plate_faults import ExplainedPlate, PlateFault
+from biodyn.checks.facts import TrialFacts
 from biodyn.conventions import FloatArray
 from biodyn.io.plate_type import mistaken_types
+from biodyn.processing.contacts.other_loads import OtherLoad
 from biodyn.recording import ForcePlate
 from biodyn.simulation import Person, TrialOptions, session
 
@@ -75,3 +79,41 @@ def test_what_was_never_loaded_or_is_no_plate_of_six_channels_tells_nothing() ->
     assert mistaken_types([plate(1, 0.1 * step(2))]) == ()
     assert mistaken_types([plate(3, step(2)), replace(plate(1, step(2)), outlined=False)]) == ()
     assert mistaken_types([plate(1, np.full((100, 6), np.nan))]) == ()
+
+
+# -- a fault of a plate is no crutch -----------------------------------------------------------------------------------
+
+
+def load(number: int) -> OtherLoad:
+    return OtherLoad(number, 0.8, 1.2, 500.0)
+
+
+def facts_of(analysis: TrialAnalysis, *loads: OtherLoad) -> TrialFacts:
+    """The facts of a trial in which the pressure of some loads was far from every foot."""
+    facts = TrialFacts(analysis)
+    facts.__dict__["other_loads"] = loads
+    return facts
+
+
+def test_a_load_far_from_the_feet_is_none_where_a_fault_of_its_plate_explains_it(standing, walking, tmp_path) -> None:
+    def turned(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"].copy()
+        platform["CORNERS"][1] = platform["CORNERS"][1][[2, 3, 0, 1]]
+
+    found = analysed(tmp_path, standing, walking, turned)
+    facts = facts_of(found, load(2), load(3))
+    assert [one.fault.code for one in facts.explained_plates] == ["plate-rotated"]
+    assert facts.explained_plates[0].is_sound_then
+    assert facts.unexplained_loads == (load(3),)  # its plate is sound: a crutch
+
+
+def test_a_load_on_a_sound_plate_stays_one(standing, walking, tmp_path) -> None:
+    found = analysed(tmp_path, standing, walking, lambda platform: None)
+    assert facts_of(found, load(2)).unexplained_loads == (load(2),)
+
+
+def test_a_plate_that_a_fault_explains_in_part_may_carry_another_load() -> None:
+    fault = PlateFault("plate-rotated", "as if it were turned", "", quarter_turns=2)
+    assert ExplainedPlate(0, fault, 40.0, 2.0).is_sound_then
+    assert not ExplainedPlate(0, fault, 40.0, 8.0).is_sound_then  # five times what a sound plate has
+    assert not ExplainedPlate(0, fault, 8.0, 2.0).is_sound_then  # a quarter of it is left
