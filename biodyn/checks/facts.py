@@ -109,7 +109,9 @@ class TrialFacts:
         found: dict[Side, FootMarkers] = {}
         ankle = load_table("checks/checks")["plate_height"]["ankle"]
         for side in SIDES:
-            sole = self.analysis.model.sole_body[side]
+            sole = self.analysis.model.sole_body.get(side)
+            if sole is None:
+                continue
             bodies = {sole, *(body for body, parent in self.parents.items() if parent == sole)}
             own = tuple(label for label, body in self.bodies.items() if body in bodies)
             found[side] = FootMarkers(own, self.landmarks.get(f"{ankle}_{side}", ""))
@@ -178,13 +180,15 @@ class TrialFacts:
 
     @cached_property
     def unexplained_loads(self) -> tuple[OtherLoad, ...]:
-        """Loads without a foot on plates that are not at fault: one of which a fault is all that is wrong shows, too, where a
-        foot is not, and so do others with the same fault."""
+        """Loads without a foot that no fault of the plates explains, which puts the pressure of a foot elsewhere.
+
+        A plate that is sound once its fault is undone carries no other load, nor do plates with the same fault.
+        """
+        if self.evidence is None or self.swapped_plates or self.has_note("plate-type"):
+            return ()
         clear = {one.fault.code for one in self.explained_plates if one.is_sound_then}
-        if self.evidence is None or not (clear or self.swapped_plates):
-            return self.other_loads
         at_fault = {self.evidence.plates[one.plate].number for one in self.explained_plates if one.fault.code in clear}
-        return tuple(one for one in self.other_loads if not self.swapped_plates and one.plate not in at_fault)
+        return tuple(one for one in self.other_loads if one.plate not in at_fault)
 
     @cached_property
     def residual_limits(self) -> ResidualLimits:

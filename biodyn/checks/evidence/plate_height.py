@@ -65,7 +65,7 @@ def standings(
     feet: Mapping[Side, FootMarkers],
     static: Mapping[str, FloatArray],
 ) -> tuple[Standing, ...]:
-    """Return what every step on a plate tells whose foot stands flat for a while.
+    """Return what every step tells whose foot stands flat for a while on a plate of which the file tells the corners.
 
     markers: World, filtered; static: (3,) m World of each label in the static trial, empty where there is none.
     """
@@ -74,10 +74,10 @@ def standings(
     for step in evidence.steps:
         own = None if step.side is None else feet.get(step.side)
         labels = [] if own is None else [label for label in own.foot if label in column]
-        rows = _flat(step, points)
-        if own is None or not labels or len(rows) < _LEAST_FRAMES:
+        rows, plate = _flat(step, points), evidence.plates[step.plate]
+        if own is None or not labels or len(rows) < _LEAST_FRAMES or not plate.outlined:
             continue
-        corners = evidence.plates[step.plate].corners
+        corners = plate.corners
         above = _above(markers.positions[rows][:, [column[label] for label in labels]], corners)
         if not np.isfinite(above).any():
             continue

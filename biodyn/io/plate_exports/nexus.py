@@ -56,9 +56,8 @@ def _table(path: Path, section: Section) -> tuple[Sheet, dict[str, str]]:
     if not _rate(section) > 0.0 or len(section.lines) < 5:
         raise InputFileError(f"The table 'Devices' of '{path.name}' states no rate or holds no rows.", EXPORT_AGAIN)
     over, axes, units = (split_cells(line) for line in section.lines[1:4])
-    width = max(
-        (k + 1 for k, axis in enumerate(axes) if axis), default=0
-    )  # a spreadsheet program fills lines up with empty cells
+    # a spreadsheet program fills lines up with empty cells
+    width = max((k + 1 for k, axis in enumerate(axes) if axis), default=0)
     names, device = [], ""
     for k in range(width):
         device = (over[k] if k < len(over) else "") or device
