@@ -18,6 +18,7 @@ from biodyn.recording import ForcePlate
 _PLACES, _MOMENTS = 1, 2  # types with the centre of pressure, with moments
 # Light and heavy loads, as shares of the largest; a plate that is never loaded so much tells nothing.
 _LIGHT, _HEAVY, _LEAST_N, _LEAST_SAMPLES = (0.05, 0.2), 0.6, 100.0, 10
+_LEAST_LOAD_S = 0.05  # of a step, on average: what comes and goes faster is noise
 # Size of both channels in light loads over that in heavy ones. 81 plates of public recordings: moments .09 to .34 (under a pole
 # .74), centres of pressure .71 to 1.4.
 _GROWS, _STAYS = 0.45, 0.6
@@ -44,6 +45,9 @@ def _is_mistaken(plate: ForcePlate) -> bool:
     light = (load > _LIGHT[0] * largest) & (load < _LIGHT[1] * largest)
     heavy = load > _HEAVY * largest
     if largest < _LEAST_N or min(light.sum(), heavy.sum()) < _LEAST_SAMPLES:
+        return False
+    loads = 1 + int((np.diff(heavy.astype(np.int8)) > 0).sum())
+    if heavy.sum() < _LEAST_LOAD_S * plate.rate_hz * loads:
         return False
     told = known[:, 3:5]
     if plate.type == _PLACES:

@@ -81,6 +81,11 @@ def test_what_was_never_loaded_or_is_no_plate_of_six_channels_tells_nothing() ->
     assert mistaken_types([plate(1, np.full((100, 6), np.nan))]) == ()
 
 
+def test_noise_is_no_step() -> None:
+    noise = np.random.default_rng(0).normal(size=(2000, 6)) * (50.0, 50.0, 400.0, 0.1, 0.1, 1.0)
+    assert mistaken_types([plate(2, noise), plate(1, noise)]) == ()
+
+
 # -- a fault of a plate is no crutch -----------------------------------------------------------------------------------
 
 
