@@ -30,6 +30,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import Person, Plate, SimulatedTrial
+from biodyn.simulation.plates import FOUR_SENSORS
 
 OTHER_ROOM = replace(RECORDED, forward="+y", rate_hz=120.0, analog_rate_hz=1200.0, plate_types=(2, 4, 2))
 TWO_PLATES = replace(RECORDED, forward="+x", rate_hz=200.0, analog_rate_hz=1000.0, plate_types=(3, 3), strides=2.2)
@@ -129,6 +130,15 @@ class _Moved(Plate):
         return np.roll(super().corners_W, self.rolled, axis=0) + self.shift_m
 
 
+@dataclass(frozen=True)
+class _Declared(Plate):
+    """A plate of type 2 that the file declares as another type of as many channels."""
+
+    def channels(self, components: FloatArray) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
+        """The channels of type 2."""
+        return Plate(2, self.centre_x_m, origin_m=self.origin_m).channels(components)
+
+
 # -- the faults -----------------------------------------------------------------------------------------------------
 
 
@@ -153,6 +163,27 @@ def _shifted(session: Session, centimetres: float, rng: np.random.Generator) -> 
     chosen, angle = rng.integers(len(session.walk.plates)), rng.uniform(0.0, 2.0 * np.pi)
     shift = 0.01 * centimetres * np.array([np.cos(angle), 0.0, np.sin(angle)])
     return _with_plates(session, lambda n, plate: _displaced(plate, shift_m=tuple(shift)) if n == chosen else plate)
+
+
+def _raised(session: Session, centimetres: float, rng: np.random.Generator) -> Session:
+    chosen, shift = rng.integers(len(session.walk.plates)), (0.0, 0.01 * centimetres, 0.0)
+    return _with_plates(session, lambda n, plate: _displaced(plate, shift_m=shift) if n == chosen else plate)
+
+
+def _all_raised(session: Session, centimetres: float, _: np.random.Generator) -> Session:
+    return _with_plates(session, lambda n, plate: _displaced(plate, shift_m=(0.0, 0.01 * centimetres, 0.0)))
+
+
+def _declared_as_type_1(session: Session, _: float, __: np.random.Generator) -> Session:
+    """Every plate, whatever its type, as one of type 2 with its channels, declared as of type 1."""
+
+    def declared(_: int, plate: Plate) -> Plate:
+        parts = {name: getattr(plate, name) for name in Plate.__dataclass_fields__}
+        level = (1.0, 1.0) if plate.type not in FOUR_SENSORS else (0.0, 0.0)  # theirs are the sensors' distances
+        origin = (level[0] * plate.origin_m[0], level[1] * plate.origin_m[1], plate.origin_m[2])
+        return _Declared(**{**parts, "type": 1, "origin_m": origin})
+
+    return _with_plates(session, declared)
 
 
 def _rotated(session: Session, degrees: float, rng: np.random.Generator) -> Session:
@@ -194,6 +225,10 @@ def _on_plates(
 
 def _exchanged_axes(session: Session, count: float, rng: np.random.Generator) -> Session:
     return _on_plates(session, count, rng, lambda c: c[:, [1, 0, 2, 3, 4, 5]])
+
+
+def _exchanged_moments(session: Session, count: float, rng: np.random.Generator) -> Session:
+    return _on_plates(session, count, rng, lambda c: c[:, [0, 1, 2, 4, 3, 5]])
 
 
 def _moment_sign(session: Session, count: float, rng: np.random.Generator) -> Session:
@@ -291,10 +326,16 @@ FAULTS = (
     Fault("mass too high", (2.5, 5.0, 10.0), "%", ("mass-mismatch",), _stated_mass),
     Fault("mass too low", (-2.5, -5.0, -10.0), "%", ("mass-mismatch",), _stated_mass),
     Fault("plate shifted", (1.0, 2.0, 5.0), "cm", ("plate-moved",), _shifted),
+    Fault("plate too high", (1.0, 2.0, 5.0), "cm", ("plate-height",), _raised),
+    Fault("plate too low", (-1.0, -2.0, -5.0), "cm", ("plate-height",), _raised),
+    Fault("all plates too high", (2.0, 3.0, 5.0), "cm", ("plate-height",), _all_raised),
+    Fault("all plates too low", (-3.0, -4.0, -5.0), "cm", ("plate-height",), _all_raised),
     Fault("plate rotated 90 deg", (90.0,), "deg", ("plate-rotated",), _rotated),
     Fault("plate rotated 180 deg", (180.0,), "deg", ("plate-rotated",), _rotated),
     Fault("plates swapped", (1.0,), "pair", ("plates-swapped",), _swapped),
     Fault("Fx and Fy exchanged", (1.0, 2.0, 3.0), "plates", ("plate-axes-exchanged",), _exchanged_axes),
+    Fault("Mx and My exchanged", (1.0, 2.0, 3.0), "plates", ("plate-axes-exchanged",), _exchanged_moments),
+    Fault("type 2 declared as 1", (1.0,), "", ("plate-type",), _declared_as_type_1),
     Fault("moment sign flipped", (1.0, 2.0, 3.0), "plates", ("plate-moment-sign",), _moment_sign),
     Fault("plates read more", (5.0, 10.0, 20.0), "%", ("mass-mismatch",), _read_more),
     Fault("one plate reads more", (5.0, 10.0, 20.0), "%", ("mass-mismatch",), _one_reads_more),

@@ -54,7 +54,9 @@ class QualityLimits(Section):
         0.03, gt=0, description="body mass vs. force plates in the measured motion, share of weight"
     )
     # Below what the sound recordings named in library/checks/checks.toml show by themselves, nothing can be told from nothing.
-    plate_shift_m: float = Field(0.015, gt=0, description="a plate seems moved from here on, m")
+    plate_shift_m: float = Field(
+        0.015, gt=0, description="a plate seems moved, or higher or lower than others, from here on, m"
+    )
     time_offset_s: float = Field(0.016, gt=0, description="markers and forces seem not synchronised from here on, s")
     marker_shift_m: float = Field(
         0.015, gt=0, description="a marker seems moved since the static trial from here on, m"

@@ -11,15 +11,18 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence import residual as base_residual
 from biodyn.checks.evidence.evidence import Evidence, centre_of_mass, gather, required_wrench
-from biodyn.checks.evidence.plate_faults import plates_swapped
+from biodyn.checks.evidence.plate_faults import ExplainedPlate, explained_plates, plates_swapped
+from biodyn.checks.evidence.plate_height import FootMarkers
 from biodyn.checks.evidence.residual import ResidualLimits, ResidualRules
 from biodyn.checks.evidence.signals import long_gaps
 from biodyn.checks.evidence.unseen import unseen_wrench
 from biodyn.checks.evidence.zero import not_zeroed
-from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
+from biodyn.library.load import load_table
 from biodyn.processing.contacts.other_loads import OtherLoad, other_loads
 from biodyn.processing.signals.gaps import Gap
+from biodyn.processing.signals.spikes import jumps
 from biodyn.recording import Markers, person_is_there
 from biodyn.settings import QualityLimits, Settings
 from biodyn.uncertainty.inputs import stride_time
@@ -65,6 +68,10 @@ class TrialFacts:
         """Body weight of the mass that is used."""
         return self.analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2
 
+    def has_note(self, code: str) -> bool:
+        """Whether reading the file said so already."""
+        return any(note.code == code for note in self.analysis.recording.diagnostics)
+
     # -- names ----------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -88,6 +95,27 @@ class TrialFacts:
         """Labels that the marker numbers of `analysis.gaps` mean."""
         mapping = self.analysis.mapping
         return tuple(label for label in self.markers.labels if mapping.role(label) or label in mapping.unknown)
+
+    @cached_property
+    def marker_jumps(self) -> FloatArray:
+        """Distance (T, M) m of every recorded marker from the median of the frames around, as the signals step found it."""
+        known = self.analysis.propagation
+        found = None if known is None else known.signals.jump_m
+        return jumps(self.markers) if found is None else found
+
+    @cached_property
+    def foot_markers(self) -> Mapping[Side, FootMarkers]:
+        """The markers on each foot, by side."""
+        found: dict[Side, FootMarkers] = {}
+        ankle = load_table("checks/checks")["plate_height"]["ankle"]
+        for side in SIDES:
+            sole = self.analysis.model.sole_body.get(side)
+            if sole is None:
+                continue
+            bodies = {sole, *(body for body, parent in self.parents.items() if parent == sole)}
+            own = tuple(label for label, body in self.bodies.items() if body in bodies)
+            found[side] = FootMarkers(own, self.landmarks.get(f"{ankle}_{side}", ""))
+        return found
 
     # -- frames and gaps --------------------------------------------------------------------------------------------
 
@@ -144,6 +172,23 @@ class TrialFacts:
     def swapped_plates(self) -> tuple[Diagnostic, ...]:
         """Pairs of plates that show each other's steps."""
         return () if self.evidence is None else plates_swapped(self.evidence)
+
+    @cached_property
+    def explained_plates(self) -> tuple[ExplainedPlate, ...]:
+        """Plates whose disagreement with the body a simple fault explains."""
+        return () if self.evidence is None else explained_plates(self.evidence)
+
+    @cached_property
+    def unexplained_loads(self) -> tuple[OtherLoad, ...]:
+        """Loads without a foot that no fault of the plates explains, which puts the pressure of a foot elsewhere.
+
+        A plate that is sound once its fault is undone carries no other load, nor do plates with the same fault.
+        """
+        if self.evidence is None or self.swapped_plates or self.has_note("plate-type"):
+            return ()
+        clear = {one.fault.code for one in self.explained_plates if one.is_sound_then}
+        at_fault = {self.evidence.plates[one.plate].number for one in self.explained_plates if one.fault.code in clear}
+        return tuple(one for one in self.other_loads if one.plate not in at_fault)
 
     @cached_property
     def residual_limits(self) -> ResidualLimits:

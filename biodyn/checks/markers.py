@@ -21,7 +21,7 @@ from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Status
 from biodyn.processing.kinematics.pose_misfit import PoseMisfit
 from biodyn.processing.signals.rms import rms
-from biodyn.processing.signals.spikes import SPIKE_M, jumps, spike_limit_m
+from biodyn.processing.signals.spikes import SPIKE_M, spike_limit_m
 
 # Beyond this many times the limit of its RMS the fit is no picture of the markers any more.
 _FAIL_FACTOR = 2.0
@@ -102,7 +102,7 @@ def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Does a marker jump away and back?"""
     if not trial.has_markers:
         return CheckResult("not_assessed")
-    off = jumps(trial.markers)
+    off = trial.marker_jumps
     limits = spike_limit_m(off, trial.markers.rate_hz)
     worst = int(np.argmax(off.max(axis=0) / limits)) if off.size else 0
     value, own = (float(off[:, worst].max()), float(limits[worst])) if off.size else (0.0, limit)

@@ -24,7 +24,7 @@ from biodyn.processing.contacts.other_loads import LEAST_BW
 )
 def loads_without_a_foot(trial: TrialFacts, limit: float) -> CheckResult:
     """Did something else than a foot load a plate?"""
-    loads = trial.other_loads
+    loads = trial.unexplained_loads
     found = (other_load_finding(loads, trial.rate_hz),) if loads else ()
     value = max((one.peak_n for one in loads), default=0.0) / trial.weight_n
     return CheckResult(value=value if trial.evidence is not None else np.nan, findings=found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.checks.evidence.plate_faults import SOUND, mismatch, plate_faults
+from biodyn.checks.evidence.plate_height import plate_height, relative_heights, standings
 from biodyn.checks.evidence.plate_moved import estimate_shift, plate_moved
 from biodyn.checks.evidence.signals import pressure_beside_sole
 from biodyn.checks.evidence.units import LARGEST_FACTOR, force_ratio, force_unit, moment_ratio, moment_unit
@@ -51,7 +52,8 @@ def unit_of_the_moments(trial: TrialFacts, limit: float) -> CheckResult:
     """Are the moments off by a factor that no foot can make?"""
     if trial.evidence is None:
         return CheckResult()
-    found = () if trial.swapped_plates else moment_unit(trial.evidence)
+    explained = bool(trial.swapped_plates) or trial.has_note("plate-type")
+    found = () if explained else moment_unit(trial.evidence)
     return CheckResult(value=moment_ratio(trial.evidence), findings=found)
 
 
@@ -123,7 +125,7 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     off = [mismatch(evidence, number, plate) for number, plate in enumerate(evidence.plates)]
     worst = max((value.total for value in off if value is not None), default=np.nan)
-    return CheckResult(value=worst, findings=trial.swapped_plates or plate_faults(evidence))
+    return CheckResult(value=worst, findings=trial.swapped_plates or plate_faults(evidence, trial.explained_plates))
 
 
 @check(
@@ -156,6 +158,37 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     shift = estimate_shift(trial.evidence)
     size = np.nan if shift is None else float(np.linalg.norm(shift.shift_m))
     return CheckResult(value=size, findings=plate_moved(trial.evidence, limit))
+
+
+@check(
+    "plate_height",
+    "Force-plate height",
+    compares="heights of the plates in the file against those at which flat feet stand on them, by their markers: largest "
+    "difference between plates",
+    causes="heights of corners measured wrongly, a cover or a floor laid later, the laboratory's zero",
+    place=121,
+    turn=95,
+    limit="limits.plate_shift_m",
+    shown=(100.0, "cm"),
+    findings={"plate-height": "Force-plate height"},
+    # exchanged or moved markers of the feet and exchanged plates say the same
+    unless=("sides", "labels", "moved_marker", "plate_axes"),
+)
+def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
+    """Does a plate lie higher or lower than the file says?"""
+    inputs = trial.analysis.propagation
+    if trial.evidence is None or inputs is None or not trial.has_markers or trial.analysis.recording.on_poses:
+        return CheckResult()
+    found = standings(
+        trial.evidence,
+        trial.analysis.points,
+        inputs.signals.markers,
+        trial.foot_markers,
+        trial.analysis.static.points if trial.analysis.static.source == "static trial" else {},
+    )
+    apart = [abs(higher) for higher in relative_heights(found).values()]
+    notes = plate_height(trial.evidence, found, trial.analysis.subject.height_m, limit)
+    return CheckResult(value=max(apart, default=np.nan), findings=notes)
 
 
 @check(

@@ -12,6 +12,8 @@ from biodyn.recording import FileFacts, Glimpse, Recording
 
 #: Frames per second that a camera can have; any other number in a file is damaged.
 RATES_HZ = (1.0, 20_000.0)
+#: Nothing that a laboratory measures is larger, in N, mm and N mm; a larger number in a file is damaged.
+LARGEST_NUMBER = 1e9
 
 
 @dataclass(frozen=True)

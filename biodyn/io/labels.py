@@ -12,6 +12,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.io.events import NOBODY, Whose
 from biodyn.io.names import matcher, names
 
 _SEPARATORS = " _.-"
@@ -32,11 +33,13 @@ class PointRoles:
         labels: cleaned label of every point.
         kinds: of every point "marker", "dropped" or a kind of `ModelOutput`.
         diagnostics: what was decided that the user should know.
+        whose: the person that stands before the labels, where one does, and others whose points are dropped.
     """
 
     labels: tuple[str, ...]
     kinds: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
+    whose: Whose = NOBODY
 
 
 def point_roles(
@@ -51,7 +54,7 @@ def point_roles(
     `points` (T, N, 3) file units, NaN where not seen; `groups` the label lists of the POINT group (ANGLES, ...);
     `subjects` the subject names the file stores; `descriptions` what POINT:DESCRIPTIONS says of each point.
     """
-    labels, diagnostics = _without_prefix(raw_labels, points, subjects)
+    labels, whose, diagnostics = _without_prefix(raw_labels, points, subjects)
     kinds = ["marker"] * len(labels)
     _mark_unnamed(labels, kinds)
     _mark_listed(labels, kinds, groups)
@@ -61,12 +64,12 @@ def point_roles(
     _keep_unnamed(labels, kinds, points)
     diagnostics += _computed_note(labels, kinds, points)
     diagnostics += _mark_duplicates(labels, kinds, points)
-    return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics))
+    return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics), whose)
 
 
 def _without_prefix(
     raw: Sequence[str], points: FloatArray, subjects: Sequence[str]
-) -> tuple[list[str], list[Diagnostic]]:
+) -> tuple[list[str], Whose, list[Diagnostic]]:
     """Strip `Subject:` (and `Subject_` where every label carries it); of several subjects keep the best seen one."""
     stripped = [label.strip() for label in raw]
     prefixes = [label.rpartition(":")[0] for label in stripped]
@@ -74,7 +77,8 @@ def _without_prefix(
     diagnostics: list[Diagnostic] = []
     present = Counter(prefix for prefix, label in zip(prefixes, labels, strict=True) if prefix and label)
     if _are_segments(present, labels):
-        return labels, diagnostics
+        return labels, NOBODY, diagnostics
+    best = next(iter(present), "")
     if len(present) > 1:
         seen = np.isfinite(points[..., 0]).sum(axis=0) if points.size else np.zeros(len(labels))
         scores = {p: sum(float(seen[i]) for i, q in enumerate(prefixes) if q == p) for p in present}
@@ -89,7 +93,7 @@ def _without_prefix(
         )
     if not present:
         labels = _without_common_start(labels, subjects)
-    return labels, diagnostics
+    return labels, Whose(best, tuple(sorted(present.keys() - {best}))), diagnostics
 
 
 def _are_segments(prefixes: Counter[str], labels: Sequence[str]) -> bool:

@@ -29,6 +29,11 @@ class CopCorrection:
     coefficients: FloatArray
     half_sides: FloatArray
 
+    @classmethod
+    def of_unit(cls, coefficients: FloatArray, length_m: float, half_sides: FloatArray) -> CopCorrection:
+        """Return the correction of coefficients (2, 6) for lengths in a unit of `length_m` metres; half_sides (2,) in m."""
+        return cls(coefficients * length_m ** (1.0 - POWERS.sum(axis=1)), half_sides)
+
     def errors(self, places: FloatArray) -> FloatArray:
         """Return how far the measured centres of pressure (T, 2), m from the plate's centre, are off, (T, 2) m; NaN stays."""
         within = np.maximum(self.half_sides, np.abs(places))

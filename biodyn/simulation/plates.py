@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import PlateError
-from biodyn.recording.cop_correction import POWERS, CopCorrection
+from biodyn.recording.cop_correction import CopCorrection
 
 TYPES = (1, 2, 3, 4, 5, 6, 7)
 # Types whose ORIGIN holds the half distances of four sensors.
@@ -84,10 +84,8 @@ class Plate:
         """The moment (T, 3) about the surface centre that a plate with a `cop_polynomial` reads."""
         if self.cop_polynomial is None:
             return moment
-        factors = 1e-3 ** (1.0 - POWERS.sum(axis=1))
-        correction = CopCorrection(
-            np.array(self.cop_polynomial) * factors, np.array([self.length_m, self.width_m]) / 2.0
-        )
+        half_sides = np.array([self.length_m, self.width_m]) / 2.0
+        correction = CopCorrection.of_unit(np.array(self.cop_polynomial), 1e-3, half_sides)  # the sheet is for mm
         vertical = np.where(np.abs(force[:, 2:]) > 1e-6, force[:, 2:], np.inf)
         true = np.column_stack([-moment[:, 1], moment[:, 0]]) / vertical
         read = true.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +84,7 @@ def test_plates_of_qualisys_lie_in_files_of_their_own(
 @pytest.mark.parametrize("name", ["walk.txt", "walk.csv"])
 def test_an_export_is_known_by_its_first_words(laboratory: Laboratory, tmp_path: Path, name) -> None:
     """Nexus and Qualisys Track Manager also write .txt, with tabs between the cells."""
-    path = write_nexus(tmp_path / name, laboratory.trials["walk"], events=False)
+    path = write_nexus(tmp_path / name, replace(laboratory.trials["walk"], events=()))
     path.write_text(path.read_text(encoding="utf-8").replace(",", "\t"), encoding="utf-8")
     write_qtm(tmp_path / f"q{name}", laboratory.trials["walk"])
     for found in (read(path), read(tmp_path / f"q{name}")):

@@ -18,7 +18,7 @@ from biodyn.checks.evidence.signals import filters_differ, gaps_left, long_gaps,
 from biodyn.checks.evidence.time_offset import estimate_offset, time_offset
 from biodyn.checks.evidence.units import force_unit, moment_unit, unloaded_cause
 from biodyn.checks.evidence.zero import empty_level, not_zeroed
-from biodyn.checks.facts import body_against_plates
+from biodyn.checks.facts import TrialFacts, body_against_plates
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
@@ -140,7 +140,9 @@ def test_a_centimetre_is_not_called_a_shift(evidence):
         ("plate-rotated", "180", lambda f, m: (f * (-1, -1, 1), m * (-1, -1, 1))),
         ("plate-rotated", "by 90", lambda f, m: (f[:, [1, 0, 2]] * (1, -1, 1), m[:, [1, 0, 2]] * (1, -1, 1))),
         ("plate-rotated", "-90", lambda f, m: (f[:, [1, 0, 2]] * (-1, 1, 1), m[:, [1, 0, 2]] * (-1, 1, 1))),
-        ("plate-axes-exchanged", "Fx and Fy", lambda f, m: (f[:, [1, 0, 2]], m)),
+        ("plate-axes-exchanged", "if Fx and Fy were", lambda f, m: (f[:, [1, 0, 2]], m)),
+        ("plate-axes-exchanged", "if Mx and My were", lambda f, m: (f, m[:, [1, 0, 2]])),
+        ("plate-axes-exchanged", "if Fx and Fy, and Mx and My, were", lambda f, m: (f[:, [1, 0, 2]], m[:, [1, 0, 2]])),
         ("plate-moment-sign", "moments", lambda f, m: (f, -m)),
         ("plate-force-sign", "Fx and Fy", lambda f, m: (f * (-1, -1, 1), m)),
     ],
@@ -427,6 +429,12 @@ def spikes_of(markers: Markers) -> tuple[Diagnostic, ...]:
     return spikes(markers, off, spike_limit_m(off, markers.rate_hz))
 
 
+def test_the_check_asks_for_the_jumps_that_the_signals_step_found(analysis):
+    facts = TrialFacts(analysis)
+    assert facts.marker_jumps is analysis.propagation.signals.jump_m
+    np.testing.assert_array_equal(facts.marker_jumps, jumps(analysis.recording.markers))
+
+
 def test_spikes_are_found_but_not_beside_gaps():
     points, *_ = body_of_points()
     markers = moving(points, np.random.default_rng(3))
@@ -500,7 +508,9 @@ CAUSES = {
     "plate-axes-exchanged",
     "plate-moment-sign",
     "plate-force-sign",
+    "plate-height",
     "plate-moved",
+    "plate-type",
     "time-offset",
     "marker-moved",
     "mass-mismatch",

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.io.formats.trc import write_trc
 from biodyn.recording import Markers
 from biodyn.simulation import SimulatedTrial
@@ -18,6 +18,10 @@ About = Literal["centre of pressure", "middle", "origin"]
 _CORNERS = ("POSX_POSY", "NEGX_POSY", "NEGX_NEGY", "POSX_NEGY")
 _AXES = "XYZ"
 _LEAST_N = 10.0
+_NAMES = {
+    "foot_strike": ("Foot Strike", "The instant the heel strikes the ground"),
+    "foot_off": ("Foot Off", "The instant the toe leaves the ground"),
+}
 
 
 @dataclass(frozen=True)
@@ -57,16 +61,24 @@ def loads(trial: SimulatedTrial) -> tuple[PlateLoads, ...]:
 
 
 def write_nexus(
-    path: Path, trial: SimulatedTrial, about: About = "middle", sense: float = -1.0, events: bool = True
+    path: Path, trial: SimulatedTrial, about: About = "middle", sense: float = -1.0, first_frame: int = 1
 ) -> Path:
-    """Write "Devices" and "Trajectories" into one CSV; `sense` -1: what the person does to the plate. Moments in N mm."""
+    """Write "Events", "Devices" and "Trajectories" into one CSV; `sense` -1: what the person does to the plate. Moments in N mm.
+
+    first_frame: of the capture, whose frame 1 is at time 0.
+    """
     plates = loads(trial)
     frames, rate_hz = len(trial.markers), trial.options.rate_hz
     per_frame = len(plates[0].force) // frames
     lines = []
-    if events:
+    if trial.events:
         lines += ["Events", f"{rate_hz:g}", "Subject,Context,Name,Time (s),Description"]
-        lines += ["P,Right,Foot Strike,0.5,The instant the heel strikes the ground", ""]
+        lines += [
+            f"P,{SIDE_NAMES[event.side].capitalize()},{_NAMES[event.kind][0]},"
+            f"{event.time_s + (first_frame - 1) / rate_hz:.6f},{_NAMES[event.kind][1]}"
+            for event in trial.events
+        ]
+        lines += [""]
     names = "".join(
         f",Imported AMTI OR6 Series Force Plate #{n} - {what},,"
         for n in range(1, len(plates) + 1)
@@ -78,10 +90,10 @@ def write_nexus(
     values = np.hstack(
         [np.hstack([sense * p.force, 1e3 * sense * p.moment_about(about), 1e3 * p.pressure]) for p in plates]
     )
-    lines += [f"{k // per_frame + 1},{k % per_frame},{_cells(row, ',')}" for k, row in enumerate(values)]
+    lines += [f"{k // per_frame + first_frame},{k % per_frame},{_cells(row, ',')}" for k, row in enumerate(values)]
     lines += ["", "Trajectories", f"{rate_hz:g}", "," + "".join(f",P:{label},," for label in trial.labels)]
     lines += ["Frame,Sub Frame" + ",X,Y,Z" * len(trial.labels), "," + ",mm" * (3 * len(trial.labels))]
-    lines += [f"{k + 1},0,{_cells(row, ',')}" for k, row in enumerate(_points_mm(trial))]
+    lines += [f"{k + first_frame},0,{_cells(row, ',')}" for k, row in enumerate(_points_mm(trial))]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -102,6 +114,11 @@ def write_qtm(
     head |= {"TIME_STAMP": "2024-01-22, 10:57:13.010\t3534.1", "DATA_INCLUDED": "3D"}
     head |= {"MARKER_NAMES": "\t".join(trial.labels), "TRAJECTORY_TYPES": "\t".join(["Measured"] * len(trial.labels))}
     lines = [f"{word}\t{value}" for word, value in head.items()]
+    lines[-2:-2] = [
+        f"EVENT\t{SIDE_NAMES[event.side].capitalize()} {_NAMES[event.kind][0]}"
+        f"\t{round(event.time_s * rate_hz) + 1}\t{event.time_s:.5f}"
+        for event in trial.events
+    ]
     lines += ["Frame\tTime\t" + "\t".join(f"{label} {axis}" for label in trial.labels for axis in _AXES)]
     lines += [f"{k + 1}\t{k / rate_hz:.5f}\t" + _cells(row, "\t") for k, row in enumerate(_points_mm(trial))]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -25,21 +25,27 @@ from biodyn.recording import PlateWrench
 SOUND = 1.5
 # Undoing the fault must leave at most this share of the mismatch.
 REMAINING = 0.35
+# Where it leaves so little, and so few usual deviations more than a sound plate has, nothing but the fault is there.
+_REMAINING_IF_CLEAR, _SOUND_AGAIN = 0.15, 2.0
 _LEAST_FRAMES = 5
 
 
 @dataclass(frozen=True)
 class PlateFault:
-    """How to undo a fault: factors on force and moment in plate axes, then `quarter_turns`; `z_up`: only of plates with z up."""
+    """How to undo a fault: level forces or moments exchanged, factors on both in plate axes, then `quarter_turns`.
+
+    z_up: of plates whose z points up alone (True), or down (False); None: of both.
+    """
 
     code: str
     what: str
     hint: str
     quarter_turns: int = 0
     exchange: bool = False
+    exchange_moments: bool = False
     force: tuple[float, float, float] = (1.0, 1.0, 1.0)
     moment: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    z_up: bool = False
+    z_up: bool | None = None
 
 
 # Of a plate whose corners run the wrong way round, z points up, not down, and one level axis is turned round or both are
@@ -81,6 +87,20 @@ _FAULTS = (
         "as if Fx and Fy were swapped",
         "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
         exchange=True,
+    ),
+    PlateFault(
+        "plate-axes-exchanged",
+        "as if Mx and My were swapped",
+        "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
+        exchange_moments=True,
+    ),
+    PlateFault(
+        "plate-axes-exchanged",
+        "as if Fx and Fy, and Mx and My, were swapped",
+        "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
+        exchange=True,
+        exchange_moments=True,
+        z_up=False,  # of corners in a wrong order z points up, and undoing that does the same
     ),
     PlateFault(
         "plate-moment-sign",
@@ -147,7 +167,7 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
         swapped = _swapped(evidence, one, other)
         after = [mismatch(swapped, n, swapped.plates[n]) for n in (one, other)]
         remaining = sum(value.total for value in after if value is not None)
-        if remaining > REMAINING * before or remaining > 2.0 * SOUND:
+        if remaining > REMAINING * before or remaining > _SOUND_AGAIN * SOUND:
             continue
         numbers = [evidence.plates[n].number for n in (one, other)]
         what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
@@ -156,9 +176,24 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
     return tuple(notes)
 
 
-def plate_faults(evidence: Evidence) -> tuple[Diagnostic, ...]:
-    """Name the simple fault of each plate that disagrees with the body, where one explains it."""
-    notes: list[Diagnostic] = []
+@dataclass(frozen=True)
+class ExplainedPlate:
+    """A plate, by its index, whose mismatch with feet and body falls from `before` to `after` where a fault is undone."""
+
+    plate: int
+    fault: PlateFault
+    before: float
+    after: float
+
+    @property
+    def is_sound_then(self) -> bool:
+        """Whether the plate is as good as a sound one once the fault is undone: nothing else is wrong with its loads."""
+        return self.after <= _SOUND_AGAIN * SOUND and self.after <= _REMAINING_IF_CLEAR * self.before
+
+
+def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
+    """Return the plates that disagree with the body, and the simple fault of each that explains it."""
+    found = []
     for number, plate in enumerate(evidence.plates):
         before = mismatch(evidence, number, plate)
         if before is None or before.total <= SOUND:
@@ -169,10 +204,23 @@ def plate_faults(evidence: Evidence) -> tuple[Diagnostic, ...]:
             if result is not None and (best is None or result.total < best[0]):
                 best = (result.total, fault)
         if best is not None and best[0] <= REMAINING * before.total:
-            what = f"Plate {plate.number} measures {best[1].what}"
-            frames = _frames(evidence, (number,))
-            notes.append(_note(best[1].code, what, before.total, best[0], frames, best[1].hint))
-    return tuple(notes)
+            found.append(ExplainedPlate(number, best[1], before.total, best[0]))
+    return tuple(found)
+
+
+def plate_faults(evidence: Evidence, found: Sequence[ExplainedPlate] | None = None) -> tuple[Diagnostic, ...]:
+    """Name the simple fault of each plate that disagrees with the body, where one explains it; found: where these are known."""
+    return tuple(
+        _note(
+            one.fault.code,
+            f"Plate {evidence.plates[one.plate].number} measures {one.fault.what}",
+            one.before,
+            one.after,
+            _frames(evidence, (one.plate,)),
+            one.fault.hint,
+        )
+        for one in (explained_plates(evidence) if found is None else found)
+    )
 
 
 def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | None:
@@ -223,11 +271,13 @@ def undone(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
     moment = (plate.wrench[:, :3] - cross(centre, force)) @ R
     force = force @ R
     for fault in _FAULTS:
-        if fault.z_up and R[1, 2] < 0.0:
+        if fault.z_up is not None and fault.z_up != bool(R[1, 2] >= 0.0):
             continue
         f, m = force, moment
         if fault.exchange:
             f = f[:, [1, 0, 2]]
+        if fault.exchange_moments:
+            m = m[:, [1, 0, 2]]
         f, m = f * fault.force, m * fault.moment
         turn = _quarter_turn(fault.quarter_turns)
         f_W, m_W = f @ turn.T @ R.T, m @ turn.T @ R.T

@@ -18,8 +18,10 @@ from biodyn.recording import Recording
 def read_as_recording(path: Path) -> Recording:
     """Read one file; raises InputFileError in one sentence for what is no table, has no time or nothing of a motion."""
     sheet = read_spreadsheet(path)
-    found = recording_of(sheet.table, sheet.roles, sheet.table.sha256, sheet.length, sheet.angle)
-    return replace(found, also_read=(*found.also_read, *sheet.maps))
+    found = recording_of(
+        sheet.table, sheet.roles, sheet.table.sha256, sheet.length, sheet.angle, sheet.events, sheet.subject
+    )
+    return replace(found, first_frame=sheet.first_frame, also_read=(*found.also_read, *sheet.maps))
 
 
 # asked last: a text of any other format may be called .csv

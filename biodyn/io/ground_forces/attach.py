@@ -8,6 +8,7 @@ from pathlib import Path
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.io.events import later
 from biodyn.io.ground_forces.beside import forces_beside
 from biodyn.io.ground_forces.read import GroundForces, read_ground_forces
 from biodyn.io.tables.force_plates import frame_forces
@@ -40,6 +41,7 @@ def with_forces(recording: Recording, path: str | Path) -> Recording:
     return replace(
         recording.with_markers(kept),
         plates=made.plates,
+        events=later(recording.events, made.first / markers.rate_hz, kept.frame_count, markers.rate_hz),
         model_outputs=outputs,
         first_frame=recording.first_frame + made.first,
         start_s=recording.start_s + made.first / markers.rate_hz,

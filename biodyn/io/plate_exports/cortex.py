@@ -11,16 +11,8 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io.files import EXPORT_AGAIN
-from biodyn.io.opensim.storage import Storage
-from biodyn.io.plate_exports.loads import (
-    LARGEST_NUMBER,
-    ExportedPlates,
-    PlateLoads,
-    force_columns,
-    placed,
-    require_possible,
-)
-from biodyn.io.tables.force_columns import ForceColumns
+from biodyn.io.format import LARGEST_NUMBER
+from biodyn.io.plate_exports.loads import ExportedPlates, PlateLoads, in_laboratory, placed, require_possible
 from biodyn.io.tables.free_moment import LARGEST_FREE_NM
 from biodyn.io.tables.plate_columns import METRES
 from biodyn.io.tables.sheet import Sheet, read_sheet
@@ -55,18 +47,13 @@ def plates_of_text(path: Path, text: str, sha256: str) -> ExportedPlates:
         raise InputFileError(f"'{path.name}' holds no force: no column FX1.", EXPORT_AGAIN)
     largest = max(float(np.abs(loads.moment[loads.loaded]).max(initial=0.0)) for loads in stored)
     unit = 1.0 if largest < LARGEST_FREE_NM else METRES["mm"]
-    columns: list[FloatArray] = []
-    forces: list[ForceColumns] = []
+    plates: list[tuple[PlateLoads, FloatArray]] = []
     for loads in stored:
-        up = int(np.argmax(np.nansum(np.abs(loads.force), axis=0)))
-        acting = loads.on_person(np.eye(3)[up])
+        acting = loads.on_person(np.eye(3)[loads.up])
         moment = np.zeros_like(acting.force)
-        moment[:, up] = unit * acting.moment[:, 2]
-        columns += [acting.force, acting.pressure, moment]
-        forces.append(force_columns(loads.name))
-    names = tuple(name for one in forces for name in one.columns)
-    table = Storage(path, names, np.arange(len(sheet.values)) / rate_hz, np.hstack(columns), None, sha256=sha256)
-    return ExportedPlates(table, tuple(forces))
+        moment[:, acting.up] = unit * acting.moment[:, 2]
+        plates.append((acting, moment))
+    return in_laboratory(path, plates, rate_hz, sha256)
 
 
 def _loads(path: Path, sheet: Sheet, number: int) -> PlateLoads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN
+from biodyn.io.format import LARGEST_NUMBER
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables.force_columns import ForceColumns
 from biodyn.io.tables.free_moment import free_moment
@@ -20,8 +22,6 @@ from biodyn.io.tables.sheet import Sheet
 
 #: Letters of the axes, in the names of columns.
 AXES: Final = "xyz"
-#: Nothing in a laboratory is larger, N, mm, N mm.
-LARGEST_NUMBER: Final = 1e9
 _LOADED_SHARE, _LEAST_N = 0.1, 5.0
 
 
@@ -48,6 +48,11 @@ class PlateLoads:
     force: FloatArray
     moment: FloatArray
     pressure: FloatArray
+
+    @property
+    def up(self) -> int:
+        """Axis along which most force acts."""
+        return int(np.argmax(np.nansum(np.abs(self.force), axis=0)))
 
     def on_person(self, up: FloatArray) -> PlateLoads:
         """The same as the ground's action on the person, where the programs also write what the person does to the plate.
@@ -78,7 +83,26 @@ class PlateLoads:
         return moment, found.told
 
 
-def force_columns(plate: str) -> ForceColumns:
+def in_laboratory(
+    path: Path,
+    plates: Sequence[tuple[PlateLoads, FloatArray]],
+    rate_hz: float,
+    sha256: str,
+    notes: Sequence[Diagnostic] = (),
+) -> ExportedPlates:
+    """Return plates whose corners are not told, in the laboratory's axes.
+
+    plates: of each its loads on the person and the moment (T, 3) N m about its centre of pressure; sha256: of the file.
+    """
+    columns = [values for loads, moment in plates for values in (loads.force, loads.pressure, moment)]
+    forces = tuple(_force_columns(loads.name) for loads, _ in plates)
+    names = tuple(name for one in forces for name in one.columns)
+    values = np.hstack(columns) if columns else np.empty((0, 0))
+    table = Storage(path, names, np.arange(len(values)) / rate_hz, values, None, sha256=sha256)
+    return ExportedPlates(table, forces, notes=tuple(notes))
+
+
+def _force_columns(plate: str) -> ForceColumns:
     """Return names for the force, the centre of pressure and the free moment of a plate."""
     force, point, moment = (tuple(f"{plate} {what}{axis}" for axis in AXES) for what in ("F", "C", "T"))
     return ForceColumns(plate, None, force, point, moment)

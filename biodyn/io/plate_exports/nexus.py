@@ -12,9 +12,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import EXPORT_AGAIN
-from biodyn.io.opensim.storage import Storage
-from biodyn.io.plate_exports.loads import ExportedPlates, PlateLoads, force_columns, not_told, placed, require_possible
-from biodyn.io.tables.force_columns import ForceColumns
+from biodyn.io.plate_exports.loads import ExportedPlates, PlateLoads, in_laboratory, not_told, placed, require_possible
 from biodyn.io.tables.plate_columns import METRES
 from biodyn.io.tables.sections import Section
 from biodyn.io.tables.sheet import Sheet, read_sheet, split_cells
@@ -32,24 +30,15 @@ def devices(path: Path, section: Section, sha256: str) -> ExportedPlates:
 
     sha256: of the file. Raises InputFileError where the table is none.
     """
-    loads = _loads(*_table(path, section))
-    columns: list[FloatArray] = []
-    forces: list[ForceColumns] = []
+    plates: list[tuple[PlateLoads, FloatArray]] = []
     notes: list[Diagnostic] = []
-    rate_hz = _rate(section)
-    for stored in loads:
-        up = int(np.argmax(np.nansum(np.abs(stored.force), axis=0)))
-        plate = stored.on_person(np.eye(3)[up])
-        moment, told = plate.at_pressure(up)
+    for stored in _loads(*_table(path, section)):
+        loads = stored.on_person(np.eye(3)[stored.up])
+        moment, told = loads.at_pressure(loads.up)
         if not told:
-            notes.append(not_told(path, plate.name))
-        forces.append(force_columns(plate.name))
-        columns += [plate.force, plate.pressure, moment]
-    rows = len(loads[0].force) if loads else 0
-    values = np.hstack(columns) if columns else np.empty((0, 0))
-    names = tuple(name for one in forces for name in one.columns)
-    table = Storage(path, names, np.arange(rows) / rate_hz, values, None, sha256=sha256)
-    return ExportedPlates(table, tuple(forces), notes=tuple(notes))
+            notes.append(not_told(path, loads.name))
+        plates.append((loads, moment))
+    return in_laboratory(path, plates, _rate(section), sha256, notes)
 
 
 def _rate(section: Section) -> float:
@@ -67,7 +56,8 @@ def _table(path: Path, section: Section) -> tuple[Sheet, dict[str, str]]:
     if not _rate(section) > 0.0 or len(section.lines) < 5:
         raise InputFileError(f"The table 'Devices' of '{path.name}' states no rate or holds no rows.", EXPORT_AGAIN)
     over, axes, units = (split_cells(line) for line in section.lines[1:4])
-    width = len(axes)
+    # a spreadsheet program fills lines up with empty cells
+    width = max((k + 1 for k, axis in enumerate(axes) if axis), default=0)
     names, device = [], ""
     for k in range(width):
         device = (over[k] if k < len(over) else "") or device

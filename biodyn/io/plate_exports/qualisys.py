@@ -14,10 +14,10 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
+from biodyn.io.format import LARGEST_NUMBER
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.plate_exports.loads import (
     AXES,
-    LARGEST_NUMBER,
     ExportedPlates,
     PlateLoads,
     not_told,

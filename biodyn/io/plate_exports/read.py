@@ -8,7 +8,7 @@ from pathlib import Path
 from biodyn.io.plate_exports import cortex, nexus, qualisys
 from biodyn.io.plate_exports.loads import ExportedPlates
 from biodyn.io.tables.sections import sections
-from biodyn.io.tables.spreadsheet import TEXT_SUFFIXES, bytes_of, text_of
+from biodyn.io.tables.spreadsheet import TEXT_SUFFIXES, bytes_of, is_wide, text_of
 
 _HEAD_CHARACTERS = 10_000
 
@@ -48,7 +48,7 @@ def exported_beside(motion: Path) -> Path | None:
     if of_plates is not None:
         return of_plates
     content = bytes_of(motion)
-    if b"Devices" not in content or b"Trajectories" not in content:
+    if not is_wide(content) and (b"Devices" not in content or b"Trajectories" not in content):
         return None
     section = sections(text_of(motion, content)).get("Devices")
     return motion if section is not None and nexus.has_plates(section) else None

@@ -6,7 +6,7 @@ says, and the `Recording` that they make, in SI units. What cannot be told from 
 itself is an InputFileError in one sentence.
 
 Read `roles` and what it asks: `force_columns`, `pose_columns`, `plate_columns`; then `recording`, with `force_plates` and
-`unknown_rows`; of spreadsheets `sheet` (text), `column_map` (what a user says) and `spreadsheet` (both).
+`unknown_rows`; of spreadsheets `sheet` (text), `column_map` (what a user says), `text_events` and `spreadsheet` (all of it).
 """
 
 from biodyn.io.tables.recording import recording_of

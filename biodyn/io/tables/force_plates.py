@@ -17,6 +17,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
+from biodyn.io.format import LARGEST_NUMBER
 from biodyn.io.opensim.storage import Storage, even_rate_hz
 from biodyn.io.tables.force_columns import ForceColumns
 from biodyn.io.tables.free_moment import free_moment
@@ -29,7 +30,6 @@ MARGIN_M = 0.10
 _TYPE = 2  # six channels: force, moment
 _LOADED_SHARE = 0.1  # of the largest force
 _LEAST_N = 5.0
-_LARGEST_NUMBER = 1e9  # N, mm, N mm: nothing in a laboratory is larger
 _LARGEST_M = 25.0  # farther from its origin no plate of a laboratory lies
 _LEAST_OVERLAP_S = 0.2
 _MOVES_M = 0.001  # RMS: a centre of pressure, even of somebody who stands still
@@ -143,7 +143,7 @@ def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, b
     measured = force
     force, moment = np.nan_to_num(force), np.nan_to_num(moment)
     largest = float(max(np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in (force, point, moment)))
-    if largest > _LARGEST_NUMBER:
+    if largest > LARGEST_NUMBER:
         raise InputFileError(
             f"'{table.path.name}' is damaged: {one.force[0]} ... holds numbers up to {largest:.1e}.", COPY_AGAIN
         )

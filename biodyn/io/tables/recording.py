@@ -12,6 +12,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.drawn_positions import without_drawn
+from biodyn.io.events import NOBODY, StoredEvent, Whose, gait_events
 from biodyn.io.format import RATES_HZ
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import length_unit
@@ -28,11 +29,20 @@ from biodyn.recording.coordinates import CoordinateUnit
 _SLIDING = re.compile(r"(?i).*_t[xyz]|.*_translation(_[xyz])?")
 
 
-def recording_of(table: Storage, roles: ColumnRoles, sha256: str, length: str = "", angle: str = "") -> Recording:
+def recording_of(
+    table: Storage,
+    roles: ColumnRoles,
+    sha256: str,
+    length: str = "",
+    angle: str = "",
+    events: Sequence[StoredEvent] = (),
+    subject: str = "",
+) -> Recording:
     """Return what a table holds, at the even rate of its rows.
 
     `length`: unit of the marker positions as the file or the user states it, "" = told by the body's size; `angle`: "deg" or
-    "rad", "" = as the table says, else by the largest number. Raises InputFileError where nothing of a motion is in it, or its
+    "rad", "" = as the table says, else by the largest number; `events` that the file lists, `subject` the person before its
+    labels. Raises InputFileError where nothing of a motion is in it, or its
     rows have no rate.
     """
     if roles.planar and not (roles.coordinates or roles.poses):
@@ -43,7 +53,8 @@ def recording_of(table: Storage, roles: ColumnRoles, sha256: str, length: str = 
     forces_kept = [one for one in roles.forces if one not in doubled]
     rate_hz, rows, notes = _rate(table)
     table = _at(table, rows)
-    motion, motion_notes = _motion(table, roles, rate_hz, length, angle)
+    motion, whose, motion_notes = _motion(table, roles, rate_hz, length, angle)
+    gait, event_notes = gait_events(events, len(table.time_s), rate_hz, whose if whose.subject else Whose(subject))
     markers = motion.markers
     start_s = float(table.time_s[0])
     positions = None if markers is None else markers.positions
@@ -53,11 +64,13 @@ def recording_of(table: Storage, roles: ColumnRoles, sha256: str, length: str = 
         sha256=sha256,
         motion=motion,
         plates=forces.plates,
+        events=gait,
         start_s=start_s,
         diagnostics=(
             *table.notes,
             *notes,
             *motion_notes,
+            *event_notes,
             *_unclear_note(table, [one.force[0] for one in doubled]),
             *forces.notes,
             *_other_note(roles.others),
@@ -67,14 +80,14 @@ def recording_of(table: Storage, roles: ColumnRoles, sha256: str, length: str = 
 
 def _motion(
     table: Storage, roles: ColumnRoles, rate_hz: float, length: str, angle: str
-) -> tuple[StoredMotion, tuple[Diagnostic, ...]]:
-    """Markers, poses and coordinates of a table; of poses without markers, their virtual points."""
-    markers, marker_notes = _markers(table, roles, rate_hz, length)
+) -> tuple[StoredMotion, Whose, tuple[Diagnostic, ...]]:
+    """Markers, poses and coordinates of a table, and whose markers; of poses without markers, their virtual points."""
+    markers, whose, marker_notes = _markers(table, roles, rate_hz, length)
     poses, pose_notes = poses_of(table, roles.poses, rate_hz, length, markers is None) if roles.poses else (None, ())
     coordinates, coordinate_notes = _coordinates(table, roles, rate_hz, angle)
     if markers is None and poses is not None:
         markers = virtual_points(poses, require_known(table.path, poses.labels))
-    return StoredMotion(markers, poses, coordinates), (*marker_notes, *pose_notes, *coordinate_notes)
+    return StoredMotion(markers, poses, coordinates), whose, (*marker_notes, *pose_notes, *coordinate_notes)
 
 
 def _planar(table: Storage, roles: ColumnRoles) -> InputFileError:
@@ -135,9 +148,9 @@ def _at(table: Storage, rows: FloatArray) -> Storage:
 
 def _markers(
     table: Storage, roles: ColumnRoles, rate_hz: float, length: str
-) -> tuple[Markers | None, tuple[Diagnostic, ...]]:
+) -> tuple[Markers | None, Whose, tuple[Diagnostic, ...]]:
     if not roles.markers:
-        return None, ()
+        return None, NOBODY, ()
     columns = [table.column(name) for three in roles.markers.values() for name in three]
     points = unseen_as_nan(np.column_stack(columns).reshape(len(table.time_s), -1, 3))
     found = point_roles(tuple(roles.markers), points, {}, ())
@@ -148,7 +161,7 @@ def _markers(
     labels = tuple(found.labels[i] for i in kept)
     positions, drawn_notes = without_drawn(labels, positions, rate_hz)
     notes = (*found.diagnostics, *unit_notes, *notes, *drawn_notes, *dropped_note(found))
-    return Markers(labels, positions, rate_hz), notes
+    return Markers(labels, positions, rate_hz), found.whose, notes
 
 
 def _metres(name: str, points: FloatArray, length: str) -> tuple[float, tuple[Diagnostic, ...]]:

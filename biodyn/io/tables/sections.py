@@ -9,7 +9,17 @@ from types import MappingProxyType
 from typing import Final
 
 #: Words that stand alone on the line above a table.
-SECTIONS: Final = ("Events", "Devices", "Joints", "Model Outputs", "Segments", "Trajectories")
+SECTIONS: Final = (
+    "Devices",
+    "Events",
+    "Gait Cycle Parameters",
+    "Joints",
+    "Model Outputs",
+    "Objects",
+    "Segments",
+    "Trajectories",
+)
+_KNOWN: Final = {name.casefold(): name for name in SECTIONS}
 _SEPARATORS: Final = ' \t,;"'
 
 
@@ -29,8 +39,11 @@ class Section:
 def sections(text: str) -> Mapping[str, Section]:
     """Return the tables of a text by the word above each, in the order of the file; none where no such word stands alone."""
     lines = text.splitlines()
-    begins = [k for k, line in enumerate(lines) if line.strip(_SEPARATORS) in SECTIONS]
+    begins = [k for k, line in enumerate(lines) if section_name(line)]
     parts = itertools.pairwise([*begins, len(lines)]) if begins else ()
-    return MappingProxyType(
-        {lines[k].strip(_SEPARATORS): Section(tuple(lines[k + 1 : end]), k + 2) for k, end in parts}
-    )
+    return MappingProxyType({section_name(lines[k]): Section(tuple(lines[k + 1 : end]), k + 2) for k, end in parts})
+
+
+def section_name(line: str) -> str:
+    """Return the name of the table below a line, "" where the line is no such word."""
+    return _KNOWN.get(line.strip(_SEPARATORS).casefold(), "")

@@ -31,8 +31,9 @@ _UNITS: Final = {
     "metres": "m",
     "cm": "cm",
 }
-_UNIT_CELL: Final = re.compile(r"(?i)[(\[]?\s*(mm|cm|m|millimet(?:er|re)s|met(?:er|re)s)\s*[)\]]?")
-_AXIS: Final = re.compile("(?i)[xyz]")
+_UNIT_CELL: Final = re.compile(r"(?i)[(\[]?\s*(mm|cm|m|millimet(?:er|re)s|met(?:er|re)s)(?:/s\S*)?\s*[)\]]?")
+_AXIS: Final = re.compile("(?i)[xyz]('{0,2})")  # X' and X'': velocity and acceleration of Nexus
+_EVENT: Final = "EVENT\t"  # QTM: as many lines of the head as there are events
 _LISTED: Final = "MARKER_NAMES"  # QTM: names of the points, not of the columns
 _TIME: Final = re.compile(r"(?i)(time|t|zeit)(?:[ _]*[(\[]?(s|sec|seconds|ms)?[)\]]?)?")
 _FRAME: Final = re.compile(r"(?i)(frame|frame ?#|frames?_?(no|nr|number)?|item|sub ?frame|index|sample)")
@@ -46,6 +47,7 @@ class Sheet:
     Attributes:
         names: (C,) of the columns, each once. values: (T, C), NaN for empty cells. rate_hz: that the head states, else NaN.
         length: unit of the points that the head states, "" where it does not. time: column of time, None where there is none.
+        subject: that stands before all names, as in SUBJECT:LASI, "" where none or several do.
         doubled: names that stand over several columns with different numbers; these are numbered: NAME (1), NAME (2).
     """
 
@@ -55,6 +57,7 @@ class Sheet:
     length: str
     time: str | None
     doubled: tuple[str, ...] = ()
+    subject: str = ""
 
 
 def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
@@ -67,13 +70,15 @@ def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
     widest = max((line.count(separator) for line in lines[:_MOST_HEADER_ROWS]), default=0)
     if widest >= _MOST_COLUMNS:
         raise InputFileError(f"'{name}' has {widest + 1} columns: no motion has more than {_MOST_COLUMNS}.")
-    first = next((k for k, line in enumerate(lines[:_MOST_HEADER_ROWS]) if _is_data(line, separator, comma)), None)
+    most = _MOST_HEADER_ROWS + sum(line.startswith(_EVENT) for line in lines)
+    first = next((k for k, line in enumerate(lines[:most]) if _is_data(line, separator, comma)), None)
     if first is None:
-        raise InputFileError(f"'{name}' is no table: no row of numbers in its first {_MOST_HEADER_ROWS} lines.")
-    head = [[clean_text(cell.strip('"')) for cell in _split(line, separator)] for line in lines[:first]]
+        raise InputFileError(f"'{name}' is no table: no row of numbers in its first {most} lines.")
+    above = [line for line in lines[:first] if not line.startswith(_EVENT)]
+    head = [[clean_text(cell.strip('"')) for cell in _split(line, separator)] for line in above]
     values = _numbers(name, _until_blank(lines[first:]), separator, comma, before + first, _named(head))
     width = values.shape[1]
-    names, length = _names(head, width)
+    names, length, subject = _names(head, width)
     kept = [
         k for k in range(width) if names[k] and not (np.isnan(values[:, k]).all() and names[k].startswith("column "))
     ]
@@ -85,12 +90,18 @@ def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
         length,
         time_of(named),
         doubled,
+        subject,
     )
 
 
 def time_of(names: Sequence[str]) -> str | None:
     """Return the column of time, None where there is none."""
     return next((one for one in names if _TIME.fullmatch(one)), None)
+
+
+def time_scale(name: str) -> float:
+    """Return the seconds of a unit of a column of time, by its name."""
+    return 1e-3 if "ms" in name.lower() else 1.0
 
 
 def is_time_or_frame(name: str) -> bool:
@@ -197,8 +208,8 @@ def _named(head: Sequence[Sequence[str]]) -> int | None:
     return max((k + 1 for k, cell in enumerate(row) if cell), default=None)
 
 
-def _names(head: Sequence[Sequence[str]], width: int) -> tuple[list[str], str]:
-    """Name of every column, and the unit of length that a row of units states."""
+def _names(head: Sequence[Sequence[str]], width: int) -> tuple[list[str], str, str]:
+    """Name of every column, the unit of length that a row of units states, and the person that stands before all names."""
     listed = next((row[1:] for row in head if row and row[0].upper() == _LISTED), None)
     rows = [
         list(row[:width]) + [""] * (width - len(row)) for row in head if sum(map(bool, row)) > 1 or len(row) == width
@@ -212,16 +223,23 @@ def _names(head: Sequence[Sequence[str]], width: int) -> tuple[list[str], str]:
     if axes is None:
         words = [row for row in rows if row not in units and not _states_rate(row)]
         if listed and not (words and len(set(words[-1])) > 0.8 * width and words[-1][0].upper() != _LISTED):
-            return _of_points([name for name in listed if name], width), length or "mm"
-        return (words[-1] if words else [f"column {k + 1}" for k in range(width)]), length
+            return _of_points([name for name in listed if name], width), length or "mm", ""
+        return (words[-1] if words else [f"column {k + 1}" for k in range(width)]), length, ""
     candidates = [row for row in rows if row is not axes and row not in units and len(set(filter(None, row))) > 1]
     over = max(candidates, key=lambda row: len(set(filter(None, row))), default=[""] * width)
+    points = list(dict.fromkeys(filter(None, over)))
+    subjects = {before.strip() for before, _, label in (point.rpartition(":") for point in points) if before and label}
+    plain = [point.rpartition(":")[2].strip() for point in points]
+    several = len(subjects) > 1 and len(set(plain)) < len(plain)  # people: their labels are the same but for the names
     names, last = [], ""
     for k in range(width):
         axis = axes[k].lower()
-        last = over[k].rpartition(":")[2].strip() or last
-        names.append(f"{last}_{axis}" if axis in ("x", "y", "z") else axes[k] or over[k])
-    return names, length
+        last = (over[k].strip() if several else over[k].rpartition(":")[2].strip()) or last
+        is_place = axis in ("x", "y", "z")
+        names.append(
+            f"{last}_{axis}" if is_place else f"{last} {axis}" if _AXIS.fullmatch(axis) else axes[k] or over[k]
+        )
+    return names, length, subjects.pop() if len(subjects) == 1 else ""
 
 
 def _of_points(labels: Sequence[str], width: int) -> list[str]:

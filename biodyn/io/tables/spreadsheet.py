@@ -6,7 +6,7 @@ What the columns are, their names tell, or a column map beside the file (`column
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,12 +15,14 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.io.events import StoredEvent
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_head, file_sha256
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_columns
 from biodyn.io.tables.roles import ColumnRoles
-from biodyn.io.tables.sections import SECTIONS, sections
-from biodyn.io.tables.sheet import Sheet, is_time_or_frame, read_sheet, time_of
+from biodyn.io.tables.sections import section_name, sections
+from biodyn.io.tables.sheet import Sheet, is_time_or_frame, read_sheet, time_of, time_scale
+from biodyn.io.tables.text_events import nexus_events, qualisys_events
 from biodyn.io.text import clean_text
 
 #: A .txt is one where its first bytes are those of a known program (`is_export`).
@@ -30,7 +32,8 @@ PARQUET_SUFFIXES = (".parquet",)
 SPREADSHEET_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
 _MOST_TEXT_BYTES = 500_000_000
 _MOST_PARQUET_CELLS = 200_000_000
-_HEAD_BYTES = 4_096
+_HEAD_BYTES = 16_384
+_FRAME_NAMES = ("frame", "frame#", "frame #")
 _EXPORTS = (b"NO_OF_FRAMES\t", b"NO_OF_SAMPLES\t", b"FILE_VERSION\t")  # of Qualisys Track Manager
 
 
@@ -41,6 +44,8 @@ class Spreadsheet:
     Attributes:
         table: its columns but those of time and frames. roles: what they are. length: unit of points that the file or its map
             states, "" where neither does. angle: of coordinates, "deg", "rad" or "". maps: the column map with its hash, if any.
+        events: that the file lists, time 0 at the first row; subject: the person that it names before the labels.
+        first_frame: the file's number of the first row, 1 where it has none.
     """
 
     table: Storage
@@ -48,6 +53,9 @@ class Spreadsheet:
     length: str
     angle: str
     maps: tuple[tuple[Path, str], ...]
+    events: tuple[StoredEvent, ...] = ()
+    subject: str = ""
+    first_frame: int = 1
 
 
 def read_spreadsheet(path: Path) -> Spreadsheet:
@@ -56,15 +64,31 @@ def read_spreadsheet(path: Path) -> Spreadsheet:
     if path.suffix.lower() in PARQUET_SUFFIXES or content[:4] == b"PAR1":
         return _with_roles(path, _parquet_sheet(path, content), content)
     text = text_of(path, content)
-    motion = sections(text).get("Trajectories")
+    parts = sections(text)
+    motion = parts.get("Trajectories")
     sheet = read_sheet(path.name, text) if motion is None else read_sheet(path.name, motion.text, motion.first_line - 1)
-    return _with_roles(path, sheet, content)
+    stored = nexus_events(parts.get("Events"))
+    if motion is None:
+        stored += qualisys_events(text, sheet.rate_hz)
+    start_s, frame = _begin(sheet)
+    events = tuple(replace(event, time_s=event.time_s - start_s) for event in stored)
+    return replace(_with_roles(path, sheet, content), events=events, subject=sheet.subject, first_frame=frame)
 
 
 def is_export(head: bytes) -> bool:
     """Whether the first bytes of a text are those of an export of Nexus or Qualisys Track Manager, whatever it is called."""
-    first = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip(b' \t\r,;"')
-    return first.startswith(_EXPORTS) or first.decode("latin-1") in SECTIONS
+    first = _narrow(head).lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip(b' \t\r,;"')
+    return first.startswith(_EXPORTS) or bool(section_name(first.decode("latin-1")))
+
+
+def _narrow(head: bytes) -> bytes:
+    """The first bytes of a text with one byte a letter, where it has two."""
+    return head[: len(head) // 2 * 2].decode("utf-16", "replace").encode() if is_wide(head) else head
+
+
+def is_wide(content: bytes) -> bool:
+    """Whether a text begins as one of two bytes a letter (UTF-16)."""
+    return content[:2] in (b"\xff\xfe", b"\xfe\xff")
 
 
 def exports_trajectories(path: Path) -> bool:
@@ -78,8 +102,8 @@ def exports_trajectories(path: Path) -> bool:
         head = file_head(path, _HEAD_BYTES)
         if not is_export(head):
             return False
-        return b"MARKER_NAMES" in head or (
-            b"NO_OF_" not in head and "Trajectories" in sections(text_of(path, bytes_of(path)))
+        return b"MARKER_NAMES" in _narrow(head) or (
+            b"NO_OF_" not in _narrow(head) and "Trajectories" in sections(text_of(path, bytes_of(path)))
         )
     except InputFileError:
         return False
@@ -99,9 +123,9 @@ def bytes_of(path: Path) -> bytes:
 
 def text_of(path: Path, content: bytes) -> str:
     """Return the text of a file's bytes; InputFileError where it is none."""
-    if b"\0" in content[:1000] and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if b"\0" in content[:1000] and not is_wide(content):
         raise InputFileError(f"'{path.name}' is no text: a spreadsheet was expected.")
-    return content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", errors="replace")
+    return content.decode("utf-16" if is_wide(content) else "utf-8-sig", errors="replace")
 
 
 def _parquet_sheet(path: Path, content: bytes) -> Sheet:
@@ -159,6 +183,16 @@ def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
     )
 
 
+def _begin(sheet: Sheet) -> tuple[float, int]:
+    """Time of the first row by the clock on which frame 1 is at time 0, s, and its frame; 0 and 1 where these are not told."""
+    frames = next((sheet.values[:, k] for k, name in enumerate(sheet.names) if name.lower() in _FRAME_NAMES), None)
+    number = 1.0 if frames is None or not float(frames[0]).is_integer() else max(float(frames[0]), 1.0)
+    start_s = 0.0 if not sheet.rate_hz > 0.0 else (number - 1.0) / sheet.rate_hz
+    if sheet.time is not None:
+        start_s = time_scale(sheet.time) * float(sheet.values[0, sheet.names.index(sheet.time)])
+    return start_s if math.isfinite(start_s) else 0.0, int(number)
+
+
 def _doubled(path: Path, sheet: Sheet, roles: ColumnRoles) -> tuple[Diagnostic, ...]:
     """A note where a name stands over several columns with different numbers, and no map says which of them counts."""
     unread = [name for name in sheet.doubled if f"{name} (1)" in roles.others]
@@ -177,7 +211,7 @@ def _times(path: Path, sheet: Sheet, given: ColumnMap) -> tuple[FloatArray, set[
         raise InputFileError(f"'{given.path}' names the column '{named}' for the time, which is not there.")
     if given.content.get("rate_hz") is None and named:
         time_s = sheet.values[:, sheet.names.index(named)]
-        scale = 1e-3 if "ms" in named.lower() else 1.0
+        scale = time_scale(named)
         if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0.0).all()):
             raise InputFileError(f"The time in '{path.name}' (column '{named}') does not increase from row to row.")
         return scale * time_s, beside | {named}

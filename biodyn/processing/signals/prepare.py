@@ -17,7 +17,7 @@ from biodyn.processing.signals.gaps import Gap, fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench
 from biodyn.processing.signals.smoothing import SMOOTHING
-from biodyn.processing.signals.spikes import without_spikes
+from biodyn.processing.signals.spikes import jumps, without_spikes
 from biodyn.recording import Markers, PlateWrench, Recording, person_is_there
 
 # A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.
@@ -37,6 +37,7 @@ class TrialSignals:
         markers: gaps filled and smoothed; unfiltered: gaps filled only; recorded: neither. gaps: what was filled and left.
         cutoff_hz, order: of the smoothing of the markers, see `smoothing.Smoothed`.
         raw_plates: at the analog rate, unfiltered; plates: filtered, at the marker rate.
+        jump_m: (T, M) `spikes.jumps` of all markers of the recording; None of poses, which have none.
         automatic: how the cut-off was chosen, where the settings leave it to the trial; `settings` then hold the chosen one.
         method: what smooths the trial, and why; `settings` hold its name.
     """
@@ -51,6 +52,7 @@ class TrialSignals:
     order: int
     raw_plates: tuple[PlateWrench, ...]
     plates: tuple[PlateWrench, ...]
+    jump_m: FloatArray | None = None
     automatic: AutomaticCutoff | None = None
     method: ChosenMethod = FILTERED
 
@@ -106,8 +108,9 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     wanted = [i for i, label in enumerate(everything.labels) if mapping.role(label) or label in mapping.unknown]
     labels = tuple(everything.labels[i] for i in wanted)
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
-    if not recording.on_poses:
-        markers = without_spikes(markers)
+    jump_m = None if recording.on_poses else jumps(everything)
+    if jump_m is not None:
+        markers = without_spikes(markers, jump_m[:, wanted])
     raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
     method, automatic = chosen_method(settings, recording.on_poses), None
     settings = settings.model_copy(update={"method": method.name})
@@ -116,7 +119,7 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
         if recording.on_poses:
             automatic = replace(automatic, points="virtual points")
         settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
-    bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), automatic, method)
+    bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), jump_m, automatic, method)
     smoothed = with_markers(bare, markers)
     if smoothed.cutoff_hz != settings.markers_hz:  # a method that chose for itself
         smoothed = replace(smoothed, automatic=None)

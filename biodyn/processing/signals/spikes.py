@@ -16,9 +16,12 @@ _TURNING_M_S2, _NOISE = 100.0, 6.0
 _WINDOW = 5
 
 
-def without_spikes(markers: Markers) -> Markers:
-    """Return the markers without the frames in which each jumps: they are not seen there, before a filter spreads the jump."""
-    off = jumps(markers)
+def without_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
+    """Return the markers without the frames in which each jumps: they are not seen there, before a filter spreads the jump.
+
+    off: their `jumps` (T, M), where these are known already.
+    """
+    off = jumps(markers) if off is None else off
     jumped = off > spike_limit_m(off, markers.rate_hz)
     if not jumped.any():
         return markers

@@ -6,7 +6,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.recording.cop_correction import POWERS, CopCorrection
+from biodyn.recording.cop_correction import CopCorrection
 
 COUNT = 12
 _MM = 1e-3  # Kistler's coefficients are for millimetres
@@ -29,7 +29,7 @@ def cop_correction(
     stored = values.reshape(6, 2).T if by_power else values.reshape(2, 6)
     sizes = []
     for length in dict.fromkeys((_MM, unit)):
-        correction = CopCorrection(stored * length ** (1.0 - POWERS.sum(axis=1)), half_sides)
+        correction = CopCorrection.of_unit(stored, length, half_sides)
         sizes.append(correction.largest())
         if sizes[-1] <= _LARGEST_M:
             return correction, ()

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from biodyn.errors import InputFileError
-from biodyn.io.formats.c3d._events import is_gait_event
+from biodyn.io.events import is_gait_event
 from biodyn.io.formats.c3d._frame import frame_claims
 from biodyn.io.formats.c3d._header import C3dHeader, read_header
 from biodyn.io.formats.c3d._layout import data_layout

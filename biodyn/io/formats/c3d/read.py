@@ -28,6 +28,7 @@ from biodyn.io.labels import point_roles
 from biodyn.io.length_units import LengthUnit, length_unit
 from biodyn.io.moment_units import corrected_moments
 from biodyn.io.names import names
+from biodyn.io.plate_type import mistaken_types
 from biodyn.io.plate_units import PlateUnit
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
 from biodyn.io.repeated_plates import without_repeated
@@ -122,10 +123,16 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
         StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
     )
     events, event_notes = read_events(
-        groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz, header.words.events
+        groups.get("EVENT", {}),
+        layout.first_frame,
+        layout.frame_count,
+        layout.rate_hz,
+        roles.whose,
+        header.words.events,
     )
     plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
-    plates, moment_notes = corrected_moments(plates)
+    type_notes = mistaken_types(plates)
+    plates, moment_notes = (plates, ()) if type_notes else corrected_moments(plates)
     plates, repeated_notes = without_repeated(plates)
     return Recording(
         path=path,
@@ -150,6 +157,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
             *(() if stored is None else stored.notes),
             *event_notes,
             *plate_notes,
+            *type_notes,
             *moment_notes,
             *repeated_notes,
             *dropped_note(roles),

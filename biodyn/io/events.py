@@ -1,0 +1,162 @@
+"""Foot strikes and foot offs among the events that a file lists, whatever its format: by label, side and person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from biodyn.conventions import Side
+from biodyn.diagnostics import Diagnostic
+from biodyn.io.names import letters, names
+from biodyn.io.text import clean_text
+from biodyn.recording import EventKind, GaitEvent
+
+# Two events of one kind and side nearer than this are one event written twice.
+_SAME_EVENT_S = 1e-3
+_MOST_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    """An event as a file lists it: its label, the side ("" where the label holds it), the person; time_s 0 at the first frame."""
+
+    label: str
+    context: str
+    time_s: float
+    subject: str = ""
+
+
+@dataclass(frozen=True)
+class Whose:
+    """The person whose markers are read, "" where the file does not name it, and the others of whom it holds points."""
+
+    subject: str = ""
+    others: tuple[str, ...] = ()
+
+
+#: Of a file that names nobody.
+NOBODY: Final = Whose()
+
+
+def gait_events(
+    stored: Sequence[StoredEvent], frame_count: int, rate_hz: float, whose: Whose = NOBODY
+) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
+    """Return the gait events in order of time, 0 at the first stored frame, and what was left out.
+
+    Left out are events of other kinds or without a side, of another person (where the file lists events of the one that is read,
+    or holds points of the other), and those outside the `frame_count` stored frames.
+    """
+    own, strangers = _own(stored, whose)
+    last_s = (frame_count - 1) / rate_hz
+    events: list[GaitEvent] = []
+    outside, unknown = 0, []
+    for event in own:
+        kind, side = _meaning(event.label, event.context)
+        if kind is None or side is None or not math.isfinite(event.time_s):
+            unknown.append(event.label)
+            continue
+        if not -1.0 / rate_hz <= event.time_s <= last_s + 1.0 / rate_hz:
+            outside += 1
+            continue
+        time_s = min(max(event.time_s, 0.0), last_s)
+        twin = any(e.side == side and e.kind == kind and abs(e.time_s - time_s) < _SAME_EVENT_S for e in events)
+        if not twin:
+            events.append(GaitEvent(time_s, side, kind, "file"))
+    notes = (*_of_others(strangers), *_not_understood(unknown), *_outside(outside))
+    return tuple(sorted(events, key=lambda event: event.time_s)), notes
+
+
+def later(events: Sequence[GaitEvent], start_s: float, frame_count: int, rate_hz: float) -> tuple[GaitEvent, ...]:
+    """Return the events of a recording of which only `frame_count` frames from `start_s` on are kept, on the clock of these."""
+    last_s = (frame_count - 1) / rate_hz
+    moved = [replace(event, time_s=event.time_s - start_s) for event in events]
+    return tuple(event for event in moved if 0.0 <= event.time_s <= last_s)
+
+
+@lru_cache(1024)
+def is_gait_event(label: str) -> bool:
+    """True where an event's label, with its side or without, is that of a foot strike or foot off."""
+    return _meaning(label, "")[0] is not None
+
+
+def _own(stored: Sequence[StoredEvent], whose: Whose) -> tuple[list[StoredEvent], list[StoredEvent]]:
+    """The events of the person that is read, or of nobody by name, and those of others."""
+    subject = _same(whose.subject)
+    listed = bool(subject) and any(_same(event.subject) == subject for event in stored)
+    others = {_same(name) for name in whose.others}
+    own: list[StoredEvent] = []
+    strangers: list[StoredEvent] = []
+    for event in stored:
+        name = _same(event.subject)
+        foreign = bool(name) and name != subject and (listed or name in others)
+        (strangers if foreign else own).append(event)
+    return own, strangers
+
+
+def _same(name: str) -> str:
+    return name.strip().casefold()
+
+
+def _meaning(label: str, context: str) -> tuple[EventKind | None, Side | None]:
+    """Kind and side of an event from its label and context: 'Foot Strike1' + 'Left', 'RHS', 'left toe off'."""
+    word = letters(label)
+    side = _side(letters(context))
+    kind = _kind(word)
+    if kind is not None:
+        return kind, side
+    for named, words in names()["sides"].items():
+        for side_word in sorted(words, key=len, reverse=True):
+            if word.startswith(side_word) and (kind := _kind(word[len(side_word) :])) is not None:
+                return kind, side or named  # type: ignore[return-value]
+            if word.endswith(side_word) and (kind := _kind(word[: -len(side_word)])) is not None:
+                return kind, side or named  # type: ignore[return-value]
+    return None, None
+
+
+def _kind(word: str) -> EventKind | None:
+    for kind, words in names()["events"].items():
+        if word in words:
+            return kind  # type: ignore[no-any-return]
+    return None
+
+
+def _side(word: str) -> Side | None:
+    for side, words in names()["sides"].items():
+        if word in words:
+            return side  # type: ignore[no-any-return]
+    return None
+
+
+# -- what people are told ----------------------------------------------------------------------------------------------
+
+
+def _of_others(strangers: Sequence[StoredEvent]) -> tuple[Diagnostic, ...]:
+    if not strangers:
+        return ()
+    people = ", ".join(sorted({clean_text(event.subject) for event in strangers}))
+    text = f"{_counted(len(strangers))} of {people}, whose markers are not read, and left out."
+    return (Diagnostic("events-of-others", "info", text, value=float(len(strangers))),)
+
+
+def _not_understood(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
+    if not labels:
+        return ()
+    known = list(dict.fromkeys(clean_text(label) for label in labels))
+    shown = ", ".join(f"'{label}'" for label in known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
+    text = f"{_counted(len(labels))} no foot strike or foot off of a side at a known time, and left out: {shown}."
+    hint = "Names that are read: Foot Strike or Foot Off with a side Left or Right, RHS, RTO, left heel strike."
+    return (Diagnostic("events-not-understood", "info", text, value=float(len(labels)), hint=hint),)
+
+
+def _outside(count: int) -> tuple[Diagnostic, ...]:
+    if not count:
+        return ()
+    text = f"{count} stored gait events lie outside the stored frames and are left out."
+    return (Diagnostic("events-outside", "info", text, value=float(count)),)
+
+
+def _counted(count: int) -> str:
+    return f"{count} stored event{'s are' if count > 1 else ' is'}"
