@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import Name, Table
+from biodyn.library.schema.base import Name, Names, Table
 
 Millimetres = Annotated[float, Field(ge=0, le=200)]
 
@@ -55,6 +55,7 @@ class _PoseErrors(_PoseNoise):
 
 class _Centres(_Source):
     sd_mm: dict[Name, Millimetres] = Field(description="one standard deviation of every segment, mm")
+    believed: Names = Field((), description="segments for which it is what the fit of the subject's model believes")
 
 
 class _CentresBySource(Table):
