@@ -111,7 +111,9 @@ def test_segments_are_known_without_the_usual_names(walk, tmp_path):
     magnitudes = load_magnitudes()
     expected = {n.replace(n[:-2], other.get(n[:-2], n[:-2])): sd for n, sd in centre_sd_m(usual, magnitudes).items()}
     expected = {name: sd.tolist() for name, sd in expected.items()}
-    assert expected["os3_r"] == expected["os4_r"] == magnitudes.joint_centre_m["calcn_r"].tolist()  # ankle and subtalar joint
+    assert (
+        expected["os3_r"] == expected["os4_r"] == magnitudes.joint_centre_m["calcn_r"].tolist()
+    )  # ankle and subtalar joint
     for named in (other, other | joints):
         changed = text
         for old, new in named.items():

@@ -46,7 +46,8 @@ class Segment(Table):
     end: Name = Field(alias="to", description="landmark at its end")
     origin: Name | None = Field(None, description="landmark that 'com' starts from, where it is three numbers")
     y: Annotated[tuple[Name, Name], Field(strict=False)] | None = Field(
-        None, description="landmarks from which to which the numbers' Y axis runs, where it is not the body's; with 'origin'"
+        None,
+        description="landmarks from which to which the numbers' Y axis runs, where it is not the body's; with 'origin'",
     )
     male: SegmentRow = Field(description="table of the numbers for men")
     female: SegmentRow = Field(description="table of the numbers for women")

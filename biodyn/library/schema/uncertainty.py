@@ -57,6 +57,13 @@ class _Centres(_Source):
     sd_mm: dict[Name, Millimetres] = Field(description="one standard deviation of every segment, mm")
     believed: Names = Field((), description="segments for which it is what the fit of the subject's model believes")
 
+    @model_validator(mode="after")
+    def _once(self) -> _Centres:
+        both = sorted(set(self.believed) & set(self.sd_mm))
+        if both:
+            raise ValueError(f"{', '.join(both)}: either a number in 'sd_mm' or 'believed'")
+        return self
+
 
 class _CentresBySource(Table):
     quiet_part: dict[Name, Millimetres] = Field(description="a quiet part of another recording stood for it")

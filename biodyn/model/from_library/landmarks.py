@@ -13,7 +13,14 @@ from biodyn.errors import ModelError, StaticTrialError
 from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, sided_rows
-from biodyn.model.from_library.constructions import about_y, alignment_device_corner, axes_about, axes_from, chord, turned_chord
+from biodyn.model.from_library.constructions import (
+    about_y,
+    alignment_device_corner,
+    axes_about,
+    axes_from,
+    chord,
+    turned_chord,
+)
 from biodyn.model.from_library.hip_centre import FunctionalTrial, HipInput, hip_centre
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
 
@@ -133,7 +140,7 @@ class StaticPose:
         return list(lacking)
 
     def pose(self, body: BodyRecipe) -> tuple[FloatArray, FloatArray]:
-        """Return R_WB (3, 3) and p_WB (3,) of a body; unseen bodies hang upright from where markers have their joint, or the parent."""
+        """Return R_WB (3, 3) and p_WB (3,) of a body; unseen ones hang upright from the joint or parent that markers tell."""
         axes = self._axes(body)
         origin = self.measured(body.origin)
         if origin is None:
