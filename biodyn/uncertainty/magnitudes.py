@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.library.load import load_table
+from biodyn.errors import TableError
+from biodyn.library.load import load_table, nearest
 from biodyn.library.tables import for_each_side, user_table
 
 _KIND = "uncertainty"
@@ -110,13 +111,21 @@ def _unseen(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]
 
 
 def _joint_centres(table: Mapping[str, Any]) -> dict[str, FloatArray]:
-    believed = load_table("body/subject_fit")["centre_mm"]
-    millimetres = dict(table["sd_mm"]) | {pattern: believed[pattern] for pattern in table.get("believed", ())}
-    return {
-        name: 1e-3 * np.broadcast_to(np.asarray(mm, dtype=float), 3)
-        for pattern, mm in millimetres.items()
-        for _, name in for_each_side(pattern)
-    }
+    """(3,) m by segment: a number for all axes, or what the fit of the subject's model believes of it."""
+    fit = _by_name(load_table("body/subject_fit")["centre_mm"])
+    believed = [name for pattern in table.get("believed", ()) for _, name in for_each_side(pattern)]
+    unknown = [name for name in believed if name not in fit]
+    if unknown:
+        raise TableError(
+            f"'joint_centres.believed': the fit of the subject's model believes nothing of {', '.join(unknown)}.",
+            nearest(unknown[0], sorted(fit)),
+        )
+    millimetres = _by_name(table["sd_mm"]) | {name: fit[name] for name in believed}
+    return {name: 1e-3 * np.broadcast_to(np.asarray(mm, dtype=float), 3) for name, mm in millimetres.items()}
+
+
+def _by_name(rows: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for pattern, value in rows.items() for _, name in for_each_side(pattern)}
 
 
 def _by_source(calibration: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -124,4 +133,4 @@ def _by_source(calibration: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def _by_segment(millimetres: Mapping[str, float]) -> dict[str, float]:
-    return {name: 1e-3 * float(mm) for pattern, mm in millimetres.items() for _, name in for_each_side(pattern)}
+    return {name: 1e-3 * float(mm) for name, mm in _by_name(millimetres).items()}

@@ -441,6 +441,15 @@ def test_centres_that_markers_stand_in_for_are_as_the_fit_believes(tmp_path: Pat
     own = load_magnitudes(str(path)).joint_centre_m
     np.testing.assert_allclose(own["torso"], 0.012)
     assert "humerus_r" not in own
+    path.write_text(
+        text.replace("[joint_centres.sd_mm]", 'believed = ["humerus_l"]\n[joint_centres.sd_mm]'), encoding="utf-8"
+    )
+    assert not {"torso", "humerus_r"} & load_magnitudes(str(path)).joint_centre_m.keys()
+    path.write_text(
+        text.replace("[joint_centres.sd_mm]", 'believed = ["trunk"]\n[joint_centres.sd_mm]'), encoding="utf-8"
+    )
+    with pytest.raises(TableError, match="nothing of trunk"):
+        load_magnitudes(str(path))
 
 
 def test_a_table_that_lacks_an_entry_is_refused(tmp_path: Path) -> None:
