@@ -167,7 +167,7 @@ def centres(scene: Scene) -> Unknown:
     """Joint centres that are off, both sides as mirror images."""
     sizes, kinds = load_magnitudes().joint_centre_m, defaultdict(list)
     for part in scene.model.moving:
-        if sizes.get(part.definition.name, 0.0):
+        if part.definition.name in sizes:
             kinds[without_side(part.definition.name, part.definition.side)].append(part.definition)
     models = []
     for members in kinds.values():

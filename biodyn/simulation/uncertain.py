@@ -28,8 +28,8 @@ def unlike(body: Body, magnitudes: Magnitudes, rng: np.random.Generator) -> Body
     shifts: dict[str, FloatArray] = {}
     for part in body.model.moving:
         name, side = part.definition.name, part.definition.side
-        sd = magnitudes.joint_centre_m.get(name, 0.0)
-        if not sd:
+        sd = magnitudes.joint_centre_m.get(name, np.zeros(3))
+        if not sd.any():
             continue
         kind = without_side(name, side)
         if kind not in shifts:

@@ -232,8 +232,8 @@ def sources_of_error(
     return found | ({"cutoff": cutoff} if trial.cutoff_hz else {})
 
 
-def centre_sd_m(model: ImportedModel, magnitudes: Magnitudes) -> dict[str, float]:
-    """Return how uncertain a joint centre is, m along each axis, by the body beyond it, of the joints that the table knows.
+def centre_sd_m(model: ImportedModel, magnitudes: Magnitudes) -> dict[str, FloatArray]:
+    """Return how uncertain a joint centre is, (3,) m along each axis, by the body beyond it, of the joints that the table knows.
 
     The row of the foot is the ankle's and the subtalar joint's; the toe joint has none.
     """

@@ -138,11 +138,11 @@ class TrialInputs:
 
         What stands for the static trial adds its own.
         """
-        usual = magnitudes.joint_centre_m.get(body, 0.0)
+        usual = magnitudes.joint_centre_m.get(body, np.zeros(3))
         if self.poses is not None and body not in self.poses.assumed_centres:
             return np.zeros(3)  # the poses' own errors hold it
         added = magnitudes.calibration_m.get(self.calibration, {}).get(body, 0.0)
-        return np.hypot(self.centre_sd_m.get(body, np.full(3, usual)) if usual else np.zeros(3), added)
+        return np.hypot(self.centre_sd_m.get(body, usual) if usual.any() else usual, added)
 
     def marker_weights(self, seen: BoolArray) -> FloatArray:
         """Weights (T, M) that the fit gave to the markers seen (T, M)."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.library.load import load_table
+from biodyn.errors import TableError
+from biodyn.library.load import load_table, nearest
 from biodyn.library.tables import for_each_side, user_table
 
 _KIND = "uncertainty"
@@ -24,7 +25,7 @@ class Magnitudes:
         marker_noise_m: white noise of a marker, at least; noise_from_hz: above this a trial shows its own noise.
         soft_tissue_m: movement of a marker against the bone, by segment; shares: of its variance, offset first, then the
             harmonics of the stride; stride_s: where no stride is known.
-        joint_centre_m: by the segment beyond the joint.
+        joint_centre_m: (3,) along each axis of the parent, by the segment beyond the joint.
         mass_share, moment_share: of a segment's mass and moments of inertia; com_m: of its centre of mass.
         centre_of_pressure_m, cutoff_hz.
         unseen_rad: by segment, tilt, list and turn (3,) of a segment without markers against its assumed motion: mean, and
@@ -40,7 +41,7 @@ class Magnitudes:
     soft_tissue_m: Mapping[str, float]
     shares: tuple[float, ...]
     stride_s: float
-    joint_centre_m: Mapping[str, float]
+    joint_centre_m: Mapping[str, FloatArray]
     mass_share: float
     moment_share: float
     com_m: float
@@ -76,7 +77,7 @@ def _from_table(table: Mapping[str, Any]) -> Magnitudes:
         soft_tissue_m=_by_segment(table["soft_tissue"]["sd_mm"]),
         shares=shares,
         stride_s=float(table["soft_tissue"]["stride_s"]),
-        joint_centre_m=_by_segment(table["joint_centres"]["sd_mm"]),
+        joint_centre_m=_joint_centres(table["joint_centres"]),
         mass_share=0.01 * float(table["inertias"]["mass_percent"]),
         moment_share=0.01 * float(table["inertias"]["moment_percent"]),
         com_m=1e-3 * float(table["inertias"]["centre_mm"]),
@@ -109,9 +110,27 @@ def _unseen(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]
     return {name: (offset.get(name, np.zeros(3)), stride.get(name, np.zeros(3))) for name in {**offset, **stride}}
 
 
+def _joint_centres(table: Mapping[str, Any]) -> dict[str, FloatArray]:
+    """(3,) m by segment: a number for all axes, or what the fit of the subject's model believes of it."""
+    fit = _by_name(load_table("body/subject_fit")["centre_mm"])
+    believed = [name for pattern in table.get("believed", ()) for _, name in for_each_side(pattern)]
+    unknown = [name for name in believed if name not in fit]
+    if unknown:
+        raise TableError(
+            f"'joint_centres.believed': the fit of the subject's model believes nothing of {', '.join(unknown)}.",
+            nearest(unknown[0], sorted(fit)),
+        )
+    millimetres = _by_name(table["sd_mm"]) | {name: fit[name] for name in believed}
+    return {name: 1e-3 * np.broadcast_to(np.asarray(mm, dtype=float), 3) for name, mm in millimetres.items()}
+
+
+def _by_name(rows: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for pattern, value in rows.items() for _, name in for_each_side(pattern)}
+
+
 def _by_source(calibration: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     return {name.replace("_", " "): _by_segment(entry) for name, entry in calibration["sd_mm"].items()}
 
 
 def _by_segment(millimetres: Mapping[str, float]) -> dict[str, float]:
-    return {name: 1e-3 * float(mm) for pattern, mm in millimetres.items() for _, name in for_each_side(pattern)}
+    return {name: 1e-3 * float(mm) for name, mm in _by_name(millimetres).items()}

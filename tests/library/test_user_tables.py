@@ -105,6 +105,22 @@ CASES = [
         ("knee_angel_r", "'knee_angle_r'"),
     ),
     ("magnitudes", ("torso = 1.8", "trunk = 1.8"), ("sd_mm.trunk", "no body 'trunk'")),
+    (
+        "magnitudes",
+        ('believed = ["torso", "humerus_{s}"]', 'believed = ["tibia_{s}"]'),
+        ("joint_centres", "tibia_{s}", "either a number in 'sd_mm' or 'believed'"),
+    ),
+    ("magnitudes", ('believed = ["torso"', 'believed = ["trunk"'), ("believed", "no believed centre 'trunk'")),
+    (
+        "anthropometry",
+        ('to = "knee_centre_{s}"', 'to = "knee_centre_{s}"\ny = ["knee_centre_{s}", "hip_centre_{s}"]'),
+        ("(thigh)", "'y' needs an 'origin'"),
+    ),
+    (
+        "anthropometry",
+        ('to = "knee_centre_{s}"', 'to = "knee_centre_{s}"\ny = ["knee_centre_{s}"]'),
+        ("(thigh)", "'y.2'"),
+    ),
     # wrong types and impossible numbers
     ("marker_set", ("weight = 5.0", "weight = -5.0"), ("1 ({S}ASI)", "'weight'", "from 0 to 1000", "found -5")),
     ("marker_set", ("weight = 5.0", "weight = nan"), ("'weight'", "from 0 to 1000", "found nan")),

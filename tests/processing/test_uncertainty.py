@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from biodyn.errors import TableError
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.model.observability import badly_seen, levers_through
+from biodyn.processing.calibration.subject_fit.priors import load_priors
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import butterworth_lowpass
@@ -425,6 +427,29 @@ def test_forces_of_wrenches_are_what_inverse_dynamics_saves(analysis: TrialAnaly
         model.multibody, q, v, vdot, wrenches, links
     )
     np.testing.assert_allclose(forces_of_wrenches(model.multibody, q, wrenches, links), saved, atol=1e-9)
+
+
+def test_centres_that_markers_stand_in_for_are_as_the_fit_believes(tmp_path: Path) -> None:
+    """One home for each: sideways, too; a table of one's own may have its own number instead."""
+    believed, magnitudes = load_priors().centre_m, load_magnitudes()
+    for name in ("torso", "humerus_r", "humerus_l"):
+        np.testing.assert_array_equal(magnitudes.joint_centre_m[name], believed[name])
+    path = tmp_path / "own.toml"
+    text = (files("biodyn.library") / "uncertainty/magnitudes.toml").read_text(encoding="utf-8")
+    text = text.replace('believed = ["torso", "humerus_{s}"]', "")
+    path.write_text(text.replace("[joint_centres.sd_mm]", "[joint_centres.sd_mm]\ntorso = 12.0"), encoding="utf-8")
+    own = load_magnitudes(str(path)).joint_centre_m
+    np.testing.assert_allclose(own["torso"], 0.012)
+    assert "humerus_r" not in own
+    path.write_text(
+        text.replace("[joint_centres.sd_mm]", 'believed = ["humerus_l"]\n[joint_centres.sd_mm]'), encoding="utf-8"
+    )
+    assert not {"torso", "humerus_r"} & load_magnitudes(str(path)).joint_centre_m.keys()
+    path.write_text(
+        text.replace("[joint_centres.sd_mm]", 'believed = ["trunk"]\n[joint_centres.sd_mm]'), encoding="utf-8"
+    )
+    with pytest.raises(TableError, match="nothing of trunk"):
+        load_magnitudes(str(path))
 
 
 def test_a_table_that_lacks_an_entry_is_refused(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def words_of(page: str) -> str:
     Nor with the per cent at which a peak lies: with five decimals two neighbours may be equal.
     """
     drawn = re.sub(r"<(path|rect|circle|text) [^>]*>", r"<\1>", page)
-    drawn = re.sub(r" at \d+ %\"|\(\d+\)</td>", "", drawn)
+    drawn = re.sub(r" at \d+ %|\(\d+\)</td>", "", drawn)
     drawn = re.sub(r"<desc>.*?</desc>", lambda said: re.sub(r"−?\d+(\.\d+)?", "", said[0]), drawn, flags=re.S)
     return re.sub(r"<script type=.application/json.*?</script>", "", drawn, flags=re.S)
 

@@ -45,6 +45,10 @@ class Segment(Table):
     start: Name = Field(alias="from", description="landmark at its beginning")
     end: Name = Field(alias="to", description="landmark at its end")
     origin: Name | None = Field(None, description="landmark that 'com' starts from, where it is three numbers")
+    y: Annotated[tuple[Name, Name], Field(strict=False)] | None = Field(
+        None,
+        description="landmarks from which to which the numbers' Y axis runs, where it is not the body's; with 'origin'",
+    )
     male: SegmentRow = Field(description="table of the numbers for men")
     female: SegmentRow = Field(description="table of the numbers for women")
 
@@ -53,6 +57,8 @@ class Segment(Table):
         for sex, row in (("male", self.male), ("female", self.female)):
             if isinstance(row.com, list) != (self.origin is not None):
                 raise ValueError(f"'{sex}.com' must be three numbers with an 'origin', and one number without")
+        if self.y is not None and self.origin is None:
+            raise ValueError("'y' needs an 'origin': one number 'com' lies on the line from - to")
         if (self.male.products is None) != (self.female.products is None):
             raise ValueError("'products' must be there for both sexes or for neither")
         return self

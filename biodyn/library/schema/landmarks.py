@@ -15,7 +15,7 @@ class Recipe(Table):
 
     op: Literal[
         "point", "midpoint", "chord", "alignment_device", "hip_regression", "between", "extend", "project", "midplane",
-        "above", "in_frame", "in_body", "inward", "level",
+        "above", "beside", "in_frame", "in_body", "inward", "level",
     ]  # fmt: skip
     of: Any = None
     start: Name | None = Field(None, alias="from")

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import Name, Table
+from biodyn.library.schema.base import Name, Names, Table
 
 Millimetres = Annotated[float, Field(ge=0, le=200)]
 
@@ -55,6 +55,14 @@ class _PoseErrors(_PoseNoise):
 
 class _Centres(_Source):
     sd_mm: dict[Name, Millimetres] = Field(description="one standard deviation of every segment, mm")
+    believed: Names = Field((), description="segments for which it is what the fit of the subject's model believes")
+
+    @model_validator(mode="after")
+    def _once(self) -> _Centres:
+        both = sorted(set(self.believed) & set(self.sd_mm))
+        if both:
+            raise ValueError(f"{', '.join(both)}: either a number in 'sd_mm' or 'believed'")
+        return self
 
 
 class _CentresBySource(Table):

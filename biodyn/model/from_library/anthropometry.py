@@ -15,6 +15,7 @@ import numpy as np
 from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError
 from biodyn.library.tables import extended, load_entry, sided_entries
+from biodyn.model.from_library.constructions import axes_about
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.inertia import ZERO_INERTIA, Inertia
 
@@ -126,12 +127,22 @@ def _segment(
     length = float(np.linalg.norm(end - start))
     mass = float(row["mass"]) * kg_per_fraction
     mirror = np.array([1.0, 1.0, SIDE_SIGN.get(side, 1.0)])
+    R_BS = np.eye(3)
     if "origin" in entry:  # centre of mass given in the segment's axes
-        com = R_WB.T @ (pose.landmark(entry["origin"]) - p_WB) + np.asarray(row["com"]) * mirror * length
+        R_BS = _own_axes(entry, pose, R_WB)
+        com = R_WB.T @ (pose.landmark(entry["origin"]) - p_WB) + R_BS @ (np.asarray(row["com"]) * mirror * length)
     else:  # given along the line between the end points
         com = R_WB.T @ (start + float(row["com"]) * (end - start) - p_WB)
     unit = _unit_tensor(tuple(row["radii"]), tuple(row.get("products", (0.0, 0.0, 0.0))), side)
-    return Inertia(mass, com, mass * length**2 * unit)
+    return Inertia(mass, com, mass * length**2 * R_BS @ unit @ R_BS.T)
+
+
+def _own_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> FloatArray:
+    """Axes (3, 3) of the table's segment in those of its body: Y where the table says, Z as near to the body's as that leaves."""
+    if "y" not in entry:
+        return np.eye(3)
+    start, end = (pose.landmark(name) for name in entry["y"])
+    return axes_about(R_WB.T @ (end - start), np.array([0.0, 0.0, 1.0]))
 
 
 @lru_cache(maxsize=512)

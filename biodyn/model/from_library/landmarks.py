@@ -13,7 +13,14 @@ from biodyn.errors import ModelError, StaticTrialError
 from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, sided_rows
-from biodyn.model.from_library.constructions import about_y, alignment_device_corner, axes_from, chord, turned_chord
+from biodyn.model.from_library.constructions import (
+    about_y,
+    alignment_device_corner,
+    axes_about,
+    axes_from,
+    chord,
+    turned_chord,
+)
 from biodyn.model.from_library.hip_centre import FunctionalTrial, HipInput, hip_centre
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
 
@@ -133,12 +140,12 @@ class StaticPose:
         return list(lacking)
 
     def pose(self, body: BodyRecipe) -> tuple[FloatArray, FloatArray]:
-        """Return R_WB (3, 3) and p_WB (3,) of a body; unseen bodies hang upright from their parent."""
+        """Return R_WB (3, 3) and p_WB (3,) of a body; unseen ones hang upright from the joint or parent that markers tell."""
         axes = self._axes(body)
         origin = self.measured(body.origin)
-        if axes is None or origin is None:
+        if origin is None:
             return self.upright(), self._template_origin(body)
-        return axes, origin
+        return self.upright() if axes is None else axes, origin
 
     def upright(self) -> FloatArray:
         """Axes (3, 3) of a standing neutral posture: Y up, X the root's forward direction in the horizontal plane."""
@@ -234,6 +241,8 @@ class StaticPose:
         if operation == "above":
             rise = recipe["by"] if "by" in recipe else recipe["by_height"] * self.height_m
             return p["of"] + rise * _UP
+        if operation == "beside":
+            return self._beside(p["of"], p["from"], np.array(recipe["by_height"]) * self.height_m)
         if operation == "level":
             return np.array([p["of"][0], p["to"][1], p["of"][2]])
         if operation == "chord":
@@ -253,6 +262,11 @@ class StaticPose:
         if operation == "alignment_device":
             return alignment_device_corner(np.array(p["of"]), p["towards"])
         raise ModelError(f"Landmark recipe '{operation}' is not known.")
+
+    def _beside(self, point: FloatArray, below: FloatArray, offset: FloatArray) -> FloatArray | None:
+        """Return the point off `point` by (3,) m in axes whose Y comes from `below`, Z as near to the root's as that leaves."""
+        root = self._axes(self.skeleton.root)
+        return None if root is None else point + axes_about(point - below, root[:, 2]) @ offset
 
     def _in_frame(self, recipe: Mapping[str, Any]) -> FloatArray | None:
         axes = self._axes(self.skeleton.body(recipe["frame"]))

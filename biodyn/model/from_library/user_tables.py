@@ -102,10 +102,11 @@ def _check_names(files: list[UserFile], skeleton: SkeletonRecipe, choice: TableC
             if kind == "landmark":
                 named["marked" if file.role == ROLES["markersets"] else "used"].add(name)
     known = set(landmark_names())
+    believed = {name for row in load_table("body/subject_fit")["centre_mm"] for _, name in for_each_side(row)}
     measures = {f"{name}{side}" for name in load_table("body/measures")["measure"] for side in ("", "_r", "_l")}
     for file in files:
         other = named["used" if file.role == ROLES["markersets"] else "marked"]
-        allowed = {"landmark": known | other, "body": bodies, "measure": measures}
+        allowed = {"landmark": known | other, "body": bodies, "measure": measures, "believed centre": believed}
         for kind, path, name in _names(file):
             if name not in allowed[kind]:
                 raise table_error(file, path, f"there is no {kind} '{name}'", nearest(name, sorted(allowed[kind])))
@@ -139,11 +140,16 @@ def _patterns(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
         yield from (
             ("landmark", ("segment", i, key), segment[key]) for key in ("from", "to", "origin") if key in segment
         )
+        yield from (("landmark", ("segment", i, "y", k), name) for k, name in enumerate(segment.get("y", ())))
     for i, body in enumerate(table.get("body", ())):
         yield from _of_body(("body", i), body)
     if file.role == ROLES["uncertainty"]:
         for source in ("soft_tissue", "joint_centres"):
             yield from (("body", (source, "sd_mm", name), name) for name in table[source]["sd_mm"])
+        yield from (
+            ("believed centre", ("joint_centres", "believed", k), name)
+            for k, name in enumerate(table["joint_centres"].get("believed", ()))
+        )
 
 
 def _of_body(at: _Where, body: dict[str, Any]) -> Iterator[tuple[str, _Where, str]]:
