@@ -33,6 +33,18 @@ class _Body(Strict):
     lever_step_outward_sd_m: Positive
 
 
+class _PlateHeight(Strict):
+    ankle: Name
+    flat_deg: Positive
+    markers_sd_m: Positive
+    lowest_marker_m: Positive
+    ankle_share: Positive
+    usual_ankle_share: Positive
+    ankle_range: Annotated[tuple[Positive, Positive], Field(strict=False)]
+    ankle_margin: Positive
+    raised_m: Positive
+
+
 class _Facing(Strict):
     part: Name
     front: OneOrMore
@@ -47,6 +59,7 @@ class CheckNumbers(Strict):
 
     pressure_path: _PressurePath
     body: _Body
+    plate_height: _PlateHeight
     facing: Annotated[tuple[_Facing, ...], Field(strict=False, min_length=1)]
 
 
