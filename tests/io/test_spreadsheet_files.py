@@ -15,6 +15,7 @@ from support.stick_person import LABELS, person_mm
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io import read
+from biodyn.io.tables.sheet import read_sheet
 
 FRAMES = 20
 POINTS = person_mm(FRAMES) / 1000.0
@@ -225,3 +226,22 @@ def test_a_parquet_file_whose_names_are_no_text_is_refused_in_one_sentence(tmp_p
     with pytest.raises(InputFileError) as refused:
         read(path)
     assert "no sound Parquet" in refused.value.message
+
+
+BLANK_WITHIN = "time,A_x,A_y,A_z\n0.00,1,2,3\n0.01,1,2,3\n{blank}\n0.03,4,5,6\n0.04,4,5,6\n"
+
+
+@pytest.mark.parametrize("blank", ["", ",,,", "  "])
+def test_rows_behind_a_blank_line_belong_to_the_table(blank):
+    """They were passed over without a word."""
+    sheet = read_sheet("blank.csv", BLANK_WITHIN.format(blank=blank))
+    np.testing.assert_array_equal(sheet.values[:, 0], [0.0, 0.01, 0.03, 0.04])
+    without_time = "\n".join(line.partition(",")[2] for line in BLANK_WITHIN.format(blank=",,,").splitlines())
+    np.testing.assert_array_equal(read_sheet("blank.csv", without_time).values[:, 0], [1.0, 1.0, np.nan, 4.0, 4.0])
+
+
+def test_another_table_behind_a_blank_line_is_left_out():
+    other = BLANK_WITHIN.format(blank="") + "\nframe,B_x\n1,2\n"
+    assert len(read_sheet("two.csv", other).values) == 4
+    with pytest.raises(InputFileError, match="Line 6 "):  # blank lines count
+        read_sheet("cut.csv", BLANK_WITHIN.format(blank="").replace("0.04,4,5,6", "0.04,4"))

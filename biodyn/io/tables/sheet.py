@@ -76,19 +76,24 @@ def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
         raise InputFileError(f"'{name}' is no table: no row of numbers in its first {most} lines.")
     above = [line for line in lines[:first] if not line.startswith(_EVENT)]
     head = [[clean_text(cell.strip('"')) for cell in _split(line, separator)] for line in above]
-    values = _numbers(name, _until_blank(lines[first:]), separator, comma, before + first, _named(head))
+    values = _numbers(
+        name, _of_one_table(lines[first:], separator, comma), separator, comma, before + first, _named(head)
+    )
     width = values.shape[1]
     names, length, subject = _names(head, width)
     kept = [
         k for k in range(width) if names[k] and not (np.isnan(values[:, k]).all() and names[k].startswith("column "))
     ]
     named, columns, doubled = _told_apart([names[k] for k in kept], values[:, kept])
+    time = time_of(named)
+    if time is not None:  # a row without a time is none
+        columns = columns[np.isfinite(columns[:, named.index(time)])]
     return Sheet(
         tuple(named),
         np.ascontiguousarray(columns),
         _stated_rate(head),
         length,
-        time_of(named),
+        time,
         doubled,
         subject,
     )
@@ -150,10 +155,21 @@ def _number(cell: str) -> float | None:
         return None
 
 
-def _until_blank(lines: Sequence[str]) -> list[str]:
-    """The rows up to the first blank line: what follows is another table."""
-    end = next((k for k, line in enumerate(lines) if not line.strip(" \t,;")), len(lines))
-    return list(lines[:end])
+def _of_one_table(lines: Sequence[str], separator: str, comma: bool) -> list[str]:
+    """The rows up to a blank line behind which no such row follows: what follows is another table.
+
+    A blank line between rows is a row of empty cells.
+    """
+    cells = lines[0].count(separator)
+    blank = [not line.strip(" \t,;") for line in lines]
+    rows: list[str] = []
+    for k, line in enumerate(lines):
+        if blank[k]:
+            after = next((other for other, empty in zip(lines[k:], blank[k:], strict=True) if not empty), "")
+            if after.count(separator) != cells or not _is_data(after, separator, comma):
+                break
+        rows.append(separator * cells if blank[k] else line)
+    return rows
 
 
 def _numbers(name: str, rows: Sequence[str], separator: str, comma: bool, first: int, named: int | None) -> FloatArray:
