@@ -161,14 +161,16 @@ def _of_one_table(lines: Sequence[str], separator: str, comma: bool) -> list[str
     A blank line between rows is a row of empty cells.
     """
     cells = lines[0].count(separator)
-    blank = [not line.strip(" \t,;") for line in lines]
     rows: list[str] = []
-    for k, line in enumerate(lines):
-        if blank[k]:
-            after = next((other for other, empty in zip(lines[k:], blank[k:], strict=True) if not empty), "")
-            if after.count(separator) != cells or not _is_data(after, separator, comma):
-                break
-        rows.append(separator * cells if blank[k] else line)
+    blank = 0  # lines since the last row
+    for line in lines:
+        if not line.strip(" \t,;"):
+            blank += 1
+            continue
+        if blank and (line.count(separator) != cells or not _is_data(line, separator, comma)):
+            break
+        rows += [separator * cells] * blank + [line]
+        blank = 0
     return rows
 
 
