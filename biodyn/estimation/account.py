@@ -11,7 +11,6 @@ from biodyn.conventions import FloatArray
 from biodyn.estimation.inertias import InertiaUnknowns
 from biodyn.estimation.plates import PlateAccount
 from biodyn.estimation.posterior import Posterior
-from biodyn.geometry.rotations import points_on_bodies
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.rms import rms, vector_rms
@@ -94,8 +93,7 @@ def account_of(
         steps = difference(model.multibody, before.motion.q[known], fit.motion.q[known])
     columns = [coordinate.v_index for coordinate in model.coordinates]
     moved = steps[:, columns] if len(steps) else np.zeros((1, len(columns)))
-    links, p_LM, _ = model.marker_arrays()
-    places = [points_on_bodies(f.link_R_W, f.link_p_W, links, p_LM) for f in (before, fit)]
+    places = [model.marker_places(f.link_R_W, f.link_p_W) for f in (before, fit)]
     apart = np.linalg.norm(places[1] - places[0], axis=2)[known]
     mass_kg = before.model.mass_kg
     return EstimateAccount(

@@ -24,7 +24,6 @@ from biodyn.estimation.terms import marker_information
 from biodyn.estimation.told import Told
 from biodyn.estimation.torques import SmoothTorques, smooth_torques
 from biodyn.estimation.windows import TimeWindow, windows_of
-from biodyn.geometry.rotations import points_on_bodies
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics, Loads, known_loads, solve_dynamics
 from biodyn.processing.kinematics.fit import Fit, q_kinds
@@ -310,9 +309,7 @@ def _fit_of(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
     mb = model.multibody
     R, p = body_poses(mb, np.where(before.solved[:, None], q, mb.neutral()))
     R[~before.solved], p[~before.solved] = np.nan, np.nan
-    links, p_LM, _ = model.marker_arrays()
-    places = points_on_bodies(R, p, links, p_LM)
-    error = np.linalg.norm(inputs.fitted(inputs.raw) - places, axis=2)
+    error = np.linalg.norm(inputs.fitted(inputs.raw) - model.marker_places(R, p), axis=2)
     return replace(
         before,
         model=model,

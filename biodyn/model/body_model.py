@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.geometry.rotations import quaternion_from_matrix
+from biodyn.geometry.rotations import points_on_bodies, quaternion_from_matrix
 from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody, assemble
 from biodyn.model.skeleton import SkeletonDefinition
 from biodyn.rigid_body import Multibody
@@ -108,6 +108,11 @@ class SubjectModel:
             [self.frames[m.body].R_LB @ m.p_BM + self.frames[m.body].p_LB for m in self.markers], dtype=float
         ).reshape(-1, 3)
         return links, points, np.array([m.weight for m in self.markers], dtype=float)
+
+    def marker_places(self, link_R_W: FloatArray, link_p_W: FloatArray) -> FloatArray:
+        """Return where the markers are, (T, M, 3) m in World, from the poses of the links (T, L, 3, 3), (T, L, 3)."""
+        links, p_LM, _ = self.marker_arrays()
+        return points_on_bodies(link_R_W, link_p_W, links, p_LM)
 
     def limits(self) -> tuple[FloatArray, FloatArray]:
         """Return lower and upper limits (nv,) of the velocity-indexed coordinates; the base is free, assumed ones are held."""

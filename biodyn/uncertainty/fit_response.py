@@ -16,7 +16,6 @@ from functools import lru_cache
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.geometry.rotations import points_on_bodies
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import LEAST_LEVER_M, levers_through
 from biodyn.processing.kinematics.visibility import BRIDGE_WEIGHT, visibility_weights
@@ -49,9 +48,7 @@ class FitResponse:
 
 def marker_places(model: SubjectModel, q: FloatArray) -> FloatArray:
     """Return where the model has its markers (T, M, 3) in World, for q (T, nq)."""
-    links, p_LM, _ = model.marker_arrays()
-    R, p = body_poses(model.multibody, q)
-    return points_on_bodies(R, p, links, p_LM)
+    return model.marker_places(*body_poses(model.multibody, q))
 
 
 def fit_response(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.geometry.rotations import points_on_bodies
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import Markers
 
@@ -31,8 +30,7 @@ def pose_misfit(fit: Fit, points: Markers) -> PoseMisfit:
     segments = [label.rpartition(".")[0] for label in fit.labels]
     names = tuple(dict.fromkeys(segments))
     groups = np.array([[m for m, segment in enumerate(segments) if segment == name] for name in names])
-    links, p_LM, _ = fit.model.marker_arrays()
-    places = points_on_bodies(fit.link_R_W, fit.link_p_W, links, p_LM)
+    places = fit.model.marker_places(fit.link_R_W, fit.link_p_W)
     columns = [points.index(label) for label in fit.labels]
     apart = (points.positions[:, columns] - places)[:, groups]  # (T, S, 4, 3)
     arms = places[:, groups] - places[:, groups].mean(axis=2, keepdims=True)
