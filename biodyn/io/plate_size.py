@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.recording import ForcePlate
+from biodyn.recording.plates import sides_of
 
 #: Factors between units and slips: mm, cm and m; millimetres and inches.
 FACTORS = (1e-3, 1.0 / 25.4, 0.1, 10.0, 25.4, 1e3)
@@ -39,9 +40,7 @@ class SizedPlate:
 
 def sized_plate(plate: ForcePlate, frames: int) -> SizedPlate:
     """Return sides and loads of a plate that was read as if the file unit were the metre; `frames` of the markers."""
-    corners = plate.corners
-    sides = np.array([np.linalg.norm(corners[0] - corners[1]), np.linalg.norm(corners[0] - corners[3])])
-    return SizedPlate(plate, sides, _loaded(plate, frames))
+    return SizedPlate(plate, sides_of(plate.corners), _loaded(plate, frames))
 
 
 def are_plates(sides: Sequence[FloatArray], factor: float, allowed: tuple[float, float]) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.recording import ForcePlate
+from biodyn.recording.plates import sides_of
 
 _PLACES, _MOMENTS = 1, 2  # types with the centre of pressure, with moments
 # Light and heavy loads, as shares of the largest; a plate that is never loaded so much tells nothing.
@@ -65,9 +66,7 @@ def _rms(rows: FloatArray) -> float:
 
 def _on_plate(plate: ForcePlate, places: FloatArray) -> bool:
     """Whether most of the places (n, 2) m from the middle, plate axes, lie on the plate."""
-    corners = plate.corners
-    half = 0.5 * np.array([np.linalg.norm(corners[0] - corners[1]), np.linalg.norm(corners[0] - corners[3])])
-    return bool((np.abs(places) < half).all(axis=1).mean() > _INSIDE)
+    return bool((np.abs(places) < sides_of(plate.corners) / 2.0).all(axis=1).mean() > _INSIDE)
 
 
 def _note(plate: ForcePlate) -> Diagnostic:

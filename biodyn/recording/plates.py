@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from biodyn.conventions import FloatArray, Side
 from biodyn.recording.cop_correction import CopCorrection
+
+
+def sides_of(corners: FloatArray) -> FloatArray:
+    """Return the lengths (2,) of a plate along its x and y axes, by its corners (4, 3) in their unit, see `ForcePlate`."""
+    return np.asarray(np.linalg.norm([corners[0] - corners[1], corners[0] - corners[3]], axis=1))
 
 
 @dataclass(frozen=True)

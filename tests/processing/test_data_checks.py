@@ -12,7 +12,7 @@ from biodyn.checks.evidence import sides as side_checks
 from biodyn.checks.evidence.evidence import pressure
 from biodyn.checks.evidence.mass import mass_mismatch, walking_mass_kg
 from biodyn.checks.evidence.moved_marker import moved_marker, offsets
-from biodyn.checks.evidence.plate_faults import mismatch, plate_axes, plate_faults
+from biodyn.checks.evidence.plate_faults import explained_plates, mismatch, plate_axes, plate_faults
 from biodyn.checks.evidence.plate_moved import estimate_shift, plate_moved
 from biodyn.checks.evidence.signals import filters_differ, gaps_left, long_gaps, spikes
 from biodyn.checks.evidence.time_offset import estimate_offset, time_offset
@@ -151,7 +151,7 @@ def test_a_wrong_plate_is_named_and_would_be_sound_again(evidence, number, code,
     plate = evidence.plates[number]
     force, moment, R, centre = at_centre(plate)
     spoilt = with_plate(evidence, number, wrench=wrench_of(*spoil(force, moment), R, centre))
-    (note,) = plate_faults(spoilt)
+    (note,) = plate_faults(spoilt, explained_plates(spoilt))
     assert note.code == code
     assert text in note.message
     assert f"Plate {plate.number} " in note.message
@@ -160,7 +160,7 @@ def test_a_wrong_plate_is_named_and_would_be_sound_again(evidence, number, code,
 
 
 def test_sound_plates_are_left_alone(evidence):
-    assert plate_faults(evidence) == ()
+    assert explained_plates(evidence) == ()
     assert plate_moved(evidence, SHIFT_LIMIT_M) == ()
     assert force_unit(evidence) == ()
     assert moment_unit(evidence) == ()

@@ -208,8 +208,8 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
     return tuple(found)
 
 
-def plate_faults(evidence: Evidence, found: Sequence[ExplainedPlate] | None = None) -> tuple[Diagnostic, ...]:
-    """Name the simple fault of each plate that disagrees with the body, where one explains it; found: where these are known."""
+def plate_faults(evidence: Evidence, found: Sequence[ExplainedPlate]) -> tuple[Diagnostic, ...]:
+    """Name the simple fault of each of the `explained_plates` of a trial."""
     return tuple(
         _note(
             one.fault.code,
@@ -219,7 +219,7 @@ def plate_faults(evidence: Evidence, found: Sequence[ExplainedPlate] | None = No
             _frames(evidence, (one.plate,)),
             one.fault.hint,
         )
-        for one in (explained_plates(evidence) if found is None else found)
+        for one in found
     )
 
 

@@ -20,6 +20,7 @@ from biodyn.conventions import FloatArray, IntArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
 from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.contacts.loading import plate_surface
 from biodyn.recording import Markers
 
 _LEAST_FRAMES = 5
@@ -136,8 +137,8 @@ def _flat(step: Step, points: GaitPoints) -> IntArray:
 
 def _above(positions: FloatArray, corners: FloatArray) -> FloatArray:
     """Height (M,) m of markers (n, M, 3) over the plane of a plate, straight up, median of the frames; NaN where never seen."""
-    normal = np.cross(corners[0] - corners[2], corners[1] - corners[3])
-    away = (positions - corners.mean(axis=0)) @ (normal / normal[1])
+    centre, normal = plate_surface(corners)
+    away = (positions - centre) @ (normal / normal[1])
     seen = np.isfinite(away).any(axis=0)
     above = np.full(away.shape[1], np.nan)
     above[seen] = np.nanmedian(away[:, seen], axis=0)

@@ -15,6 +15,7 @@ from biodyn.io.names import letters, names
 from biodyn.io.plate_units import PlateUnit
 from biodyn.recording import ForcePlate
 from biodyn.recording.cop_correction import CopCorrection
+from biodyn.recording.plates import sides_of
 
 # Channels a plate of each C3D type needs, facts: c3d.org manual, BTK, for 5 to 7 also Visual3D's documentation.
 _CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6, 5: 8, 6: 12, 7: 8}
@@ -153,9 +154,8 @@ def _plate(
     correction: CopCorrection | None = None
     notes: tuple[Diagnostic, ...] = ()
     if kind in _CORRECTED_BY_POLYNOMIAL and (values := _column(group, "FPCOPPOLY", number, COUNT)) is not None:
-        half_sides = np.linalg.norm([corners[0] - corners[1], corners[0] - corners[3]], axis=1) / 2
         dims = [int(d) for d in group["FPCOPPOLY"].get("dims", [])]
-        correction, notes = cop_correction(number, values, dims, half_sides, unit.corners)
+        correction, notes = cop_correction(number, values, dims, sides_of(corners) / 2.0, unit.corners)
     plate = {
         "number": number,
         "type": kind,
