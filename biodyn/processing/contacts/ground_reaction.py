@@ -17,6 +17,7 @@ from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure,
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.contacts.strike_ahead import expected_ahead
 from biodyn.processing.contacts.unmeasured import (
+    Strikes,
     assigned_frames,
     beside_stances,
     loaded_frames,
@@ -96,16 +97,20 @@ def whole_reaction(
     *,
     smear_s: float,
     full_bandwidth: GroundReaction | None = None,
+    strikes_s: Mapping[Side, FloatArray] | None = None,
 ) -> GroundReaction:
     """Return the ground reaction by the wrenches of `plates`, which may have passed another filter than when it was decided.
 
-    full_bandwidth: the reaction at full bandwidth where it is known already; None = made, too.
+    full_bandwidth: the reaction at full bandwidth where it is known already; None = made, too. strikes_s: per side (N,) s,
+    strikes as the gait tells them; where there is none, a stance beside the plates begins as the sole comes to stand.
     """
+    strikes_s = strikes_s or {}
     reaction = ground_reaction(
         plates,
         found.with_filter_of(plates, rate_hz),
         found.outlines,
         rate_hz,
+        strikes_s=strikes_s,
         threshold_n=settings.threshold_n,
         smear_s=smear_s,
     )
@@ -116,6 +121,7 @@ def whole_reaction(
             [_filtered_as(item, full[item.plate], rate_hz) for item in found.items],
             found.outlines,
             rate_hz,
+            strikes_s=strikes_s,
             threshold_n=settings.threshold_n,
             smear_s=0.5 / min(plate.cutoff_hz for plate in full),
         )
@@ -136,6 +142,7 @@ def ground_reaction(
     foot_outlines: Mapping[Side, FootOutline],
     rate_hz: float,
     *,
+    strikes_s: Mapping[Side, FloatArray],
     threshold_n: float,
     smear_s: float,
 ) -> GroundReaction:
@@ -163,9 +170,10 @@ def ground_reaction(
         cop = centre_of_pressure(part, plates[item.plate].corners_W, threshold_n)
         surface[side][first:stop] += np.nan_to_num(cop[:, 1]) * np.where(np.isfinite(cop[:, 1]), part[:, 4], 0.0)
     delay_s = strike_delay_s(contacts, foot_outlines, rate_hz)
-    stances = {
-        side: unmeasured_stances(side, plates, contacts, foot_outlines[side], rate_hz, delay_s) for side in SIDES
-    }
+    stances = {}
+    for side in SIDES:
+        strikes = Strikes(strikes_s.get(side, np.empty(0)), delay_s, rate_hz)
+        stances[side] = unmeasured_stances(side, plates, contacts, foot_outlines[side], strikes)
     expected = expected_ahead(plates, contacts, spans, stances, foot_outlines, rate_hz, smear_s)
     reason, near = {}, {}
     for side in SIDES:
