@@ -17,13 +17,11 @@ from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure,
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.contacts.strike_ahead import expected_ahead
 from biodyn.processing.contacts.unmeasured import (
-    Strikes,
     assigned_frames,
     beside_stances,
     loaded_frames,
     reasons,
-    standing_elsewhere,
-    strike_delay_s,
+    strikes_of_feet,
     unmeasured_stances,
 )
 from biodyn.recording.wrenches import Contact, GroundReaction, SharedLoad
@@ -169,15 +167,15 @@ def ground_reaction(
         wrench[side][first:stop] += part
         cop = centre_of_pressure(part, plates[item.plate].corners_W, threshold_n)
         surface[side][first:stop] += np.nan_to_num(cop[:, 1]) * np.where(np.isfinite(cop[:, 1]), part[:, 4], 0.0)
-    delay_s = strike_delay_s(contacts, foot_outlines, rate_hz)
-    stances = {}
-    for side in SIDES:
-        strikes = Strikes(strikes_s.get(side, np.empty(0)), delay_s, rate_hz)
-        stances[side] = unmeasured_stances(side, plates, contacts, foot_outlines[side], strikes)
+    strikes = strikes_of_feet(strikes_s, contacts, foot_outlines, rate_hz)
+    stances = {side: unmeasured_stances(side, plates, contacts, foot_outlines[side], strikes[side]) for side in SIDES}
     expected = expected_ahead(plates, contacts, spans, stances, foot_outlines, rate_hz, smear_s)
-    reason, near = {}, {}
+    reason, near, on_floor = {}, {}, {}
     for side in SIDES:
         carried = assigned_frames(side, contacts, frames)
+        on_floor[side] = loaded_frames(side, contacts, frames)
+        for stance in stances[side]:
+            on_floor[side][stance.first : stance.stop] = True
         reason[side] = reasons(side, stances[side], foot_outlines[side], carried, rate_hz)
         near[side] = np.zeros(frames, dtype=bool)
         for rows, _ in beside_stances(stances[side], smear_s + STANCE_DELAY_S, frames, rate_hz):
@@ -195,11 +193,7 @@ def ground_reaction(
         wrench=wrench,
         measured=measured,
         reason=reason,
-        on_floor={
-            side: standing_elsewhere(side, plates, contacts, foot_outlines[side], rate_hz)
-            | loaded_frames(side, contacts, frames)
-            for side in SIDES
-        },
+        on_floor=on_floor,
         centre_of_pressure=points,
         free_moment=moments,
         shared=tuple(_shared_loads(contacts)),

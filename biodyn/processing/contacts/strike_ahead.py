@@ -75,7 +75,7 @@ def expected_ahead(
             if place is None:
                 continue
             rows = np.arange(max(stance.first - reach, 0), stance.first)
-            at = rows - stance.strike
+            at = rows.astype(np.float64) - stance.strike
             for values, target in (
                 (typical, wrench[side]),
                 (STRIKES_DIFFER * typical, sd[side][0]),

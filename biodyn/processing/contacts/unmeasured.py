@@ -74,6 +74,17 @@ class UnmeasuredStance:
         return int(np.ceil(self.strike))
 
 
+def strikes_of_feet(
+    told_s: Mapping[Side, FloatArray],
+    contacts: Sequence[PlateContact],
+    soles: Mapping[Side, FootOutline],
+    rate_hz: float,
+) -> dict[Side, Strikes]:
+    """Return when each foot strikes, with the strikes (N,) s that the gait tells of it."""
+    late_s = _delay_s(contacts, soles, rate_hz)
+    return {side: Strikes(told_s.get(side, np.empty(0)), late_s, rate_hz) for side in soles}
+
+
 def unmeasured_stances(
     side: Side,
     plates: Sequence[PlateSignals],
@@ -85,7 +96,7 @@ def unmeasured_stances(
     name = SIDE_NAMES[side]
     found = [
         UnmeasuredStance(strikes.begin(first, stop), stop, f"{name} foot {_place(sole, plates, first, stop)}")
-        for first, stop in finite_stretches(standing_elsewhere(side, plates, contacts, sole, strikes.rate_hz))
+        for first, stop in finite_stretches(_standing_elsewhere(side, plates, contacts, sole, strikes.rate_hz))
     ]
     for item in contacts:
         if item.contact.decision == "assigned" or side not in item.feet:
@@ -102,7 +113,7 @@ def unmeasured_stances(
     return found
 
 
-def standing_elsewhere(
+def _standing_elsewhere(
     side: Side,
     plates: Sequence[PlateSignals],
     contacts: Sequence[PlateContact],
@@ -176,7 +187,7 @@ def loaded_frames(side: Side, contacts: Sequence[PlateContact], frames: int) -> 
     return loaded
 
 
-def strike_delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline], rate_hz: float) -> float:
+def _delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline], rate_hz: float) -> float:
     """By how much the movement shows a strike late, s: the median over the strikes on plates, 0 where there is none."""
     found = []
     for item in contacts:

@@ -23,6 +23,9 @@ from biodyn.recording.wrenches import Contact
 
 # Two records of the same event lie closer than this.
 SAME_EVENT_S = 0.15
+# A foot bears from a strike on that the movement tells within 20 ms with this probability: all that show a passage from the air
+# to the floor (0.95 to 0.99), and no extreme (0.67).
+_SURE = 0.9
 # A difference of more standard deviations than this is no bias of a person.
 _FAR_SD = 3.0
 # A pelvis that is unknown for so long may hide a strike and the foot off after it: nobody knows how many strides that were.
@@ -114,14 +117,17 @@ def strikes_by_movement(
 ) -> dict[Side, FloatArray]:
     """Return the times (N,) s of each foot's strikes by the movement, as `gait_events` tells those that no plate shows.
 
+    Only those that the movement is sure of: none that is at an extreme of the foot's way for want of anything better.
+
     Args:
         contacts: decided plate contacts: their strikes show the movement's bias in this trial.
         moved: what the movement tells (`by_movement.movement_events`).
         duration_s, frame_s: of the recording and of a frame.
     """
-    rated = _rated([*plate_events(contacts, duration_s, frame_s), *moved])
-    strikes = [event for event in rated if event.source == "kinematic" and event.kind == "foot_strike"]
-    return {side: np.array([event.time_s for event in strikes if event.side == side]) for side in SIDES}
+    strikes = [event for event in moved if event.kind == "foot_strike"]
+    shift_s = _bias_s(_late_s(strikes, plate_events(contacts, duration_s, frame_s)), "kinematic", "foot_strike")
+    sure = [event for event in strikes if event.confidence >= _SURE]
+    return {side: np.array([event.time_s - shift_s for event in sure if event.side == side]) for side in SIDES}
 
 
 def merge_events(
@@ -179,18 +185,31 @@ def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
     for source in sources:
         for kind in KINDS:
             own = [event for event in candidates if event.source == source and event.kind == kind]
-            late = [event.time_s - truth.time_s for truth in plate for event in own if _same(event, truth)]
-            # What the file says is left as it is; the movement is a proxy and is shifted. What lies farther off than people
-            # differ is a mark of something else (a first step), and tells of the confidence, not of the bias.
-            far_s = _FAR_SD * load_table("gait/events")[source][kind]["error_s"]
-            bias = [value for value in late if abs(value) <= far_s]
-            shift = float(np.median(bias)) if bias and source == "kinematic" else 0.0
+            late = _late_s(own, plate)
+            # What the file says is left as it is; the movement is a proxy and is shifted.
+            shift = _bias_s(late, source, kind) if source == "kinematic" else 0.0
             own = [replace(event, time_s=event.time_s - shift) for event in own]
             if late or source == "file":  # what the movement alone tells has its confidence from there
                 confidence = _confidence(source, kind, [value - shift for value in late])
                 own = [replace(event, confidence=confidence) for event in own]
             rated += own
     return rated
+
+
+def _late_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
+    """By how much events come after those of the plates that they tell too, s."""
+    return [event.time_s - truth.time_s for truth in plate for event in events if _same(event, truth)]
+
+
+def _bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> float:
+    """The bias that differences to a trial's plates show, s; 0 without any.
+
+    What lies farther off than people differ is a mark of something else (a first step), and tells of the confidence, not of
+    the bias.
+    """
+    far_s = _FAR_SD * load_table("gait/events")[source][kind]["error_s"]
+    near = [value for value in late_s if abs(value) <= far_s]
+    return float(np.median(near)) if near else 0.0
 
 
 def _confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -> float:
