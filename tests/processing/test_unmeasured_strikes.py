@@ -40,6 +40,9 @@ def test_a_stance_begins_at_the_strike_told_next_to_it() -> None:
     assert strikes.begin(200, 208) == pytest.approx(198.0)  # it left before the strike
     assert strikes.begin(250, 300) == pytest.approx(248.0)  # nothing told near it: by the sole, less its delay
     assert strikes.begin(0, 170) == 0.0
+    assert (
+        Strikes(np.array([-0.01]), late_s=0.0, rate_hz=100.0).begin(1, 60) == 0.0
+    )  # there is no frame before the first
     assert Strikes(np.empty(0), late_s=0.02, rate_hz=100.0).begin(1, 60) == 0.0
 
 

@@ -44,11 +44,10 @@ class Strikes:
         """Return where the sole's stance [first, stop) begins, in frames: at the strike told there, else as the sole shows."""
         if first == 0:
             return 0.0  # it stood before the recording began
-        near = self.told_s[np.abs(self.told_s - first / self.rate_hz) < _LARGEST_DIFFERENCE_S]
-        near = near[near * self.rate_hz < stop]
-        if len(near):
-            return float(near[np.argmin(np.abs(near - first / self.rate_hz))]) * self.rate_hz
-        return max(first - self.late_s * self.rate_hz, 0.0)
+        told = self.told_s * self.rate_hz
+        near = told[(np.abs(told - first) < _LARGEST_DIFFERENCE_S * self.rate_hz) & (told < stop)]
+        strike = near[np.argmin(np.abs(near - first))] if len(near) else first - self.late_s * self.rate_hz
+        return max(float(strike), 0.0)
 
 
 @dataclass(frozen=True)
