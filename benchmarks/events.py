@@ -27,16 +27,10 @@ from common.contact_learning import Seen, learnt
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
 from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.gait.by_movement import KINDS, expected_events, kinematic_events, movement_events
 from biodyn.processing.gait.contact_likelihood import FEATURES, foot_kinematics, passage
 from biodyn.processing.gait.event_confidence import probability_close
-from biodyn.processing.gait.events import (
-    KINDS,
-    expected_events,
-    gait_events,
-    kinematic_events,
-    merge_events,
-    plate_events,
-)
+from biodyn.processing.gait.events import gait_events, merge_events, plate_events
 from biodyn.processing.gait.foot_motion import at_marks
 from biodyn.recording import GaitEvent
 from biodyn.simulation.rough_walks import class_of, rough_recording
@@ -166,20 +160,9 @@ def _trial(analysis: TrialAnalysis, truth: Sequence[GaitEvent], laboratory: str,
 
 
 def _moved(analysis: TrialAnalysis, points: GaitPoints) -> Sequence[GaitEvent]:
-    found, _ = gait_events(
-        (),
-        (),
-        analysis.settings.gait,
-        heel_W=points.heel,
-        toe_W=points.toe,
-        pelvis_W=points.pelvis,
-        forward_W=points.forward,
-        rate_hz=analysis.recording.markers.rate_hz,
-        direction=analysis.activity.direction,
-        walking=analysis.activity.is_walked,
-        floor_velocity_W=points.floor_velocity,
-        soles_W=points.sole,
-    )
+    rate_hz, done = analysis.recording.markers.rate_hz, analysis.activity
+    moved = movement_events(points, rate_hz, done.direction, done.is_walked)
+    found, _ = gait_events((), (), moved, analysis.settings.gait, pelvis_W=points.pelvis, rate_hz=rate_hz)
     return found
 
 

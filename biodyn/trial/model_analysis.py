@@ -27,6 +27,7 @@ from biodyn.processing.contacts.given_forces import given_ground_reaction
 from biodyn.processing.dynamics.imported import OwnMotion, imported_dynamics, imported_fit
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import Activity, recognise_activity
+from biodyn.processing.gait.by_movement import movement_events
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import Fit, base_angles
 from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, Tasks
@@ -266,19 +267,15 @@ def _events(
     rate_hz = recording.markers.rate_hz
     told = points.of_steps(rate_hz, cutoff_hz)
     activity = recognise_activity(told, contacts, rate_hz)
+    moved = movement_events(told, rate_hz, activity.direction, activity.is_walked)
     events, notes = gait_events(
         contacts,
         recording.events,
+        moved,
         settings.gait,
-        heel_W=told.heel,
-        toe_W=told.toe,
         pelvis_W=told.pelvis,
-        forward_W=told.forward,
         rate_hz=rate_hz,
-        direction=activity.direction,
-        walking=activity.is_walked,
-        floor_velocity_W=told.floor_velocity,
-        soles_W=told.sole,
+        steps=activity.steps,
     )
     return activity, events, list(notes)
 

@@ -68,8 +68,9 @@ class TrialState:
     decided: Decided
     other_loads: tuple[OtherLoad, ...]  # loads of the plates that no foot made
     contacts: tuple[Contact, ...]
-    reaction: GroundReaction
     activity: Activity
+    moved: list[GaitEvent]  # what the movement tells of strikes and offs, before the plates correct it
+    reaction: GroundReaction
     events: tuple[GaitEvent, ...]
     event_notes: tuple[Diagnostic, ...] = ()  # those of the notes that are on these events
     # inverse dynamics, uncertainty

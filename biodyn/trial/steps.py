@@ -10,13 +10,13 @@ calls the stage that does the work and hands it its section of the settings. Ano
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from biodyn.checks import examine
 from biodyn.checks.consistency import with_consistency
 from biodyn.checks.evidence.units import impossible_load, unloaded_cause
-from biodyn.conventions import SIDES
+from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import EstimateError, MarkerSetError, PlateError, SettingsError
 from biodyn.estimation.bands import estimate_bands
@@ -39,12 +39,13 @@ from biodyn.processing.calibration.subject_fit.notes import fit_notes
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.find import contact_decisions, reaction_of
 from biodyn.processing.contacts.notes import contact_diagnostics
-from biodyn.processing.contacts.other_loads import other_loads, without_shared_plates
+from biodyn.processing.contacts.other_loads import other_loads, with_unknown_loads, without_shared_plates
 from biodyn.processing.contacts.plate_levels import with_known_feet, with_zero_from_balance
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.dynamics.three_points import in_three_point_axes
 from biodyn.processing.gait.activity import recognise_activity
-from biodyn.processing.gait.events import gait_events
+from biodyn.processing.gait.by_movement import movement_events
+from biodyn.processing.gait.events import gait_events, strikes_by_movement
 from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.tracking import track
 from biodyn.processing.signals.chosen_method import fallen_back
@@ -52,7 +53,7 @@ from biodyn.processing.signals.handedness import MIRROR, corners_run_backwards, 
 from biodyn.processing.signals.orientation import facing_as, find_world
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_force_cutoff, with_method
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
-from biodyn.recording import Contact, GaitEvent, GroundReaction
+from biodyn.recording import GaitEvent, GroundReaction
 from biodyn.threads import side_by_side
 from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.on_poses import pose_mapping, scaled_on_poses, system_of, with_origins
@@ -234,14 +235,19 @@ def inverse_kinematics(trial: TrialState) -> None:
 
 
 def contacts(trial: TrialState) -> None:
-    """Decide whose foot loads which plate; the plates' offsets first, now that the feet are known."""
+    """Decide whose foot loads which plate, and what the ground does to each foot; the plates' offsets first, now that the
+    feet are known. Strikes that no plate sees are told by the movement, by way of what the person does.
+    """
     trial.points = gait_points(trial.fit, SIDES, trial.rate_hz)
     points = _points_of_steps(trial)
     _decide_contacts(trial, points)
     if reorder_corners(trial, points):
         _decide_contacts(trial, points)
     trial.other_loads = other_loads(trial.decided.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
-    trial.contacts, trial.reaction = _reaction(trial, trial.signals)
+    trial.contacts = without_shared_plates(trial.decided.contacts, trial.other_loads)
+    trial.activity = recognise_activity(points, trial.contacts, trial.rate_hz)
+    trial.moved = _movement(trial, points)
+    trial.reaction = _reaction(trial, trial.signals)
     _require_contact(trial)
     trial.notes += [*trial.signals.diagnostics, *contact_diagnostics(trial.contacts, trial.rate_hz)]
 
@@ -257,39 +263,39 @@ def _points_of_steps(trial: TrialState) -> GaitPoints:
     return trial.points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
 
 
-def _reaction(
-    trial: TrialState, signals: TrialSignals, full_bandwidth: GroundReaction | None = None
-) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """The contacts and the ground reaction of the feet, by the plates' forces as these signals have them."""
-    reaction = reaction_of(trial.decided, signals, trial.settings.contacts, full_bandwidth)
-    return without_shared_plates(
-        trial.decided.contacts, reaction, trial.other_loads, trial.rate_hz, signals.force_smear_s
-    )
+def _movement(trial: TrialState, points: GaitPoints) -> list[GaitEvent]:
+    """What these points, filtered as steps are told by, tell of foot strikes and foot offs."""
+    return movement_events(points, trial.rate_hz, trial.activity.direction, trial.activity.is_walked)
+
+
+def _reaction(trial: TrialState, signals: TrialSignals, full_bandwidth: GroundReaction | None = None) -> GroundReaction:
+    """The ground reaction of the feet, by the plates' forces as these signals have them."""
+    strikes_s: Mapping[Side, FloatArray] = {}
+    if trial.activity.is_walked:  # of other gaits nobody measured how well the movement tells strikes
+        rate_hz, frames = trial.rate_hz, trial.walk.markers.frame_count
+        strikes_s = strikes_by_movement(trial.contacts, trial.moved, frames / rate_hz, 1.0 / rate_hz)
+    reaction = reaction_of(trial.decided, signals, trial.settings.contacts, full_bandwidth, strikes_s)
+    return with_unknown_loads(reaction, trial.decided.contacts, trial.contacts, trial.rate_hz, signals.force_smear_s)
 
 
 def events(trial: TrialState) -> None:
-    """Tell what the person does, and find foot strikes and foot offs: plates, movement and file."""
-    points = _points_of_steps(trial)
-    trial.activity = recognise_activity(points, trial.contacts, trial.rate_hz)
-    trial.events, trial.event_notes = _events_by(trial, points)
+    """Find foot strikes and foot offs: plates, movement and file."""
+    trial.events, trial.event_notes = _events_by(trial, trial.moved, _points_of_steps(trial))
     trial.notes += trial.event_notes
 
 
-def _events_by(trial: TrialState, points: GaitPoints) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
-    """The events with those of the movement from these points, filtered as steps are told by."""
+def _events_by(
+    trial: TrialState, moved: Sequence[GaitEvent], points: GaitPoints
+) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
+    """The events, with those that the movement of these points tells."""
     return gait_events(
         trial.contacts,
         trial.walk.events,
+        moved,
         trial.settings.gait,
-        heel_W=points.heel,
-        toe_W=points.toe,
         pelvis_W=points.pelvis,
-        forward_W=points.forward,
         rate_hz=trial.rate_hz,
-        direction=trial.activity.direction,
-        walking=trial.activity.is_walked,
-        floor_velocity_W=points.floor_velocity,
-        soles_W=points.sole,
+        steps=trial.activity.steps,
     )
 
 
@@ -351,7 +357,7 @@ def estimate(trial: TrialState) -> None:
     kept = [note for note in trial.notes if note not in trial.event_notes]
     trial.points = gait_points(trial.fit, SIDES, trial.rate_hz)
     unfiltered = trial.points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
-    trial.events, trial.event_notes = _events_by(trial, unfiltered)
+    trial.events, trial.event_notes = _events_by(trial, _movement(trial, unfiltered), unfiltered)
     assumed = {coordinate.body for coordinate in trial.model.assumed}
     warned = estimate_notes(found.account, settings.limits.time_offset_s, assumed)
     trial.notes = [*kept, *trial.event_notes, *others.notes, *warned]
@@ -372,7 +378,7 @@ def _estimated(trial: TrialState, others: tuple[Told, ...] = (), bands: bool = F
             "An aid or a person carries part of the body: motion and forces of the feet are not in balance."
         )
     cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
-    _, reaction = _reaction(trial, with_force_cutoff(trial.signals, cutoff_hz), trial.reaction.full_bandwidth)
+    reaction = _reaction(trial, with_force_cutoff(trial.signals, cutoff_hz), trial.reaction.full_bandwidth)
     magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
     chosen, R_WL = settings.estimation, trial.world.R_WL
     return estimate_trial(trial.propagation, reaction, cutoff_hz, chosen, magnitudes, bands, R_WL, others)

@@ -6,8 +6,10 @@ from scipy.spatial.transform import Rotation
 from support.feet_on_plates import feet_on_plates
 from support.walker import RATE_HZ, SMEAR_S, level_steps, plate, walk
 
+from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.gait.events import expected_events, gait_events, kinematic_events, merge_events, plate_events
+from biodyn.processing.gait.by_movement import expected_events, kinematic_events, movement_events
+from biodyn.processing.gait.events import gait_events, merge_events, plate_events
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.recording import Contact, GaitEvent
 
@@ -33,6 +35,12 @@ def strider(duration_s=6.0, turn_rad_s=0.0):
         heel[side] = pelvis + R.apply(np.column_stack([ahead, zeros - 0.9, zeros + z]))
         toe[side] = pelvis + R.apply(np.column_stack([behind, zeros - 0.93, zeros + z]))
     return time_s, heel, toe, pelvis, forward
+
+
+def moved_and(heel, toe, pelvis, forward):
+    """What `gait_events` is told of a strider whose soles nobody knows."""
+    points = GaitPoints({}, heel, toe, pelvis, forward, np.zeros(3))
+    return {"moved": movement_events(points, RATE_HZ), "pelvis_W": pelvis, "rate_hz": RATE_HZ}
 
 
 def times(events, side, kind):
@@ -116,9 +124,7 @@ def test_kinematic_events_are_shifted_to_agree_with_the_plates():
     _, heel, toe, pelvis, forward = strider()
     true_lateness = {"foot_strike": -0.06, "foot_off": 0.03}  # kinematic minus plate
     contacts = [contact(1, 2.0 + 0.06, 2.62 - 0.03, "r"), contact(2, 2.5 + 0.06, 3.12 - 0.03, "l")]
-    events, notes = gait_events(
-        contacts, [], GaitSettings(), heel_W=heel, toe_W=toe, pelvis_W=pelvis, forward_W=forward, rate_hz=RATE_HZ
-    )
+    events, notes = gait_events(contacts, [], settings=GaitSettings(), **moved_and(heel, toe, pelvis, forward))
     assert notes == ()
     assert {event.source for event in events if 2.0 < event.time_s < 3.0 and event.side == "r"} == {"plate"}
     strikes, offs = times(events, "r", "foot_strike"), times(events, "r", "foot_off")
@@ -147,9 +153,7 @@ def test_confidence_falls_with_the_disagreement_seen_on_the_plates():
 
 def test_without_plates_the_typical_lateness_is_taken_off():
     _, heel, toe, pelvis, forward = strider()
-    events, _ = gait_events(
-        [], [], GaitSettings(), heel_W=heel, toe_W=toe, pelvis_W=pelvis, forward_W=forward, rate_hz=RATE_HZ
-    )
+    events, _ = gait_events([], [], settings=GaitSettings(), **moved_and(heel, toe, pelvis, forward))
     np.testing.assert_allclose(times(events, "r", "foot_strike"), np.arange(1, 6) + 0.045 * STRIDE_S, atol=1e-3)
     np.testing.assert_allclose(times(events, "r", "foot_off"), np.arange(6) + 0.62 - 0.012 * STRIDE_S, atol=1e-3)
     # as measured in laboratories that the lateness was not taken from
@@ -174,13 +178,13 @@ def test_confidence_is_the_measured_share_within_20_ms():
 
 def test_the_file_fills_what_nobody_else_found_and_can_stand_alone():
     _, heel, toe, pelvis, forward = strider()
-    points = {"heel_W": heel, "toe_W": toe, "pelvis_W": pelvis, "forward_W": forward, "rate_hz": RATE_HZ}
+    points = moved_and(heel, toe, pelvis, forward)
     stored = [GaitEvent(0.02, "r", "foot_strike", "file"), GaitEvent(3.05, "r", "foot_strike", "file")]
-    events, _ = gait_events([], stored, GaitSettings(), **points)
+    events, _ = gait_events([], stored, settings=GaitSettings(), **points)
     assert [(event.time_s, event.side) for event in events if event.source == "file"] == [(0.02, "r")]
-    alone, _ = gait_events([], stored, GaitSettings(events="file"), **points)
+    alone, _ = gait_events([], stored, settings=GaitSettings(events="file"), **points)
     assert [event.time_s for event in alone] == [0.02, 3.05]
-    moved, _ = gait_events([], stored, GaitSettings(events="kinematic"), **points)
+    moved, _ = gait_events([], stored, settings=GaitSettings(events="kinematic"), **points)
     assert {event.source for event in moved} == {"kinematic"}
 
 
@@ -188,12 +192,12 @@ def test_the_file_fills_what_nobody_else_found_and_can_stand_alone():
 def test_a_source_that_was_asked_for_and_has_no_event_is_warned_of(stored):
     """Steps without gait cycles would pass in silence."""
     _, heel, toe, pelvis, forward = strider()
-    points = {"heel_W": heel, "toe_W": toe, "pelvis_W": pelvis, "forward_W": forward, "rate_hz": RATE_HZ}
+    points = moved_and(heel, toe, pelvis, forward)
     for asked, warned in (("file", ["gait-events-none"]), ("auto", [])):
-        events, notes = gait_events([], stored, GaitSettings(events=asked), **points)
+        events, notes = gait_events([], stored, settings=GaitSettings(events=asked), **points)
         assert [note.code for note in notes if note.severity == "warning"] == warned
         assert bool(events) == (asked == "auto")
-    _, notes = gait_events([], stored, GaitSettings(events="file"), **points, direction="")
+    _, notes = gait_events([], stored, settings=GaitSettings(events="file"), **(points | {"moved": []}), steps=False)
     assert notes == ()
 
 

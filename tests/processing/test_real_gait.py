@@ -11,10 +11,12 @@ from support import real
 from support.feet_on_plates import feet_on_plates
 
 from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.loading import PlateSignals
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.contacts.unmeasured import EVENT_ERROR_S
-from biodyn.processing.gait.events import gait_events, kinematic_events, plate_events
+from biodyn.processing.gait.by_movement import kinematic_events, movement_events
+from biodyn.processing.gait.events import gait_events, plate_events
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.orientation import find_world
@@ -175,25 +177,11 @@ def test_events_against_those_stored(scenes):
         stored = scene.recording.events
         points = (scene.heel, scene.toe, scene.pelvis, scene.forward, scene.rate_hz)
         frames = len(scene.pelvis)
-        merged, _ = gait_events(
-            scene.contacts,
-            [],
-            GaitSettings(),
-            heel_W=scene.heel,
-            toe_W=scene.toe,
-            pelvis_W=scene.pelvis,
-            forward_W=scene.forward,
-            rate_hz=scene.rate_hz,
-        )
-        without, _ = gait_events(
-            [],
-            [],
-            GaitSettings(),
-            heel_W=scene.heel,
-            toe_W=scene.toe,
-            pelvis_W=scene.pelvis,
-            forward_W=scene.forward,
-            rate_hz=scene.rate_hz,
+        feet = GaitPoints({}, scene.heel, scene.toe, scene.pelvis, scene.forward, np.zeros(3))
+        moved = movement_events(feet, scene.rate_hz)
+        (merged, _), (without, _) = (
+            gait_events(by, [], moved, GaitSettings(), pelvis_W=scene.pelvis, rate_hz=scene.rate_hz)
+            for by in (scene.contacts, [])
         )
         sources = {
             "plate": plate_events(scene.contacts, frames / scene.rate_hz, 1 / scene.rate_hz),

@@ -19,8 +19,9 @@ def feet_on_plates(
     settings: ContactSettings,
     *,
     smear_s: float,
+    strikes_s: Mapping[Side, FloatArray] | None = None,
     **known: Any,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """Every contact and the ground reaction of both feet; `known` of `decided`."""
+    """Every contact and the ground reaction of both feet; `strikes_s` of `whole_reaction`, `known` of `decided`."""
     found = decided(plates, outlines_W, rate_hz, settings, smear_s=smear_s, **known)
-    return found.contacts, whole_reaction(found, plates, rate_hz, settings, smear_s=smear_s)
+    return found.contacts, whole_reaction(found, plates, rate_hz, settings, smear_s=smear_s, strikes_s=strikes_s)

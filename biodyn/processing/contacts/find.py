@@ -57,11 +57,15 @@ def contact_decisions(
 
 
 def reaction_of(
-    found: Decided, signals: TrialSignals, settings: ContactSettings, full_bandwidth: GroundReaction | None = None
+    found: Decided,
+    signals: TrialSignals,
+    settings: ContactSettings,
+    full_bandwidth: GroundReaction | None = None,
+    strikes_s: Mapping[Side, FloatArray] | None = None,
 ) -> GroundReaction:
     """Return the ground reaction of both feet by the plates' forces as these signals have them.
 
-    full_bandwidth: that at full bandwidth where it is known already.
+    full_bandwidth: that at full bandwidth where it is known already. strikes_s: see `ground_reaction.whole_reaction`.
     """
     plates = _plates(signals)
     if full_bandwidth is None:
@@ -76,6 +80,7 @@ def reaction_of(
         settings,
         smear_s=signals.force_smear_s,
         full_bandwidth=full_bandwidth,
+        strikes_s=strikes_s,
     )
 
 

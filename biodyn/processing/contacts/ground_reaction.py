@@ -21,8 +21,7 @@ from biodyn.processing.contacts.unmeasured import (
     beside_stances,
     loaded_frames,
     reasons,
-    standing_elsewhere,
-    strike_delay_s,
+    strikes_of_feet,
     unmeasured_stances,
 )
 from biodyn.recording.wrenches import Contact, GroundReaction, SharedLoad
@@ -96,16 +95,20 @@ def whole_reaction(
     *,
     smear_s: float,
     full_bandwidth: GroundReaction | None = None,
+    strikes_s: Mapping[Side, FloatArray] | None = None,
 ) -> GroundReaction:
     """Return the ground reaction by the wrenches of `plates`, which may have passed another filter than when it was decided.
 
-    full_bandwidth: the reaction at full bandwidth where it is known already; None = made, too.
+    full_bandwidth: the reaction at full bandwidth where it is known already; None = made, too. strikes_s: per side (N,) s,
+    strikes as the gait tells them; where there is none, a stance beside the plates begins as the sole comes to stand.
     """
+    strikes_s = strikes_s or {}
     reaction = ground_reaction(
         plates,
         found.with_filter_of(plates, rate_hz),
         found.outlines,
         rate_hz,
+        strikes_s=strikes_s,
         threshold_n=settings.threshold_n,
         smear_s=smear_s,
     )
@@ -116,6 +119,7 @@ def whole_reaction(
             [_filtered_as(item, full[item.plate], rate_hz) for item in found.items],
             found.outlines,
             rate_hz,
+            strikes_s=strikes_s,
             threshold_n=settings.threshold_n,
             smear_s=0.5 / min(plate.cutoff_hz for plate in full),
         )
@@ -136,6 +140,7 @@ def ground_reaction(
     foot_outlines: Mapping[Side, FootOutline],
     rate_hz: float,
     *,
+    strikes_s: Mapping[Side, FloatArray],
     threshold_n: float,
     smear_s: float,
 ) -> GroundReaction:
@@ -162,14 +167,15 @@ def ground_reaction(
         wrench[side][first:stop] += part
         cop = centre_of_pressure(part, plates[item.plate].corners_W, threshold_n)
         surface[side][first:stop] += np.nan_to_num(cop[:, 1]) * np.where(np.isfinite(cop[:, 1]), part[:, 4], 0.0)
-    delay_s = strike_delay_s(contacts, foot_outlines, rate_hz)
-    stances = {
-        side: unmeasured_stances(side, plates, contacts, foot_outlines[side], rate_hz, delay_s) for side in SIDES
-    }
+    strikes = strikes_of_feet(strikes_s, contacts, foot_outlines, rate_hz)
+    stances = {side: unmeasured_stances(side, plates, contacts, foot_outlines[side], strikes[side]) for side in SIDES}
     expected = expected_ahead(plates, contacts, spans, stances, foot_outlines, rate_hz, smear_s)
-    reason, near = {}, {}
+    reason, near, on_floor = {}, {}, {}
     for side in SIDES:
         carried = assigned_frames(side, contacts, frames)
+        on_floor[side] = loaded_frames(side, contacts, frames)
+        for stance in stances[side]:
+            on_floor[side][stance.first : stance.stop] = True
         reason[side] = reasons(side, stances[side], foot_outlines[side], carried, rate_hz)
         near[side] = np.zeros(frames, dtype=bool)
         for rows, _ in beside_stances(stances[side], smear_s + STANCE_DELAY_S, frames, rate_hz):
@@ -187,11 +193,7 @@ def ground_reaction(
         wrench=wrench,
         measured=measured,
         reason=reason,
-        on_floor={
-            side: standing_elsewhere(side, plates, contacts, foot_outlines[side], rate_hz)
-            | loaded_frames(side, contacts, frames)
-            for side in SIDES
-        },
+        on_floor=on_floor,
         centre_of_pressure=points,
         free_moment=moments,
         shared=tuple(_shared_loads(contacts)),

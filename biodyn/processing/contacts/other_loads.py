@@ -66,32 +66,42 @@ def _seen(contact: Contact) -> bool:
     return bool(np.isfinite(contact.evidence["cop_distance_median_m"]) and np.isfinite(rival))
 
 
-def without_shared_plates(
-    contacts: Sequence[Contact], reaction: GroundReaction, loads: Sequence[OtherLoad], rate_hz: float, smear_s: float
-) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """Return contacts and ground reaction without the contacts whose pressure an aid drew out of the foot.
+def without_shared_plates(contacts: Sequence[Contact], loads: Sequence[OtherLoad]) -> tuple[Contact, ...]:
+    """Return the contacts with those given to nobody whose pressure an aid drew out of the foot.
 
-    Only where `loads` show that there is an aid. `smear_s`: half the time over which the filter of the wrenches spreads.
+    Only where `loads` show that there is an aid.
     """
     shared = [
         contact
         for contact in contacts
         if contact.decision == "assigned" and contact.evidence.get("cop_distance_95_m", 0.0) > _SHARED_M
     ]
-    if not loads or not shared:
-        return tuple(contacts), reaction
+    if not loads:
+        return tuple(contacts)
     told = []
     for contact in contacts:
-        if contact not in shared or contact.side is None:
+        if contact not in shared:
             told.append(contact)
             continue
         beside = 100.0 * contact.evidence["cop_distance_95_m"]
         why = f"the centre of pressure lies {beside:.1f} cm outside the foot, as if an aid stood on the plate too"
         told.append(replace(contact, decision="ambiguous", side=None, reason=why))
-        first = max(math.floor((contact.start_s - smear_s) * rate_hz), 0)
-        rows = slice(first, math.ceil((contact.end_s + smear_s) * rate_hz))
-        reaction = _without(reaction, contact.side, rows, f"plate {contact.plate}: {why}")
-    return tuple(told), reaction
+    return tuple(told)
+
+
+def with_unknown_loads(
+    reaction: GroundReaction, decided: Sequence[Contact], told: Sequence[Contact], rate_hz: float, smear_s: float
+) -> GroundReaction:
+    """Return the ground reaction with the loads unknown that `decided` gave to a foot and `told`, contact by contact, to nobody.
+
+    `smear_s`: half the time over which the filter of the wrenches spreads.
+    """
+    for given, contact in zip(decided, told, strict=True):
+        if given.side is not None and contact.side is None:
+            first = max(math.floor((contact.start_s - smear_s) * rate_hz), 0)
+            rows = slice(first, math.ceil((contact.end_s + smear_s) * rate_hz))
+            reaction = _without(reaction, given.side, rows, f"plate {contact.plate}: {contact.reason}")
+    return reaction
 
 
 def _without(reaction: GroundReaction, side: Side, rows: slice, why: str) -> GroundReaction:

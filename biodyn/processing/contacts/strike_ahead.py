@@ -75,13 +75,13 @@ def expected_ahead(
             if place is None:
                 continue
             rows = np.arange(max(stance.first - reach, 0), stance.first)
-            at = slice(reach - len(rows), reach)
+            at = rows.astype(np.float64) - stance.strike
             for values, target in (
                 (typical, wrench[side]),
                 (STRIKES_DIFFER * typical, sd[side][0]),
                 (EVENT_ERROR_S * rate, sd[side][1]),
             ):
-                target[rows] += _in_world(values[at], side, *place)
+                target[rows] += _in_world(_at(ahead_s * rate_hz, values, at), side, *place)
     return Expected(wrench, sd)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import SIDE_NAMES, BoolArray, Side
+from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray, Side
 from biodyn.processing.contacts.foot_outline import FootOutline
 from biodyn.processing.contacts.load import MIN_SHARED_S, OUTLINE_ERROR_M, PlateContact
 from biodyn.processing.contacts.loading import PlateSignals
@@ -18,11 +18,36 @@ STANCE_EDGE_S = 0.1
 # A strike or foot off that no plate saw is known to this from the movement (docs/methods.md, section 6): nearer to it nobody
 # knows whether the foot bears.
 EVENT_ERROR_S = 0.02
+# A sole that glides in low and slow, or heel first, seems to stand this much before or after its strike at most.
+_LARGEST_DIFFERENCE_S = 0.15
 # A larger difference is another event: a foot that slides onto the plate, or steps onto a second one.
 _LARGEST_DELAY_S = 0.06
 
 #: What is said of a plate on which a foot stands without a load.
 SILENT = "which shows no force"
+
+
+@dataclass(frozen=True)
+class Strikes:
+    """When one foot strikes.
+
+    Attributes:
+        told_s: (N,) s, as the gait tells strikes; none where it does not. late_s: by how much soles come to stand late.
+        rate_hz: frames per second.
+    """
+
+    told_s: FloatArray
+    late_s: float
+    rate_hz: float
+
+    def begin(self, first: int, stop: int) -> float:
+        """Return where the sole's stance [first, stop) begins, in frames: at the strike told there, else as the sole shows."""
+        if first == 0:
+            return 0.0  # it stood before the recording began
+        told = self.told_s * self.rate_hz
+        near = told[(np.abs(told - first) < _LARGEST_DIFFERENCE_S * self.rate_hz) & (told < stop)]
+        strike = near[np.argmin(np.abs(near - first))] if len(near) else first - self.late_s * self.rate_hz
+        return max(float(strike), 0.0)
 
 
 @dataclass(frozen=True)
@@ -48,22 +73,29 @@ class UnmeasuredStance:
         return int(np.ceil(self.strike))
 
 
+def strikes_of_feet(
+    told_s: Mapping[Side, FloatArray],
+    contacts: Sequence[PlateContact],
+    soles: Mapping[Side, FootOutline],
+    rate_hz: float,
+) -> dict[Side, Strikes]:
+    """Return when each foot strikes, with the strikes (N,) s that the gait tells of it."""
+    late_s = _delay_s(contacts, soles, rate_hz)
+    return {side: Strikes(told_s.get(side, np.empty(0)), late_s, rate_hz) for side in soles}
+
+
 def unmeasured_stances(
     side: Side,
     plates: Sequence[PlateSignals],
     contacts: Sequence[PlateContact],
     sole: FootOutline,
-    rate_hz: float,
-    late_s: float,
+    strikes: Strikes,
 ) -> list[UnmeasuredStance]:
-    """Return the stances of a foot beside the plates, and those on a plate whose load could not be given to it.
-
-    `late_s`: by how much the movement shows a strike late.
-    """
-    name, late = SIDE_NAMES[side], late_s * rate_hz
+    """Return the stances of a foot beside the plates, and those on a plate whose load could not be given to it."""
+    name = SIDE_NAMES[side]
     found = [
-        UnmeasuredStance(max(first - late, 0.0), stop, f"{name} foot {_place(sole, plates, first, stop)}")
-        for first, stop in finite_stretches(standing_elsewhere(side, plates, contacts, sole, rate_hz))
+        UnmeasuredStance(strikes.begin(first, stop), stop, f"{name} foot {_place(sole, plates, first, stop)}")
+        for first, stop in finite_stretches(_standing_elsewhere(side, plates, contacts, sole, strikes.rate_hz))
     ]
     for item in contacts:
         if item.contact.decision == "assigned" or side not in item.feet:
@@ -73,14 +105,14 @@ def unmeasured_stances(
             # A foot that hangs over the edge is unknown through its whole stance on either side of the edge.
             for first, stop in finite_stretches(sole.bearing):
                 if first < item.stop and stop > item.first:
-                    begin = begin if item.cut_before else max(min(begin, first - late), 0.0)
+                    begin = begin if item.cut_before else min(begin, strikes.begin(first, stop))
                     end = end if item.cut_after else max(end, stop)
         why = f"plate {item.contact.plate}: {item.contact.reason}"
         found.append(UnmeasuredStance(begin, end, why, item.cut_before, item.cut_after, on_plate=True))
     return found
 
 
-def standing_elsewhere(
+def _standing_elsewhere(
     side: Side,
     plates: Sequence[PlateSignals],
     contacts: Sequence[PlateContact],
@@ -154,7 +186,7 @@ def loaded_frames(side: Side, contacts: Sequence[PlateContact], frames: int) -> 
     return loaded
 
 
-def strike_delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline], rate_hz: float) -> float:
+def _delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline], rate_hz: float) -> float:
     """By how much the movement shows a strike late, s: the median over the strikes on plates, 0 where there is none."""
     found = []
     for item in contacts:

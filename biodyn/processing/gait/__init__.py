@@ -4,7 +4,8 @@ Goes in: decided contacts, heels, toes and pelvis of the fitted skeleton, the ev
 (`parameters`). Comes out: foot strikes and foot offs with source and confidence, cycles between strikes of one side, and
 signals over 0-100 % of them.
 
-The call is `events.gait_events`: plates, movement and file, merged into one plausible sequence. Read `events`, then `cycles`
-(strides and their time normalisation), `variables` (what is followed through a trial) with `cycle_values` (its curves in
-every cycle) and `impossible` (curves that no person can walk), and `spatiotemporal` (speed, step lengths, phases).
+The call is `events.gait_events`: plates, movement and file, merged into one plausible sequence. Read `by_movement` (what the
+movement tells, over `contact_likelihood` and `foot_motion`), `events`, then `cycles` (strides and their time normalisation),
+`variables` (what is followed through a trial) with `cycle_values` (its curves in every cycle) and `impossible` (curves that no
+person can walk), and `spatiotemporal` (speed, step lengths, phases).
 """

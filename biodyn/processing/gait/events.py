@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
@@ -14,84 +14,56 @@ from scipy.special import stdtr
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
-from biodyn.processing.gait.activity import Direction
-from biodyn.processing.gait.contact_likelihood import likely_strikes
+from biodyn.processing.gait.by_movement import KINDS, MIN_STRIDE_S
 from biodyn.processing.gait.event_confidence import probability_close
-from biodyn.processing.gait.foot_motion import at_marks, offs_by_toes
-from biodyn.processing.gait.moving_feet import leading_points, with_standing_feet
 from biodyn.processing.gait.parameters import GaitSettings
-from biodyn.processing.gait.peaks import distinct_peaks
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import EventKind, EventSource, GaitEvent
 from biodyn.recording.wrenches import Contact
 
-KINDS: tuple[EventKind, EventKind] = ("foot_strike", "foot_off")
-# Two records of the same event lie closer than this; two events of the same kind farther apart than a stride.
+# Two records of the same event lie closer than this.
 SAME_EVENT_S = 0.15
+# A foot bears from a strike on that the movement tells within 20 ms with this probability: all that show a passage from the air
+# to the floor (0.95 to 0.99), and no extreme (0.67).
+_SURE = 0.9
 # A difference of more standard deviations than this is no bias of a person.
 _FAR_SD = 3.0
-MIN_STRIDE_S = 0.4
 # A pelvis that is unknown for so long may hide a strike and the foot off after it: nobody knows how many strides that were.
 ABSENT_S = 1.0
 MIN_PHASE_S = 0.08  # neither stance nor swing is shorter, not in sprinting either
 # Loads of the same foot on neighbouring plates belong to one stance.
 SAME_STANCE_S = 0.05
-# A fore-aft excursion of the heel or toe below this is no gait; a peak must stand out by this share of the excursion.
-MIN_EXCURSION_M = 0.1
-PEAK_SHARE = 0.1
 _MISSING = "gait-event-missing"
 
 
 def gait_events(
     contacts: Sequence[Contact],
     file_events: Sequence[GaitEvent],
+    moved: Sequence[GaitEvent],
     settings: GaitSettings,
     *,
-    heel_W: Mapping[Side, FloatArray],
-    toe_W: Mapping[Side, FloatArray],
     pelvis_W: FloatArray,
-    forward_W: FloatArray,
     rate_hz: float,
-    direction: Direction = "forwards",
-    walking: bool = True,
-    floor_velocity_W: FloatArray | Sequence[float] = (0.0, 0.0, 0.0),
-    soles_W: Mapping[Side, FloatArray] | None = None,
+    steps: bool = True,
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Return the events of both sides from all three sources, merged as `merge_events` says, sorted by time.
 
     Args:
         contacts: decided plate contacts; only assigned ones give events.
         file_events: what the file stores.
+        moved: what the movement tells (`by_movement.movement_events`).
         settings: the section [gait].
-        heel_W, toe_W: per side (T, 3) m in World, filtered, NaN where unknown.
-        pelvis_W, forward_W: (T, 3) pelvis centre, m, and its anterior direction.
+        pelvis_W: (T, 3) pelvis centre, m, NaN where unknown.
         rate_hz: marker rate.
-        direction: of the steps against the pelvis (`activity`); "" = no steps, the movement has no events.
-        walking: False in running, on stairs.
-        floor_velocity_W: (3,) m/s, of a treadmill's belt.
-        soles_W: per side (T, K, 3) m: an event of the movement is dropped where the foot does not come to stand or leave.
+        steps: the person makes steps (`activity`).
     """
-    moved: list[GaitEvent] = []
-    if direction:
-        ahead = leading_points(direction, heel_W, toe_W, pelvis_W, forward_W, np.asarray(floor_velocity_W), rate_hz)
-        moved = expected_events(kinematic_events(*ahead, rate_hz))
-    if direction == "forwards":
-        # What was learnt was learnt of walking people.
-        if walking:
-            moved = likely_strikes(
-                offs_by_toes(moved, toe_W, rate_hz), heel_W, toe_W, np.asarray(floor_velocity_W), rate_hz
-            )
-        else:
-            moved = at_marks(moved, heel_W, toe_W, rate_hz)
-    if soles_W is not None:
-        moved = with_standing_feet(moved, soles_W, rate_hz)
     candidates = [*plate_events(contacts, len(pelvis_W) / rate_hz, 1.0 / rate_hz), *moved, *file_events]
     events, notes = merge_events(
         candidates, settings.events, (len(pelvis_W) - 1) / rate_hz, _absences(pelvis_W, rate_hz)
     )
-    if direction and not events and settings.events != "auto":
+    if steps and not events and settings.events != "auto":
         notes = (*notes, _none_of(settings.events))
-    if not direction:  # without steps nothing is missing between what a file stores
+    if not steps:  # without steps nothing is missing between what a file stores
         notes = tuple(note for note in notes if note.code != _MISSING)
     return events, notes
 
@@ -140,44 +112,22 @@ def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float)
     return events
 
 
-def kinematic_events(
-    heel_W: Mapping[Side, FloatArray],
-    toe_W: Mapping[Side, FloatArray],
-    pelvis_W: FloatArray,
-    forward_W: FloatArray,
-    rate_hz: float,
-) -> list[GaitEvent]:
-    """Events from the movement: strike = heel farthest ahead of the pelvis, off = toe farthest behind (Zeni 2008).
+def strikes_by_movement(
+    contacts: Sequence[Contact], moved: Sequence[GaitEvent], duration_s: float, frame_s: float
+) -> dict[Side, FloatArray]:
+    """Return the times (N,) s of each foot's strikes by the movement, as `gait_events` tells those that no plate shows.
 
-    10.1016/j.gaitpost.2007.07.007. All arrays (T, 3) m in World, low-pass filtered, NaN where unknown. `forward_W` is
-    the pelvis' own anterior direction frame by frame, so that turns need no straight walkway. Sub-frame by a parabola.
+    Only those that the movement is sure of: none that is at an extreme of the foot's way for want of anything better.
+
+    Args:
+        contacts: decided plate contacts: their strikes show the movement's bias in this trial.
+        moved: what the movement tells (`by_movement.movement_events`).
+        duration_s, frame_s: of the recording and of a frame.
     """
-    forward = np.array(forward_W, dtype=np.float64)
-    forward[:, 1] = 0.0
-    forward /= np.linalg.norm(forward, axis=1, keepdims=True)
-    events: list[GaitEvent] = []
-    for side in SIDES:
-        for kind, points, sign in (("foot_strike", heel_W[side], 1.0), ("foot_off", toe_W[side], -1.0)):
-            ahead = sign * np.sum((points - pelvis_W) * forward, axis=1)
-            for time_s in _peak_times(ahead, rate_hz):
-                events.append(GaitEvent(time_s, side, kind, "kinematic"))  # type: ignore[arg-type]
-    return events
-
-
-def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
-    """Return the extremes of `kinematic_events` at the times of the events that they stand for, with their confidence.
-
-    What is typical of people is taken off, in shares of the stride (`library/gait/events.toml`).
-    """
-    stride_s, known = _stride_s(extremes), load_table("gait/events")["kinematic"]
-    return [
-        replace(
-            event,
-            time_s=event.time_s - known[event.kind]["late_strides"] * stride_s,
-            confidence=probability_close(known[event.kind]["error_s"], known[event.kind]["bias_s"]),
-        )
-        for event in extremes
-    ]
+    strikes = [event for event in moved if event.kind == "foot_strike"]
+    shift_s = _bias_s(_late_s(strikes, plate_events(contacts, duration_s, frame_s)), "kinematic", "foot_strike")
+    sure = [event for event in strikes if event.confidence >= _SURE]
+    return {side: np.array([event.time_s - shift_s for event in sure if event.side == side]) for side in SIDES}
 
 
 def merge_events(
@@ -223,25 +173,6 @@ def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) ->
     return GaitEvent(time_s, side, kind, "plate", probability_close(error_s))
 
 
-def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
-    """Times in s of the distinct maxima of a signal (T,) m with gaps."""
-    finite = np.isfinite(signal)
-    if not finite.any():
-        return []
-    low, high = np.percentile(signal[finite], [5.0, 95.0])
-    if high - low < MIN_EXCURSION_M:
-        return []
-    times: list[float] = []
-    for first, stop in finite_stretches(finite):
-        part = signal[first:stop]
-        for peak in distinct_peaks(part, PEAK_SHARE * (high - low), max(1.0, MIN_STRIDE_S * rate_hz)):
-            before, at, after = part[peak - 1 : peak + 2]
-            bend = before - 2.0 * at + after
-            shift = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
-            times.append(float((first + peak + shift) / rate_hz))
-    return times
-
-
 def _same(one: GaitEvent, other: GaitEvent) -> bool:
     return one.side == other.side and one.kind == other.kind and abs(one.time_s - other.time_s) < SAME_EVENT_S
 
@@ -254,18 +185,31 @@ def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
     for source in sources:
         for kind in KINDS:
             own = [event for event in candidates if event.source == source and event.kind == kind]
-            late = [event.time_s - truth.time_s for truth in plate for event in own if _same(event, truth)]
-            # What the file says is left as it is; the movement is a proxy and is shifted. What lies farther off than people
-            # differ is a mark of something else (a first step), and tells of the confidence, not of the bias.
-            far_s = _FAR_SD * load_table("gait/events")[source][kind]["error_s"]
-            bias = [value for value in late if abs(value) <= far_s]
-            shift = float(np.median(bias)) if bias and source == "kinematic" else 0.0
+            late = _late_s(own, plate)
+            # What the file says is left as it is; the movement is a proxy and is shifted.
+            shift = _bias_s(late, source, kind) if source == "kinematic" else 0.0
             own = [replace(event, time_s=event.time_s - shift) for event in own]
             if late or source == "file":  # what the movement alone tells has its confidence from there
                 confidence = _confidence(source, kind, [value - shift for value in late])
                 own = [replace(event, confidence=confidence) for event in own]
             rated += own
     return rated
+
+
+def _late_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
+    """By how much events come after those of the plates that they tell too, s."""
+    return [event.time_s - truth.time_s for truth in plate for event in events if _same(event, truth)]
+
+
+def _bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> float:
+    """The bias that differences to a trial's plates show, s; 0 without any.
+
+    What lies farther off than people differ is a mark of something else (a first step), and tells of the confidence, not of
+    the bias.
+    """
+    far_s = _FAR_SD * load_table("gait/events")[source][kind]["error_s"]
+    near = [value for value in late_s if abs(value) <= far_s]
+    return float(np.median(near)) if near else 0.0
 
 
 def _confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -> float:
@@ -281,19 +225,6 @@ def _confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -
     scale = math.sqrt(variance * (1.0 + 1.0 / len(seen_s)))
     close_s = float(table["close_s"])
     return float(2.0 * stdtr(count, close_s / scale) - 1.0)
-
-
-def _stride_s(events: Sequence[GaitEvent]) -> float:
-    """Median time between successive events of one kind and side, else twice that between the sides; 0 if unknown."""
-    for sides, factor in (([("r",), ("l",)], 1.0), ([("r", "l")], 2.0)):
-        gaps: list[float] = []
-        for kind in KINDS:
-            for which in sides:
-                times = sorted(event.time_s for event in events if event.kind == kind and event.side in which)
-                gaps += [factor * (later - earlier) for earlier, later in pairwise(times)]
-        if gaps:
-            return float(np.median(gaps))
-    return 0.0
 
 
 def _alternating(
