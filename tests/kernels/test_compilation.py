@@ -29,8 +29,10 @@ for kernel in compilation.trial_kernels():
     kernel._reset_overloads()
 from biodyn.output.store.write import write_view
 from biodyn.trial.run import run_trial
-with watched(print), tempfile.TemporaryDirectory() as folder:
-    write_view(run_trial({str(SAMPLE)!r}).view, Path(folder))
+with watched(print), tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+    view = run_trial({str(SAMPLE)!r}).view
+    write_view(view, Path(one))
+    write_view(view, Path(other), pack=True)
 modules = [importlib.import_module(f"biodyn.kernels.{{m.name}}") for m in pkgutil.iter_modules(biodyn.kernels.__path__)]
 found = [one for module in modules for one in vars(module).values()]
 kernels = {{one for one in found if isinstance(getattr(one, "_cache", None), _KernelCache)}}
