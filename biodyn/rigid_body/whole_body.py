@@ -46,8 +46,8 @@ def mass_matrix(mb: Multibody, q: ArrayLike, out: FloatArray | None = None) -> F
 
 def _mass_matrix(tree: Tree, q: FloatArray, M: FloatArray) -> FloatArray:
     """Fill M (T, nv, nv), which holds zeros or an earlier result."""
-    flat = M.reshape(len(M), -1)
-    crba.mass_matrix(tree, subtree_mass(tree), q, flat, workspace(crba.work_size(tree, flat.shape[1])))
+    flat = M.reshape(len(M), M.shape[1] ** 2)
+    crba.mass_matrix(tree, subtree_mass(tree), q, flat, workspace(crba.work_size(tree, M.shape[1] ** 2)))
     return M
 
 
@@ -57,12 +57,13 @@ def normal_matrix(mb: Multibody, q: ArrayLike, bodies: IntArray, p_BM: FloatArra
     bodies (M,), p_BM (M, 3) m: the points and the bodies that carry them; weights (M,). It is the mass matrix of the tree
     whose links carry nothing but masses w_m at these points.
     """
-    carriers, places = np.zeros((len(mb.tree.parent), len(bodies))), np.asarray(p_BM, dtype=np.float64)
+    (positions,) = state(mb, q)
+    carriers = np.zeros((len(mb.tree.parent), len(bodies)))
     carriers[mb.link_of_body[bodies], np.arange(len(bodies))] = weights
-    x, y, z = places.T
+    x, y, z = p_BM.T
     second = np.stack([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y], axis=1)
-    tree = mb.tree._replace(mass=carriers.sum(axis=1), first_moment=carriers @ places, inertia_origin=carriers @ second)
-    return _mass_matrix(tree, *state(mb, q), np.zeros((len(q), mb.nv, mb.nv)))
+    tree = mb.tree._replace(mass=carriers.sum(axis=1), first_moment=carriers @ p_BM, inertia_origin=carriers @ second)
+    return _mass_matrix(tree, positions, np.zeros((len(positions), mb.nv, mb.nv)))
 
 
 def solve_with_mass(mb: Multibody, M: ArrayLike, right: ArrayLike) -> FloatArray:

@@ -154,7 +154,9 @@ def _best(
     memory = [np.empty((2, *one.shape)) for one in differences]
     for row, hz in enumerate(tried_hz):
         lam = stiffness(hz, rate_hz, m)
-        of_axes = np.sum([_squares_of_rest(one, lam, m, own) for one, own in zip(differences, memory, strict=True)], axis=0)
+        of_axes = np.sum(
+            [_squares_of_rest(one, lam, m, own) for one, own in zip(differences, memory, strict=True)], axis=0
+        )
         squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
         free = sum(freedom_of_rest(one, lam) for one in eigenvalues)
         if noise_m is None:
