@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from biodyn.kernels.jit import inline, kernel
 
 #: Bytes of a number.
 MOST_PLANES: Final = 8
+_ONE = np.uint64(1)
+_NONE = (np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
 
 
 @inline
 def _differences(column, t, before):
-    """The differences of the orders 0 to 3 that end at row t, from those that end `before`; in the first rows of fewer orders."""
-    value = column[t]
+    """The differences of the orders 0 to 3 that end at row t, from those that end `before`; in the first rows of fewer orders.
+
+    Unsigned: these wrap, and of signed ones LLVM takes for granted that they do not.
+    """
+    value = np.uint64(column[t])
     first = value - before[0] if t > 0 else value
     second = first - before[1] if t > 1 else first
     third = second - before[2] if t > 2 else second
@@ -23,14 +30,14 @@ def _differences(column, t, before):
 @inline
 def _best_order(column):
     """The order of the differences whose sizes sum up to least."""
-    before = (0, 0, 0, 0)
+    before = _NONE
     none, one, two, three = 0.0, 0.0, 0.0, 0.0
     for t in range(column.shape[0]):
         before = _differences(column, t, before)
-        none += abs(before[0])
-        one += abs(before[1])
-        two += abs(before[2])
-        three += abs(before[3])
+        none += abs(np.int64(before[0]))
+        one += abs(np.int64(before[1]))
+        two += abs(np.int64(before[2]))
+        three += abs(np.int64(before[3]))
     order, least = 0, none
     if one < least:
         order, least = 1, one
@@ -51,7 +58,7 @@ def difference_planes(columns, streams, planes, work):
     for c in range(columns.shape[0]):
         column = columns[c]
         order = _best_order(column)
-        before, every = (0, 0, 0, 0), 0
+        before, every = _NONE, 0
         for t in range(rows):
             before = _differences(column, t, before)
             chosen = before[0]
@@ -61,7 +68,7 @@ def difference_planes(columns, streams, planes, work):
                 chosen = before[2]
             elif order == 3:
                 chosen = before[3]
-            work[t] = (chosen << 1) ^ (chosen >> 63)
+            work[t] = np.int64(chosen << _ONE) ^ (np.int64(chosen) >> 63)
             every |= work[t]
         count = 1
         while count < MOST_PLANES and (every >> 8 * count) != 0:

@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.kernels.jit import inline, kernel
 
-#: Characters that a number takes at most: sign, sixteen digits, the zero before the point, the point.
+#: Characters that a number of 15 decimals or fewer takes at most: sign, sixteen digits, the zero before the point, the point.
 NUMBER_WIDTH: Final = 19
 #: Whole numbers below it are exact in a double.
 EXACT: Final = 1e15
