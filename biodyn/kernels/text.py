@@ -54,11 +54,11 @@ def rows(numbers, decimals, codes, order, words, begins, text):
 
     numbers (F, N): NaN is an empty cell; below `EXACT` in units of the last decimal. codes (K, N): words by number, an empty cell
     where negative. order (C,): of each column its row of `numbers`, or `-1 - row` of `codes`. words: all words one after the
-    other, word i from begins[i] to begins[i + 1]. text: must have room.
+    other, word i from begins[i] to begins[i + 1]. text must have room.
     """
     scale, at = 10.0**decimals, 0
     unit = np.uint64(scale)
-    for t in range(text.shape[0] and max(numbers.shape[1], codes.shape[1])):
+    for t in range(numbers.shape[1]):
         for c in range(order.shape[0]):
             k = order[c]
             if k >= 0:

@@ -65,7 +65,7 @@ class Rows:
             numbers[at : at + values.shape[1]] = values[rows].T
             at += values.shape[1]
         codes = np.empty((len(self._words), count), dtype=np.int64)
-        for own, part, first in zip(codes, self._words, self._firsts, strict=False):
+        for own, part, first in zip(codes, self._words, self._firsts[:-1], strict=True):
             own[:] = part.codes[rows]
             own[own >= 0] += first
         room = np.empty(count * self._width, dtype=np.uint8)
@@ -77,7 +77,8 @@ def _told(column: Numbers | Words, decimals: int) -> list[Numbers | Words]:
     """The column as it can be written: infinite numbers, and those whose last decimals a double does not hold, are words."""
     if isinstance(column, Words):
         return [column]
-    large = (np.abs(column.values) * 10.0**decimals >= text.EXACT).any(axis=0)
+    most = text.EXACT / 10.0**decimals
+    large = np.any((column.values >= most) | (column.values <= -most), axis=0)
     if not large.any():
         return [column]
     return [
