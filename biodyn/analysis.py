@@ -22,6 +22,8 @@ from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import WALKING, Activity
 from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
+from biodyn.processing.gait.cycles import GaitCycle, gait_cycles
+from biodyn.processing.gait.spatiotemporal import StrideParameters, spatiotemporal
 from biodyn.processing.gait.variables import WalkedTrial
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.kinematics.pose_misfit import PoseMisfit, pose_misfit
@@ -274,6 +276,15 @@ class TrialAnalysis:
             *(self.recording, self.contacts, self.propagation, self.settings, self.events, self.activity),
         )
         return self.shared_cycles.of(inputs, lambda: cycle_values(self.walked, self.gait_events, factor))
+
+    @cached_property
+    def strides(self) -> tuple[tuple[GaitCycle, StrideParameters], ...]:
+        """Every gait cycle, right ones first, with its spatio-temporal parameters."""
+        cycles, points, rate_hz = gait_cycles(self.gait_events), self.points, self.recording.markers.rate_hz
+        found, _ = spatiotemporal(
+            cycles, points.heel, points.toe, points.pelvis, rate_hz, floor_velocity_W=points.floor_velocity
+        )
+        return tuple(zip(cycles, found, strict=True))
 
     @property
     def gait_events(self) -> tuple[GaitEvent, ...]:

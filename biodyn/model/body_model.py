@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -102,7 +103,11 @@ class SubjectModel:
         raise KeyError(name)
 
     def marker_arrays(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Return link index (M,), position on the link (M, 3) m and weight (M,) of the markers."""
+        """Return link index (M,), position on the link (M, 3) m and weight (M,) of the markers; they are the model's own."""
+        return self._marker_arrays
+
+    @cached_property
+    def _marker_arrays(self) -> tuple[IntArray, FloatArray, FloatArray]:
         links = np.array([self.frames[m.body].link for m in self.markers], dtype=np.int64)
         points = np.array(
             [self.frames[m.body].R_LB @ m.p_BM + self.frames[m.body].p_LB for m in self.markers], dtype=float

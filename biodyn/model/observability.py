@@ -12,7 +12,7 @@ from biodyn.kernels import normal
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_locked
 from biodyn.model.factors import inverse_factors
-from biodyn.rigid_body import body_poses, joint_jacobians
+from biodyn.rigid_body import body_poses, joint_jacobians, normal_matrix
 
 # A marker that turns by one radian with its coordinate must move at least this far for the coordinate to count as seen;
 # nearer to the axis, marker noise and skin would decide the angle.
@@ -50,14 +50,18 @@ def root_levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = 
 
 def _inverse_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | None) -> FloatArray:
     """`inverse_factors` (n, nv, nv) of the normal matrix of markers of weight 1 m^-2 at most, and what holds coordinates."""
-    J = marker_jacobian(model, q)
-    n, markers, _, nv = J.shape
-    weights = np.minimum(model.marker_arrays()[2], 1.0) * np.ones((n, 1))
-    if visible is not None:
-        weights = weights * visible
-    J = (np.sqrt(weights)[..., None, None] * J).reshape(n, 3 * markers, nv)
-    J[..., [coordinate.v_index for coordinate in model.assumed]] = 0.0  # nothing is fitted there
-    return inverse_factors(J.transpose(0, 2, 1) @ J + np.diag(model.pulls() + _RIDGE_M2))
+    links, p_LM, weights = model.marker_arrays()
+    if visible is None or visible.all():
+        patterns, which = np.ones((1, len(links)), dtype=bool), np.zeros(len(q), dtype=np.intp)
+    else:
+        patterns, which = np.unique(visible, axis=0, return_inverse=True)
+    matrices = np.empty((len(q), model.multibody.nv, model.multibody.nv))
+    for number, pattern in enumerate(patterns):
+        rows = which.reshape(-1) == number
+        matrices[rows] = normal_matrix(model.multibody, q[rows], links, p_LM, np.minimum(weights, 1.0) * pattern)
+    assumed = [coordinate.v_index for coordinate in model.assumed]  # nothing is fitted there
+    matrices[:, assumed], matrices[:, :, assumed] = 0.0, 0.0
+    return inverse_factors(matrices + np.diag(model.pulls() + _RIDGE_M2))
 
 
 def badly_seen(model: SubjectModel, lever: FloatArray, steady_m: float) -> BoolArray:

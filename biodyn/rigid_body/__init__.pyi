@@ -52,5 +52,6 @@ from .simulation import state_derivative as state_derivative
 from .urdf import from_urdf as from_urdf
 from .urdf import to_urdf as to_urdf
 from .whole_body import momentum_rate as momentum_rate
+from .whole_body import normal_matrix as normal_matrix
 from .whole_body import solve_with_mass as solve_with_mass
 from .whole_body import subtree_masses as subtree_masses

@@ -25,9 +25,11 @@ from biodyn.kernels import (
     manifold,
     normal,
     panels,
+    planes,
     recursion,
     rnea,
     storage,
+    text,
 )
 from biodyn.kernels import regressor as regressors
 from biodyn.kernels.jit import is_cached
@@ -81,6 +83,8 @@ def trial_kernels() -> tuple[Any, ...]:
         recursion.factorise_band,
         recursion.solve_factorised,
         recursion.filter_both_ways,
+        text.rows,
+        planes.difference_planes,
     )
 
 
@@ -119,6 +123,8 @@ def _work() -> dict[str, Callable[[], object]]:
         "integrate": lambda: integrate(mb, q, v),
         "poses": lambda: body_poses(mb, q),
         "recursions": _recursions,
+        "text": _text,
+        "planes": _planes,
     }
 
 
@@ -152,6 +158,19 @@ def _recursions() -> None:
     recursion.factorise_band(band)
     recursion.solve_factorised(band, curves, np.empty((1, 1)), work)
     recursion.filter_both_ways(curves, np.ones((1, 4)), work)
+
+
+def _text() -> None:
+    """Write a table of one number."""
+    numbers, codes, order = np.zeros((1, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    room = np.empty(2 + text.NUMBER_WIDTH, dtype=np.uint8)
+    text.rows(numbers, 0, codes, order, np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), room)
+
+
+def _planes() -> None:
+    """Take a column of one number apart."""
+    one, planes_of_one = np.zeros((1, 1), dtype=np.int64), np.empty(planes.MOST_PLANES, dtype=np.uint8)
+    planes.difference_planes(one, np.empty((1, 2), dtype=np.int64), planes_of_one, np.empty(1, dtype=np.int64))
 
 
 def _marker_equations(mb: Multibody, q: FloatArray) -> None:

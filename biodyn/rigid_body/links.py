@@ -27,8 +27,9 @@ class _Step:
     slide: FloatArray
 
 
+@lru_cache(maxsize=256)
 def _steps(joint: Joint) -> list[_Step]:
-    """Return the kernel joints a joint is made of, from the parent outwards."""
+    """Return the kernel joints a joint is made of, from the parent outwards; trials have the same ones again and again."""
     zero = np.zeros(3)
     axes = [np.array(axis) for axis in joint.axes]
     if joint.kind == "weld":

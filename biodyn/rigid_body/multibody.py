@@ -131,6 +131,11 @@ class Multibody:
             result[body, own] = True
         return result
 
+    @cached_property
+    def weightless(self) -> Tree:
+        """The tree without gravity."""
+        return self.tree._replace(gravity_W=np.zeros(3))
+
     def neutral(self) -> FloatArray:
         """Return the (nq,) configuration at which every joint frame lies in its placement."""
         q = np.zeros(self.nq)

@@ -90,13 +90,17 @@ def effects_of_inertia(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLik
     loads, path, start = external(mb, len(positions), None, None)
     result = np.empty((1 + columns.shape[1], len(positions), mb.nv))
     unused, work = np.empty((0, tree.parent.shape[0], 6)), workspace(rnea.work_size(tree))
-    by_link = np.zeros((tree.parent.shape[0], 10))
+    changed = tree._replace(
+        mass=np.zeros_like(tree.mass),
+        first_moment=np.zeros_like(tree.first_moment),
+        inertia_origin=np.zeros_like(tree.inertia_origin),
+    )
     for change, tau in zip((np.zeros_like(before), *columns.T), result, strict=True):
-        by_link[rows] = (before + change).reshape(-1, 10)
-        changed = tree._replace(
-            mass=np.ascontiguousarray(by_link[:, 0]),
-            first_moment=np.ascontiguousarray(by_link[:, 1:4]),
-            inertia_origin=np.ascontiguousarray(by_link[:, 4:]),
+        own = (before + change).reshape(-1, 10)
+        changed.mass[rows], changed.first_moment[rows], changed.inertia_origin[rows] = (
+            own[:, 0],
+            own[:, 1:4],
+            own[:, 4:],
         )
         rnea.inverse_dynamics(changed, positions, rates, accelerations, loads, path, start, tau, unused, work)
     return np.moveaxis(result[1:] - result[0], 0, 2)
@@ -108,7 +112,7 @@ def forces_of_wrenches(
     """Return J^T F (T, nv): what wrenches (T, K, 6) about the world origin on the bodies (K,) do along the coordinates."""
     (positions,) = state(mb, q)
     loads, path, start = external(mb, len(positions), wrenches, wrench_bodies)
-    tree = mb.tree._replace(gravity_W=np.zeros(3))
+    tree = mb.weightless
     still, result = np.zeros((len(positions), mb.nv)), np.empty((len(positions), mb.nv))
     unused, work = np.empty((0, tree.parent.shape[0], 6)), workspace(rnea.work_size(tree))
     rnea.inverse_dynamics(tree, positions, still, still, loads, path, start, result, unused, work)
@@ -145,7 +149,7 @@ def inverse_dynamics_derivatives(
 def inverse_mass_times(mb: Multibody, q: ArrayLike, forces: ArrayLike) -> FloatArray:
     """Return M(q)^-1 f (T, nv) for f (T, nv) in O(n), without M: forward dynamics at rest without gravity."""
     positions, right = state(mb, q, forces=forces)
-    tree = mb.tree._replace(gravity_W=np.zeros(3))
+    tree = mb.weightless
     result = np.empty_like(right)
     loads, path, start = external(mb, len(right), None, None)
     articulated(tree, positions, np.zeros_like(right), right, loads, path, start, result, workspace(work_size(tree)))

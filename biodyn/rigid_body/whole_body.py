@@ -41,9 +41,29 @@ def mass_matrix(mb: Multibody, q: ArrayLike, out: FloatArray | None = None) -> F
     if out is not None and (out.shape != shape or out.dtype != np.float64 or not out.flags.c_contiguous):
         raise ModelError(f"out must be a C-ordered float64 array of shape {shape}, found {out.shape} of {out.dtype}.")
     M = np.zeros(shape) if out is None else out
-    flat = M.reshape(len(M), mb.nv**2)
-    crba.mass_matrix(mb.tree, subtree_mass(mb.tree), positions, flat, workspace(crba.work_size(mb.tree, mb.nv**2)))
+    return _mass_matrix(mb.tree, positions, M)
+
+
+def _mass_matrix(tree: Tree, q: FloatArray, M: FloatArray) -> FloatArray:
+    """Fill M (T, nv, nv), which holds zeros or an earlier result."""
+    flat = M.reshape(len(M), M.shape[1] ** 2)
+    crba.mass_matrix(tree, subtree_mass(tree), q, flat, workspace(crba.work_size(tree, M.shape[1] ** 2)))
     return M
+
+
+def normal_matrix(mb: Multibody, q: ArrayLike, bodies: IntArray, p_BM: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the sum of w_m J_m^T J_m (T, nv, nv) for q (T, nq), J_m the Jacobian of the place of point m.
+
+    bodies (M,), p_BM (M, 3) m: the points and the bodies that carry them; weights (M,). It is the mass matrix of the tree
+    whose links carry nothing but masses w_m at these points.
+    """
+    (positions,) = state(mb, q)
+    carriers = np.zeros((len(mb.tree.parent), len(bodies)))
+    carriers[mb.link_of_body[bodies], np.arange(len(bodies))] = weights
+    x, y, z = p_BM.T
+    second = np.stack([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y], axis=1)
+    tree = mb.tree._replace(mass=carriers.sum(axis=1), first_moment=carriers @ p_BM, inertia_origin=carriers @ second)
+    return _mass_matrix(tree, positions, np.zeros((len(positions), mb.nv, mb.nv)))
 
 
 def solve_with_mass(mb: Multibody, M: ArrayLike, right: ArrayLike) -> FloatArray:
@@ -76,11 +96,10 @@ def momentum_rate(
     """
     positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
-    tree = mb.tree._replace(gravity_W=np.zeros(3))
     loads, path, start = external(mb, frames, None, None)
     tau, transmitted = np.empty((frames, mb.nv)), np.empty((frames, n, 6))
-    work = workspace(rnea.work_size(tree))
-    rnea.inverse_dynamics(tree, positions, rates, accelerations, loads, path, start, tau, transmitted, work)
+    work = workspace(rnea.work_size(mb.tree))
+    rnea.inverse_dynamics(mb.weightless, positions, rates, accelerations, loads, path, start, tau, transmitted, work)
     R_WB, p_WB = body_poses(mb, positions)
     result = np.zeros((frames, 6))
     for b in np.flatnonzero(mb.parents < 0):

@@ -134,8 +134,7 @@ class NormSet:
     def at(self, speed: float, age_years: float | None = None) -> Norms:
         """Return the norms at a speed (in their measure): of the nearest group, or by the model."""
         row, words = self._place(speed)
-        percent = np.asarray(self.table["percent"], dtype=np.float64)
-        curves = {name: self._curve(entry, percent, row, speed) for name, entry in self.table.get("curve", {}).items()}
+        curves = self._curves(row, speed)
         scalars = {
             name: self._scalar(name, entry, row, speed, age_years)
             for name, entry in self.table.get("scalar", {}).items()
@@ -154,19 +153,32 @@ class NormSet:
     def _offset(self, speed: float) -> float:
         return speed - float(self.table["speed"]["reference"])
 
-    def _curve(self, entry: Mapping[str, Any], percent: FloatArray, row: int | None, speed: float) -> NormCurve:
-        """A curve, between the published instants by monotone cubics, which invent no extremes (Fritsch & Carlson 1980)."""
+    def _curves(self, row: int | None, speed: float) -> dict[str, NormCurve]:
+        """The curves, between the published instants by monotone cubics, which invent no extremes (Fritsch & Carlson 1980)."""
+        entries: Mapping[str, Mapping[str, Any]] = self.table.get("curve", {})
+        if not entries:
+            return {}
+        published = [self._published(entry, row, speed) for entry in entries.values()]
+        known = [values for mean_sd in published for values in mean_sd if values is not None]
+        # all at once: an interpolator costs much more than a curve
+        between = iter(PchipInterpolator(self.table["percent"], np.stack(known, axis=1))(PERCENT).T)
+        found = {}
+        for (name, entry), (_, sd) in zip(entries.items(), published, strict=True):
+            mean = entry.get("sign", 1) * next(between)
+            spread = None if sd is None else self._growth(entry, row, speed) * next(between)
+            found[name] = NormCurve(mean, spread, entry["unit"], entry.get("reach", 1.0))
+        return found
+
+    def _published(
+        self, entry: Mapping[str, Any], row: int | None, speed: float
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Mean of a curve at a speed and what its spread is in proportion to, None where unknown, at the published instants."""
         means, spreads = np.asarray(entry["mean"], dtype=np.float64), entry.get("sd", ())
-        if row is None:
-            powers = self._offset(speed) ** np.arange(len(means))
-            mean, growth = powers @ means, math.exp(entry.get("sd_growth", 0.0) * self._offset(speed))
-        else:
-            mean, growth = means[row], 1.0
-        sd = None
-        if len(spreads):
-            sd = growth * PchipInterpolator(percent, spreads[row or 0])(PERCENT)
-        sign = entry.get("sign", 1)
-        return NormCurve(sign * PchipInterpolator(percent, mean)(PERCENT), sd, entry["unit"], entry.get("reach", 1.0))
+        mean = self._offset(speed) ** np.arange(len(means)) @ means if row is None else means[row]
+        return mean, np.asarray(spreads[row or 0], dtype=np.float64) if len(spreads) else None
+
+    def _growth(self, entry: Mapping[str, Any], row: int | None, speed: float) -> float:
+        return math.exp(entry.get("sd_growth", 0.0) * self._offset(speed)) if row is None else 1.0
 
     def _scalar(
         self, name: str, entry: Mapping[str, Any], row: int | None, speed: float, age_years: float | None

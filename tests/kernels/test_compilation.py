@@ -16,7 +16,8 @@ SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 # A process of its own: in this one other tests have called other kernels. Prints what was said, and the kernels that were
 # called but are not known to be (or the other way round), then those called with types that warming up did not compile.
 CALLED = f"""
-import importlib, pkgutil
+import importlib, pkgutil, tempfile
+from pathlib import Path
 import biodyn.kernels
 from biodyn.kernels.jit import _KernelCache, is_cached
 from biodyn.kernels.watch import watched
@@ -26,9 +27,12 @@ warmed = {{kernel: set(kernel.signatures) for kernel in compilation.trial_kernel
 for kernel in compilation.trial_kernels():
     assert kernel.signatures and is_cached(kernel), kernel
     kernel._reset_overloads()
+from biodyn.output.store.write import write_view
 from biodyn.trial.run import run_trial
-with watched(print):
-    run_trial({str(SAMPLE)!r}).view
+with watched(print), tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+    view = run_trial({str(SAMPLE)!r}).view
+    write_view(view, Path(one))
+    write_view(view, Path(other), pack=True)
 modules = [importlib.import_module(f"biodyn.kernels.{{m.name}}") for m in pkgutil.iter_modules(biodyn.kernels.__path__)]
 found = [one for module in modules for one in vars(module).values()]
 kernels = {{one for one in found if isinstance(getattr(one, "_cache", None), _KernelCache)}}

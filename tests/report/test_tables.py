@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -254,6 +255,28 @@ def test_csv_rounds_single_columns_further(tmp_path):
     write_csv(frame.round({"x": 3}), tmp_path / "rounded.csv")
     assert (tmp_path / "further.csv").read_bytes() == (tmp_path / "rounded.csv").read_bytes()
     assert frame["x"][0] == 1.23456
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 5, 8])
+def test_csv_numbers_are_the_shortest_decimals_that_read_as_the_rounded_numbers(tmp_path, decimals):
+    rng = np.random.default_rng(decimals)
+    values = rng.normal(size=4000) * 10.0 ** rng.integers(-decimals - 2, 6, size=4000)
+    values[:6] = 0.0, -0.0, 10.0, -1.5, 0.25, 99999.5
+    write_csv(pd.DataFrame({"x": values, "y": -values}), tmp_path / "t.csv", decimals)
+    lines = (tmp_path / "t.csv").read_text("ascii").splitlines()[1:]
+    scaled = [round(value * 10.0**decimals) for value in values.tolist()]  # Python's whole numbers, half to even
+    texts = [[f"{Decimal(sign * count).scaleb(-decimals):f}" for sign in (1, -1)] for count in scaled]
+    shortest = [",".join(text.rstrip("0").rstrip(".") if "." in text else text for text in pair) for pair in texts]
+    assert lines == shortest
+
+
+def test_csv_keeps_infinite_and_very_large_numbers(tmp_path):
+    frame = pd.DataFrame(
+        {"x": [np.inf, -np.inf, 1.23456e17, np.nan, 0.5], "y": [1.0, 2.0, 3.0, 4.0, 5.25], "n": range(5)}
+    )
+    write_csv(frame, tmp_path / "t.csv")
+    lines = (tmp_path / "t.csv").read_text("ascii").splitlines()[1:]
+    assert lines == ["inf,1,0", "-inf,2,1", "1.23456e+17,3,2", ",4,3", "0.5,5.25,4"]
 
 
 def test_of_large_tables_that_are_only_written_none_is_kept():

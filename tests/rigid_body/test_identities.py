@@ -19,8 +19,10 @@ from biodyn.rigid_body import (
     gravity_forces,
     integrate,
     inverse_dynamics,
+    jacobian,
     mass_matrix,
     momentum,
+    normal_matrix,
 )
 
 trees = st.builds(
@@ -61,6 +63,21 @@ def test_mass_matrix_columns_are_unit_accelerations(mb, seed):
     every = np.repeat(q, mb.nv, axis=0)
     columns = inverse_dynamics(mb, every, 0 * np.eye(mb.nv), np.eye(mb.nv)) - gravity_forces(mb, every)
     assert relative(mass_matrix(mb, q)[0], columns) < EXACT
+
+
+@settings(max_examples=40, deadline=None)
+@given(trees, seeds)
+def test_normal_matrix_is_the_sum_of_squares_of_the_jacobians(mb, seed):
+    q, _, _ = random_state(mb, seed, frames=11)  # eight side by side, and three
+    rng = np.random.default_rng([seed, 3])
+    bodies, points, weights = rng.integers(0, len(mb.bodies), 7), rng.normal(size=(7, 3)), rng.uniform(0.0, 2.0, 7)
+    weights[0] = 0.0  # not seen
+    expected = sum(
+        w * J.transpose(0, 2, 1) @ J
+        for body, p, w in zip(bodies.tolist(), points, weights, strict=True)
+        for J in (jacobian(mb, q, body, p)[:, 3:],)
+    )
+    assert relative(normal_matrix(mb, q, bodies, points, weights), expected) < EXACT
 
 
 @settings(max_examples=40, deadline=None)

@@ -55,7 +55,7 @@ def _kernels() -> None:
     """Those of tables and pages; the analysis, which may run in another process, compiles what is not compiled yet."""
     from biodyn.rigid_body.compilation import load_compiled
 
-    load_compiled("energies", "inverse", "poses")
+    load_compiled("energies", "inverse", "poses", "text")
 
 
 def _norms() -> None:

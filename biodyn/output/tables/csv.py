@@ -7,7 +7,7 @@ such a text is written with an apostrophe before it, and `read_csv` takes it awa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from biodyn.output.tables.cells import Cells, constant, joined, number_cells, word_cells
+from biodyn.output.tables.cells import Numbers, Rows, Words
 
 # 10 micrometres, 1e-5 degrees, 10 microseconds: finer than any of it is known. Full precision is in result.npz.
 DECIMALS = 5
@@ -24,9 +24,6 @@ _CELLS_AT_ONCE = 400_000
 _SPECIAL = frozenset('",\r\n')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|-")
-
-#: Gives the cells of some rows.
-CellsOf = Callable[[slice], Cells]
 
 
 def spreadsheet_text(text: str) -> str:
@@ -80,20 +77,16 @@ def write_rows(
     """Write the rows of a table, after a header line where asked for, to the end of an open file; see `write_csv`."""
     if header:
         stream.write((",".join(_quoted(spreadsheet_text(str(name))) for name in frame.columns) + "\n").encode())
-    groups = list(_groups(frame, decimals, coarser or {}))
-    at_once = max(1, _CELLS_AT_ONCE // max(1, frame.shape[1]))
-    for begin in range(0, len(frame) if groups else 0, at_once):
-        rows = slice(begin, min(begin + at_once, len(frame)))
-        count = rows.stop - rows.start
-        parts: list[Cells] = []
-        for cells_of in groups:
-            parts += [cells_of(rows), constant(",", count)]
-        parts[-1] = constant("\n", count)
-        stream.write(joined(parts).text())
+    if not frame.shape[1]:
+        return
+    rows = Rows(list(_columns(frame, coarser or {})), decimals)
+    at_once = max(1, _CELLS_AT_ONCE // frame.shape[1])
+    for begin in range(0, len(frame), at_once):
+        stream.write(rows.text(slice(begin, min(begin + at_once, len(frame)))))
 
 
-def _groups(frame: pd.DataFrame, decimals: int, coarser: Mapping[str, int]) -> Iterator[CellsOf]:
-    """Columns in their order, neighbours that hold numbers together: each gives the cells of the rows it is asked for."""
+def _columns(frame: pd.DataFrame, coarser: Mapping[str, int]) -> Iterator[Numbers | Words]:
+    """Columns in their order, neighbours that hold numbers together."""
     place = 0
     # asked of the whole table: a column taken out by itself costs more than the text of its numbers
     for numbers, run in groupby(frame.dtypes.tolist(), pd.api.types.is_float_dtype):
@@ -101,28 +94,19 @@ def _groups(frame: pd.DataFrame, decimals: int, coarser: Mapping[str, int]) -> I
         if numbers:
             values = frame.iloc[:, place:stop].to_numpy(dtype=np.float64, na_value=np.nan)
             rounded = {i: coarser[name] for i, name in enumerate(frame.columns[place:stop]) if name in coarser}
-            yield _number_group(values, decimals, rounded)
+            yield Numbers(_rounded(values, rounded) if rounded else values)
         else:
             for column in range(place, stop):
-                yield _word_group(*_codes_and_words(frame.iloc[:, column]))
+                yield Words(*_codes_and_words(frame.iloc[:, column]))
         place = stop
 
 
-def _number_group(numbers: np.ndarray, decimals: int, rounded: Mapping[int, int]) -> CellsOf:
-    def cells(rows: slice) -> Cells:
-        values = numbers[rows]
-        if rounded:
-            values = values.copy()
-            for column, places in rounded.items():
-                values[:, column] = np.round(values[:, column], places)
-        return number_cells(values, decimals)
-
-    return cells
-
-
-def _word_group(codes: np.ndarray, words: list[str]) -> CellsOf:
-    # the codes of a long table stay as small as they are
-    return lambda rows: word_cells(codes[rows].astype(np.int64), words)
+def _rounded(values: np.ndarray, places: Mapping[int, int]) -> np.ndarray:
+    """Numbers (N, C) with those of some columns rounded to so many decimals."""
+    values = values.copy()
+    for column, decimals in places.items():
+        values[:, column] = np.round(values[:, column], decimals)
+    return values
 
 
 def _codes_and_words(values: pd.Series) -> tuple[np.ndarray, list[str]]:

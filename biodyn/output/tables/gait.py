@@ -12,7 +12,6 @@ import pandas as pd
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, IntArray
 from biodyn.output.tables.registry import table
-from biodyn.processing.gait import cycles as gait
 from biodyn.processing.gait import ground_peaks as peaks
 from biodyn.processing.gait import spatiotemporal as stride
 
@@ -100,16 +99,6 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
 
     The peaks are read at the plates' own rate through 50 Hz (`ground_reaction_full_rate`), whatever the frame rate.
     """
-    cycles = gait.gait_cycles(analysis.gait_events)
-    points = analysis.points
-    parameters, _ = stride.spatiotemporal(
-        cycles,
-        points.heel,
-        points.toe,
-        points.pelvis,
-        analysis.recording.markers.rate_hz,
-        floor_velocity_W=points.floor_velocity,
-    )
     names = [peak.column for peak in peaks.ground_peaks()]
     forces = peaks.stance_peaks(
         analysis.cycles,
@@ -119,7 +108,7 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
         analysis.subject.mass_kg,
     )
     rows = []
-    for cycle, found, own in zip(cycles, parameters, forces, strict=True):
+    for (cycle, found), own in zip(analysis.strides, forces, strict=True):
         row: dict[str, object] = {
             "side": cycle.side,
             "cycle": cycle.number + 1,

@@ -14,7 +14,7 @@ from biodyn.output.tables.registry import made_table, tables_of
 from biodyn.output.tables.signs import COORDINATES, OwnNames, Signs, in_signs, tell_signs
 
 # Of a larger table that is only written no copy stays: minutes of walking have hundreds of megabytes of tables.
-_LARGEST_KEPT_BYTES = 30e6
+_MOST_KEPT_CELLS = 4_000_000
 
 
 class LazyTables(Mapping[str, pd.DataFrame]):
@@ -36,7 +36,7 @@ class LazyTables(Mapping[str, pd.DataFrame]):
         if name in self._made:
             return self._made[name]
         table = self._make(name)
-        if table.memory_usage().sum() <= _LARGEST_KEPT_BYTES:
+        if table.size <= _MOST_KEPT_CELLS:
             self._made[name] = table
         return table
 

@@ -13,17 +13,19 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from biodyn.kernels.planes import MOST_PLANES, difference_planes
 from biodyn.output.tables.csv import DECIMALS
-from biodyn.output.tables.planes import from_planes, planes_of
+from biodyn.output.tables.planes import from_planes
 
 MAGIC: Final = b"biodyn packed table 1\n"
 _LEVEL = 4  # 6 takes a half longer for 2 % less
-_HIGHEST_ORDER = 3
+_HIGHEST_ORDER = 3  # of `kernels.planes`
 # Bounds the memory for the numbers of several columns side by side.
 _CELLS_AT_ONCE = 1_000_000
 #: Differences of this order of whole numbers below it stay within 63 bits.
@@ -80,13 +82,14 @@ def _entry(column: _Column, coarser: Mapping[str, int]) -> dict[str, Any]:
 
 def _streams_of(counts: Sequence[np.ndarray], pieces: list[bytes]) -> list[list[int]]:
     """Add the bytes of columns of whole numbers to the pieces; returns order and planes of each, nothing without rows."""
-    streams = []
-    if counts and len(counts[0]):
-        for order, values in zip(*_differences(np.stack(counts)), strict=True):
-            planes = planes_of(values)
-            streams.append([int(order), len(planes)])
-            pieces.append(planes.tobytes())
-    return streams
+    if not counts or not len(counts[0]):
+        return []
+    columns, rows = len(counts), len(counts[0])
+    streams, work = np.empty((columns, 2), dtype=np.int64), np.empty(rows, dtype=np.int64)
+    planes = np.empty(columns * rows * MOST_PLANES, dtype=np.uint8)
+    used = difference_planes(np.stack(counts), streams, planes, work)
+    pieces.append(planes[:used].tobytes())
+    return streams.tolist()
 
 
 def unpacked(content: bytes) -> pd.DataFrame:
@@ -106,15 +109,17 @@ def unpacked(content: bytes) -> pd.DataFrame:
 
 
 def _columns(frame: pd.DataFrame, decimals: int, coarser: Mapping[str, int]) -> list[_Column]:
-    series = [(str(name), values) for name, values in frame.items()]
-    numbers = {
-        place: values.to_numpy(dtype=np.float64, na_value=np.nan)
-        for place, (_, values) in enumerate(series)
-        if pd.api.types.is_float_dtype(values.dtype)
-    }
-    names = [series[place][0] for place in numbers]
-    found = _number_columns(names, list(numbers.values()), [coarser.get(name, decimals) for name in names])
-    return [next(found) if place in numbers else _column(*one) for place, one in enumerate(series)]
+    found: list[_Column] = []
+    # as in CSV: a column taken out by itself costs more than its numbers
+    for are_numbers, run in groupby(frame.dtypes.tolist(), pd.api.types.is_float_dtype):
+        own = frame.iloc[:, len(found) : len(found) + len(list(run))]
+        names = [str(name) for name in own.columns]
+        if are_numbers:
+            values = own.to_numpy(dtype=np.float64, na_value=np.nan).T
+            found += _number_columns(names, values, [coarser.get(name, decimals) for name in names])
+        else:
+            found += [_column(name, own.iloc[:, place]) for place, name in enumerate(names)]
+    return found
 
 
 def _column(name: str, values: pd.Series) -> _Column:
@@ -132,10 +137,8 @@ def _column(name: str, values: pd.Series) -> _Column:
     return _Column(name, _WORD, np.where(empty, 0, codes), words, empty if empty.any() else None)
 
 
-def _number_columns(names: Sequence[str], columns: Sequence[np.ndarray], decimals: Sequence[int]) -> Iterator[_Column]:
-    if not names:
-        return
-    values = np.stack(columns)
+def _number_columns(names: Sequence[str], values: np.ndarray, decimals: Sequence[int]) -> Iterator[_Column]:
+    """The columns of numbers (C, N)."""
     unknown = np.isnan(values)
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = np.rint(values * 10.0 ** np.array(decimals)[:, None])
@@ -153,27 +156,6 @@ def _number_columns(names: Sequence[str], columns: Sequence[np.ndarray], decimal
 
 
 # -- differences and planes -----------------------------------------------------------------------------------------
-
-
-def _differences(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Order (C,) and differences from row to row (C, N) of every column of `counts` (C, N): those with the smallest sizes.
-
-    Raw doubles may overflow: they wrap, and wrap back when they are summed.
-    """
-    best, order = counts.copy(), np.zeros(len(counts), dtype=np.int64)
-    least = _sizes(counts)
-    difference = counts.copy()
-    for number in range(1, _HIGHEST_ORDER + 1):
-        difference[:, number:] = np.diff(difference[:, number - 1 :], axis=1)
-        size = _sizes(difference)
-        better = size < least
-        best[better], order[better], least[better] = difference[better], number, size[better]
-    return order, best
-
-
-def _sizes(counts: np.ndarray) -> np.ndarray:
-    """Sum of the sizes of every column."""
-    return np.abs(counts).sum(axis=1, dtype=np.float64)
 
 
 def _streams(head: dict[str, Any], body: bytes) -> list[np.ndarray]:

@@ -167,6 +167,7 @@ def dynamics_of(
     """
     sides: list[Side] = [side for side in reaction.wrench if side in fit.model.sole_body]
     residual = np.where(balanced[:, None], tau[:, :6], np.nan)
+    planes = axis_planes(fit.model)
     return Dynamics(
         tau=tau,
         torques=own[0],
@@ -174,7 +175,7 @@ def dynamics_of(
         residual_force=np.einsum("tij,tj->ti", R_root, residual[:, 3:]),
         residual_moment=np.einsum("tij,tj->ti", R_root, residual[:, :3]),
         residual_valid=balanced,
-        joints=tuple(joint_load(fit, tau, transmitted, body.definition.name, valid_body) for body in fit.model.moving),
+        joints=tuple(joint_load(fit, tau, transmitted, name, own, valid_body[name]) for name, own in planes.items()),
         reason=tuple(reasons(fit, reaction, sides)),
         foot_wrench_links=loads[0],
         foot_wrenches=loads[1],
@@ -207,14 +208,16 @@ def lost_below(fit: Fit, name: str) -> BoolArray:
 
 
 def joint_load(
-    fit: Fit, tau: FloatArray, transmitted: FloatArray, name: str, valid_body: Mapping[str, BoolArray]
+    fit: Fit, tau: FloatArray, transmitted: FloatArray, name: str, planes: Sequence[str], valid: BoolArray
 ) -> JointLoad:
-    """Return the load of a segment's joint from the wrenches (T, L, 6) that the joints transmit, in link axes."""
+    """Return the load of a segment's joint from the wrenches (T, L, 6) that the joints transmit, in link axes.
+
+    planes: of the joint's coordinates (`axis_planes`). valid: (T,) where the load is known.
+    """
     model = fit.model
     definition = model.skeleton.body(name)
     link = model.joint_link(name)
     R_WL = fit.link_R_W[:, link]
-    valid = valid_body[name]
     moment_W = np.einsum("tij,tj->ti", R_WL, transmitted[:, link, :3])
     force_W = np.einsum("tij,tj->ti", R_WL, transmitted[:, link, 3:])
     R_WP, _ = fit.body_pose(definition.parent)
@@ -222,7 +225,6 @@ def joint_load(
     axes = {"proximal": R_WP, "distal": R_WB, "jcs": joint_coordinate_axes(R_WP, R_WB)}
     mine = model.joint_columns(name)
     powers = fit.motion.v[:, mine] * tau[:, mine]
-    planes = np.array(axis_planes(model, name, mine))
 
     def along(vector_W: FloatArray, R: FloatArray) -> FloatArray:
         return np.where(valid[:, None], np.einsum("tji,tj->ti", R, vector_W), np.nan)
@@ -235,7 +237,7 @@ def joint_load(
         force={frame: along(force_W, R) for frame, R in axes.items()},
         power=np.where(valid, np.sum(powers, axis=1), np.nan),
         power_parts={
-            part: np.where(valid, np.sum(powers[:, planes == part], axis=1), np.nan)
+            part: np.where(valid, np.sum(powers[:, [plane == part for plane in planes]], axis=1), np.nan)
             for part in (*PLANES, TRANSLATION)
             if part in planes
         },
@@ -243,17 +245,21 @@ def joint_load(
     )
 
 
-def axis_planes(model: SubjectModel, name: str, columns: Sequence[int]) -> list[str]:
-    """Return in which plane each of the columns of v turns a segment's joint, "translation" for those that shift it.
+def axis_planes(model: SubjectModel) -> dict[str, list[str]]:
+    """Return in which plane each coordinate of a segment's joint turns it, "translation" for those that shift it, by segment.
 
     That of the parent segment which is nearest to perpendicular to the axis while all coordinates are zero.
     """
     mb = model.multibody
     posture = mb.neutral()[None]
-    omega = joint_jacobians(mb, posture)[0, :3, columns]  # an axis a row
-    R_WP = model.body_poses(*body_poses(mb, posture), model.skeleton.body(name).parent)[0][0]
-    along = np.abs(omega @ R_WP)
-    return [_PLANE_OF_AXIS[int(axis.argmax())] if axis.any() else TRANSLATION for axis in along]
+    axes, poses = joint_jacobians(mb, posture)[0, :3].T, body_poses(mb, posture)
+    found = {}
+    for body in model.moving:
+        name = body.definition.name
+        R_WP = model.body_poses(*poses, model.skeleton.body(name).parent)[0][0]
+        along = np.abs(axes[model.joint_columns(name)] @ R_WP)
+        found[name] = [_PLANE_OF_AXIS[int(axis.argmax())] if axis.any() else TRANSLATION for axis in along]
+    return found
 
 
 def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:

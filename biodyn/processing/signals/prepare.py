@@ -19,6 +19,7 @@ from biodyn.processing.signals.plates import plate_wrench, resample_wrench
 from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.processing.signals.spikes import jumps, without_spikes
 from biodyn.recording import Markers, PlateWrench, Recording, person_is_there
+from biodyn.threads import side_by_side
 
 # A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.
 _TRACKED_SHARE = 0.5
@@ -111,11 +112,13 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     jump_m = None if recording.on_poses else jumps(everything)
     if jump_m is not None:
         markers = without_spikes(markers, jump_m[:, wanted])
-    raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
-    method, automatic = chosen_method(settings, recording.on_poses), None
+    raw, automatic = side_by_side(
+        lambda: tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates),
+        lambda: automatic_cutoff(markers.positions, markers.rate_hz) if settings.cutoff_hz == "auto" else None,
+    )
+    method = chosen_method(settings, recording.on_poses)
     settings = settings.model_copy(update={"method": method.name})
-    if settings.cutoff_hz == "auto":
-        automatic = automatic_cutoff(markers.positions, markers.rate_hz)
+    if automatic is not None:
         if recording.on_poses:
             automatic = replace(automatic, points="virtual points")
         settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})

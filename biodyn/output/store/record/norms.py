@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from biodyn.analysis import TrialAnalysis
-from biodyn.output.tables.gait import spatiotemporal
 from biodyn.variables.norm_choice import Walker
 from biodyn.variables.norm_record import norms_record as record_of
 
@@ -18,5 +19,7 @@ def norms_record(analysis: TrialAnalysis) -> dict[str, Any]:
 def walker(analysis: TrialAnalysis) -> Walker:
     """What the choice of norms depends on."""
     who = analysis.subject
-    speed = float(spatiotemporal(analysis)["speed_m_s"].mean())
+    speeds = [parameters.speed_m_s for _, parameters in analysis.strides]
+    known = [speed for speed in speeds if np.isfinite(speed)]
+    speed = float(np.mean(known)) if known else float("nan")
     return Walker(who.age_years, who.height_m, who.leg_length_m, speed, analysis.activity.kind)

@@ -90,27 +90,30 @@ def rest(samples: FloatArray, lam: float, m: int) -> FloatArray:
     numbers, however smooth the path.
     """
     differences = np.ascontiguousarray(np.diff(samples.reshape(len(samples), -1), m, axis=0).T)
-    w = _bends(differences, lam, m).T
+    w = _bends(differences, lam, m, np.empty_like(differences)).T
     taken: FloatArray = (-1.0) ** m * np.diff(np.pad(w, ((m, m), (0, 0))), m, axis=0)
     return taken.reshape(samples.shape)
 
 
-def _bends(differences: FloatArray, lam: float, m: int) -> FloatArray:
-    """The w of `rest`, from the m-th differences D y (columns, n - m)."""
+def _bends(differences: FloatArray, lam: float, m: int, w: FloatArray) -> FloatArray:
+    """Fill and return the w of `rest`, from the m-th differences D y (columns, n - m)."""
     # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m beside its diagonal.
     n = differences.shape[1]
     band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], n, axis=1)
     band[0] += 1.0 / lam
     factorise_band(band)
-    w = np.empty(differences.shape)
     solve_factorised(band, differences, w, np.empty((n + 1, LANES)))
     return w
 
 
-def _squares_of_rest(differences: FloatArray, lam: float, m: int) -> FloatArray:
-    """Sum of squares of the `rest` of each column: |D^T w|^2 = w^T (D y - w / lambda)."""
-    w = _bends(differences, lam, m)
-    return np.asarray(np.einsum("ct,ct->c", w, differences - w / lam))
+def _squares_of_rest(differences: FloatArray, lam: float, m: int, memory: FloatArray) -> FloatArray:
+    """Sum of squares of the `rest` of each column: |D^T w|^2 = w^T (D y - w / lambda).
+
+    memory (2, columns, n - m): many lambdas are tried, and new memory for each would cost as much as the solution.
+    """
+    w, left = _bends(differences, lam, m, memory[0]), memory[1]
+    np.subtract(differences, np.divide(w, lam, out=left), out=left)
+    return np.asarray(np.einsum("ct,ct->c", w, left))
 
 
 def bending(count: int, m: int) -> FloatArray:
@@ -148,9 +151,12 @@ def _best(
         for rows in stretches
     ]
     eigenvalues = [bending(rows.stop - rows.start, m) for rows in stretches]
+    memory = [np.empty((2, *one.shape)) for one in differences]
     for row, hz in enumerate(tried_hz):
         lam = stiffness(hz, rate_hz, m)
-        of_axes = np.sum([_squares_of_rest(one, lam, m) for one in differences], axis=0)
+        of_axes = np.sum(
+            [_squares_of_rest(one, lam, m, own) for one, own in zip(differences, memory, strict=True)], axis=0
+        )
         squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
         free = sum(freedom_of_rest(one, lam) for one in eigenvalues)
         if noise_m is None:
