@@ -35,6 +35,10 @@ NAMES = {
     ),
     "numbers": (("force{}_v{}", "force{}_p{}", "moment{}_{}"), ("1", "2"), (None, None)),
     "plates": (("FP{}_F{}", "FP{}_P{}", "FP{}_M{}"), ("1", "2"), (None, None)),
+    "plates in words": (("plate{}_force_{}", "plate{}_cop_{}", "plate{}_free_moment_{}"), ("1", "2"), (None, None)),
+    "plates' pressure": (("FP{}_Force_{}", "FP{}_COP{}", "FP{}_Moment_{}"), ("1", "2"), (None, None)),
+    "axis first": (("F{1}{0}", "COP{1}{0}", "M{1}{0}"), ("1", "2"), (None, None)),
+    "axis first, in words": (("Force_{1}_{0}", "CoP_{1}_{0}", "Moment_{1}_{0}"), ("1", "2"), (None, None)),
     "OpenSim's C3D adapter": (("f{}_{}", "p{}_{}", "m{}_{}"), ("1", "2"), (None, None)),
 }
 
@@ -165,6 +169,20 @@ def test_a_table_of_another_time_is_told_and_one_that_is_shorter_cuts_the_walk(
     assert abs(cut / recording.markers.rate_hz - 0.5) < 0.02
     assert late.first_frame == 1 + cut
     assert late.start_s == pytest.approx(cut / recording.markers.rate_hz)
+
+
+def test_a_table_called_after_forces_whose_columns_nobody_knows_is_named(recording: Recording, tmp_path: Path) -> None:
+    as_opensim(recording, tmp_path, "walk")
+    table = tmp_path / "walk_grf.mot"
+    table.write_text(table.read_text().replace("force", "load"))
+    found = read(tmp_path / "walk.trc")
+    assert not found.plates
+    (note,) = [one for one in found.diagnostics if one.code == "forces-unusable"]
+    assert "'walk_grf.mot' holds no ground force" in note.message
+    assert "Its columns are " in note.hint
+    # a table of something else is none of its business
+    table.rename(tmp_path / "walk_emg.mot")
+    assert "forces-unusable" not in {one.code for one in read(tmp_path / "walk.trc").diagnostics}
 
 
 def test_what_holds_no_forces_is_refused_in_one_sentence(recording: Recording, tmp_path: Path) -> None:

@@ -35,6 +35,16 @@ def _over(cells: list[str], separator: str) -> str:
 
 EXPORTS = {
     "one.csv": "time," + _over(AXES, ",") + _rows(FLAT, ",", lambda i: [i / 100]),
+    "glued.csv": "time," + _over([name.replace("_", "") for name in AXES], ",") + _rows(FLAT, ",", lambda i: [i / 100]),
+    "matlab.csv": "time,"
+    + _over([f"{label}_{axis}" for label in LABELS for axis in (1, 2, 3)], ",")
+    + _rows(FLAT, ",", lambda i: [i / 100]),
+    "matrix.csv": "time,"
+    + _over([f"{label}[{axis}]" for label in LABELS for axis in (1, 2, 3)], ",")
+    + _rows(FLAT, ",", lambda i: [i / 100]),
+    "brackets.csv": "time,"
+    + _over([f"{label} ({axis})" for label in LABELS for axis in "XYZ"], ",")
+    + _rows(FLAT, ",", lambda i: [i / 100]),
     "millimetres.csv": "Time (s)," + _over(AXES, ",") + _rows(1000 * FLAT, ",", lambda i: [i / 100]),
     "comma.csv": "Zeit;" + _over(AXES, ";") + _rows(FLAT, ";", lambda i: [i / 100]).replace(".", ","),
     "nexus.csv": "Trajectories\n100\n,,"

@@ -27,11 +27,13 @@ class ForcesBeside:
     """What lies beside a motion.
 
     Attributes:
-        path: the file of its forces, None where there is none, or several that could be it: `several`.
+        path: the file of its forces, None where there is none, or several that could be it: `several`. unread: without any of
+            these, a table that is called after its forces, but whose columns are none that are known.
     """
 
     path: Path | None
     several: tuple[Path, ...] = ()
+    unread: Path | None = None
 
 
 def forces_beside(motion: Path) -> ForcesBeside:
@@ -50,22 +52,24 @@ def forces_beside(motion: Path) -> ForcesBeside:
     if exported is not None:
         return ForcesBeside(exported)
     own = bare_name(motion.stem)
+    unread: Path | None = None
     for folder in _folders(motion.resolve().parent):
         same_folder = folder == motion.resolve().parent
-        found = [
+        called = [
             path
             for path in _files(folder)
             if path.name != motion.name
             and bare_name(path.stem) == own
             and (own or same_folder or folder.name == motion.resolve().parent.name)
-            and _is_forces(path)
         ]
+        found = [path for path in called if _is_forces(path)]
+        unread = unread or next((path for path in called if path not in found and _is_called_after_forces(path)), None)
         chosen = next((some for kind in _KINDS if (some := [p for p in found if p.suffix.lower() in kind])), [])
         if len(chosen) == 1:
             return ForcesBeside(chosen[0])
         if chosen:
             return ForcesBeside(None, tuple(chosen))
-    return ForcesBeside(None)
+    return ForcesBeside(None, unread=unread)
 
 
 def files_beside(motion: Path) -> tuple[Path, ...]:
@@ -137,10 +141,18 @@ def _is_forces(path: Path) -> bool:
     return bool(force_columns(labels.split()))
 
 
+def _is_called_after_forces(path: Path) -> bool:
+    """Whether the name of a table says that it holds forces."""
+    words = load_table("formats/opensim_names")["beside"]["force_words"]
+    return path.suffix.lower() in (*TABLE_SUFFIXES, *SPREADSHEET_SUFFIXES) and not set(_parts(path.stem)).isdisjoint(
+        words
+    )
+
+
 @lru_cache(256)
 def _is_sheet_of_forces(path: Path, changed_ns: int) -> bool:
     try:
         roles = read_spreadsheet(path).roles
     except InputFileError:  # called after forces it is taken for them: who reads it is told what is wrong with it
-        return not set(_parts(path.stem)).isdisjoint(load_table("formats/opensim_names")["beside"]["force_words"])
+        return _is_called_after_forces(path)
     return bool(roles.forces or roles.plates) and not (roles.markers or roles.poses)

@@ -186,6 +186,7 @@ class _Forms(Strict):
 class _GroundForce(Strict):
     sides: dict[Name, Literal["r", "l"]]
     bodies: dict[Literal["r", "l"], Name]
+    axis_first: Name
     forms: _Forms
 
 
