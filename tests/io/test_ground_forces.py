@@ -185,6 +185,21 @@ def test_a_table_called_after_forces_whose_columns_nobody_knows_is_named(recordi
     assert "forces-unusable" not in {one.code for one in read(tmp_path / "walk.trc").diagnostics}
 
 
+@pytest.mark.parametrize("turned", ["markers", "forces"])
+def test_markers_and_forces_with_another_vertical_are_refused(
+    recording: Recording, tmp_path: Path, turned: str
+) -> None:
+    """Y up in one of the files and Z up in the other: sides seemed exchanged, torques were 5 Nm/kg off."""
+    R_other = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+    other = recording.rotated(R_other)
+    walk = as_opensim(replace(other if turned == "markers" else recording, plates=()), tmp_path)
+    forces = write_forces(tmp_path / "forces.mot", recording if turned == "markers" else other)
+    with pytest.raises(InputFileError, match="in different axes"):
+        read(walk, forces)
+    same = as_opensim(replace(other, plates=()), tmp_path / "both")
+    assert read(same, write_forces(tmp_path / "both.mot", other)).plates
+
+
 def test_what_holds_no_forces_is_refused_in_one_sentence(recording: Recording, tmp_path: Path) -> None:
     walk = as_opensim(replace(recording, plates=()), tmp_path)
     angles = write_table(tmp_path / "ik.mot", ["pelvis_tx"], np.arange(3.0), np.ones((3, 1)))
