@@ -61,6 +61,17 @@ def test_forces_under_names_that_nobody_knows_are_named_where_there_are_no_plate
     assert "walk.columns.toml" in caught.value.hint
 
 
+def test_a_c3d_beside_a_walk_without_plates_is_named(tmp_path: Path) -> None:
+    text = write_markers(tmp_path / "walk.csv", read(SAMPLE / "walk01.c3d"))
+    with pytest.raises(PlateError) as caught:
+        analyse_trial(text, SAMPLE / "static.c3d", settings=QUICK)
+    assert "Export the trial as C3D" in caught.value.hint
+    (tmp_path / "walk.c3d").write_bytes((SAMPLE / "walk01.c3d").read_bytes())
+    with pytest.raises(PlateError) as caught:
+        analyse_trial(text, SAMPLE / "static.c3d", settings=QUICK)
+    assert "'walk.c3d' lies beside it" in caught.value.hint
+
+
 def test_a_mistake_in_the_map_of_the_forces_is_told(tmp_path: Path) -> None:
     walk = read(SAMPLE / "walk01.c3d")
     write_markers(tmp_path / "walk.csv", walk)

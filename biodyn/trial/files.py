@@ -163,6 +163,9 @@ def require_plates(recording: Recording) -> None:
                 f"{text} {unread[0]}",
                 f"Say in {table} beside it which of them are forces (docs/formats.md), or name their table: --forces GRF.mot.",
             )
+        c3d = recording.path.with_suffix(".c3d")
+        if c3d.name != recording.path.name and c3d.is_file():
+            raise PlateError(text, f"'{c3d.name}' lies beside it and may hold them: run that.")
         raise PlateError(
             text,
             "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels); or name the table "

@@ -207,6 +207,9 @@ def test_what_holds_no_forces_is_refused_in_one_sentence(recording: Recording, t
         read(walk, angles)
     with pytest.raises(InputFileError, match="does not exist"):
         read(walk, tmp_path / "nowhere.mot")
+    (tmp_path / "walk.c3d").write_bytes(b"x")
+    with pytest.raises(InputFileError, match="plates of its own"):
+        read(walk, tmp_path / "walk.c3d")
 
 
 def test_real_tables_become_plates_of_their_walks() -> None:
