@@ -309,7 +309,8 @@ def test_a_wrong_frame_rate_is_told_by_the_size_of_the_accelerations(evidence, s
     """Weight stays; accelerations grow with the square of the rate. A wrong mass or gain makes no other rate."""
     weight = evidence.required[evidence.complete, 4].mean()
     required = evidence.required.copy()
-    required[:, 4] = weight + said_over_true**2 * (required[:, 4] - weight)
+    required[:, 3:] = said_over_true**2 * required[:, 3:]
+    required[:, 4] -= (said_over_true**2 - 1.0) * weight
     said_hz = evidence.rate_hz
     for gain in (1.0, 0.5):
         found = estimate_offset(replace(evidence, required=required, measured=gain * evidence.measured))
@@ -319,6 +320,8 @@ def test_a_wrong_frame_rate_is_told_by_the_size_of_the_accelerations(evidence, s
         assert note.code == "frame-rate-doubtful"
         sound = estimate_offset(replace(evidence, measured=gain * evidence.measured))
         assert frame_rate(sound, said_hz, 0.13) == ()
+        # not where the forces along the walk are as they should be: it is something else
+        assert frame_rate(replace(found, forward_swing=1.0), said_hz, 0.13) == ()
 
 
 def test_a_recording_at_another_rate_than_its_file_says_fails(laboratory, tmp_path):

@@ -22,9 +22,14 @@ def true_rate_hz(offset: TimeOffset | None, rate_hz: float) -> float:
 
 
 def frame_rate(offset: TimeOffset | None, rate_hz: float, limit: float) -> tuple[Diagnostic, ...]:
-    """Say where the rate is off by more than the share `limit`, and by more than what the usual error makes of it."""
+    """Say where the rate is off by more than the share `limit`, and by more than what the usual error makes of it.
+
+    The force along the walk must say the same: a plate that is late by itself changes the two in opposite senses.
+    """
     true_hz = true_rate_hz(offset, rate_hz)
     if offset is None or not abs(true_hz / rate_hz - 1.0) > limit or abs(offset.swing - 1.0) < offset.swing_sd:
+        return ()
+    if not (offset.forward_swing - 1.0) * math.copysign(1.0, offset.swing - 1.0) > limit:
         return ()
     return (
         Diagnostic(

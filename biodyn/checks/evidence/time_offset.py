@@ -29,7 +29,7 @@ class TimeOffset:
     `uncertain_s`: what the usual error of the body's acceleration makes of the estimate (slow walking has no steep
     forces); `explained`: share of the force's variance that the body explains at that offset. `swing`: how much the force
     changes for a change that the body asks for, both as shares of their means (a wrong mass or gain changes it not), and
-    `swing_sd`, the same error in it.
+    `swing_sd`, the same error in it; `forward_swing`: the same of the force along the walk, as a share of the vertical means.
     """
 
     late_s: float
@@ -37,6 +37,7 @@ class TimeOffset:
     explained: float
     swing: float = 1.0
     swing_sd: float = np.inf
+    forward_swing: float = 1.0
 
 
 def time_offset(evidence: Evidence, limit_s: float) -> tuple[Diagnostic, ...]:
@@ -90,13 +91,17 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     explained = 1.0 - middle / total if total > 0.0 else 0.0
     pressed = curve(times[rows] + late)
     (scale, _), *_ = np.linalg.lstsq(level, pressed, rcond=None)
+    weights = float(np.mean(asked) / np.mean(pressed)) if np.mean(pressed) else np.nan
     change = float(np.std(asked))
+    ahead = evidence.required[rows, 3]
+    pushed = CubicSpline(times, np.nan_to_num(evidence.measured[:, 3]))(times[rows] + late)
     return TimeOffset(
         late,
         error_n / slope if slope else np.inf,
         explained,
-        float(scale * np.mean(asked) / np.mean(pressed)) if np.mean(pressed) else 1.0,
+        float(scale) * weights,
         error_n / change if change else np.inf,
+        float(ahead @ pushed / (ahead @ ahead)) * weights if ahead.any() else np.nan,
     )
 
 
