@@ -19,7 +19,7 @@ from biodyn.checks.registry import CheckResult, check
     shown=(100.0, "%"),
     findings={"frame-rate-doubtful": "Frame rate"},
     unless=("sides", "other_load", "force_unit", "labels", "zero"),
-    source="of 14 real walks of eight laboratories none is off by more than 5 %; 100 for 120 Hz is 17 %",
+    source="of 13 real walks of six laboratories none is off by more than 5 %; 100 for 120 Hz is 17 %",
 )
 def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
     """Are accelerations as large as the forces say?"""
