@@ -269,5 +269,8 @@ def test_one_event_at_another_time_is_left_out_and_the_others_stay():
     assert [note.code for note in notes] == ["gait-events-contradicted"]
     assert "2.45 s" in notes[0].message
     # who asks for the file's own events has them all
-    alone, _ = merge_events([*found, *stored_like(found), slip], "file")
+    alone, notes = merge_events([*found, *stored_like(found), slip], "file")
     assert slip.time_s in [event.time_s for event in alone]
+    assert {event.source for event in alone} == {"file"}
+    assert "are used, as gait.events = 'file' asks" in notes[0].message
+    assert "'auto'" in notes[0].hint

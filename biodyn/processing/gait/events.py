@@ -199,13 +199,12 @@ def merge_events(
     """
     rated = [event for event in _rated(candidates) if 0.0 <= event.time_s <= last_s]
     notes: list[Diagnostic] = []
-    if source == "auto":
+    of_file = [event for event in rated if event.source == "file"]
+    if source in ("auto", "file"):
         chosen = _first_of_each([[event for event in rated if event.source == name] for name in ("plate", "kinematic")])
         found = [event for side in SIDES for event in _alternating([e for e in chosen if e.side == side], side, ())[0]]
-        stored, wrong = possible_events(
-            [event for event in rated if event.source == "file"], found, _stride_s(found), SAME_EVENT_S
-        )
-        chosen = _first_of_each([chosen, stored])
+        stored, wrong = possible_events(of_file, found, _stride_s(found), SAME_EVENT_S, source == "file")
+        chosen = stored if source == "file" else _first_of_each([chosen, stored])
         notes += wrong
     else:
         chosen = [event for event in rated if event.source == source]

@@ -26,7 +26,7 @@ _OPPOSITE: dict[EventKind, EventKind] = {"foot_strike": "foot_off", "foot_off": 
 
 
 def possible_events(
-    stored: Sequence[GaitEvent], found: Sequence[GaitEvent], stride_s: float, same_s: float
+    stored: Sequence[GaitEvent], found: Sequence[GaitEvent], stride_s: float, same_s: float, asked_for: bool = False
 ) -> tuple[list[GaitEvent], tuple[Diagnostic, ...]]:
     """Return the stored events that can be true beside those of plates and movement, and a warning that names the others.
 
@@ -34,11 +34,13 @@ def possible_events(
         stored: of the file. found: of plates and movement; of a foot in turn a strike and an off, where none was missed.
         stride_s: usual stride, s; 0 = not known, then all stay.
         same_s: two records of one event lie closer than this.
+        asked_for: the user wants the file's events and no others: all stay, and the warning says so.
     """
     wrong = [event for event in stored if not _among(event, found, same_s) and _impossible(event, found, stride_s)]
     if not wrong:
         return list(stored), ()
-    return [event for event in stored if event not in wrong], (_note(wrong, len(stored), found, same_s),)
+    kept = list(stored) if asked_for else [event for event in stored if event not in wrong]
+    return kept, (_note(wrong, len(stored), found, same_s, asked_for),)
 
 
 def _among(event: GaitEvent, found: Sequence[GaitEvent], same_s: float) -> bool:
@@ -63,7 +65,9 @@ def _impossible(event: GaitEvent, found: Sequence[GaitEvent], stride_s: float) -
     return abs(event.time_s - beside.time_s) < least * stride_s
 
 
-def _note(wrong: Sequence[GaitEvent], count: int, found: Sequence[GaitEvent], same_s: float) -> Diagnostic:
+def _note(
+    wrong: Sequence[GaitEvent], count: int, found: Sequence[GaitEvent], same_s: float, asked_for: bool
+) -> Diagnostic:
     """Name the stored events that cannot be, and what they seem to be."""
     other_foot = [replace(event, side=other_side(event.side)) for event in wrong]
     other_kind = [replace(event, kind=_OPPOSITE[event.kind]) for event in wrong]
@@ -75,15 +79,17 @@ def _note(wrong: Sequence[GaitEvent], count: int, found: Sequence[GaitEvent], sa
     }
     guess = min(off_s, key=lambda name: off_s[name])
     told = math.isfinite(off_s[guess])
+    done = "are used, as gait.events = 'file' asks" if asked_for else "are left out"
+    other = "'auto' leaves them out" if asked_for else "'file' takes the events of the file, and no others"
     times = ", ".join(f"{event.time_s:.2f}" for event in wrong[:_NAMED]) + (" ..." if len(wrong) > _NAMED else "")
     return Diagnostic(
         "gait-events-exchanged" if told else "gait-events-contradicted",
         "warning",
-        f"{len(wrong)} of {count} gait events of the file cannot be beside those of plates and movement ({times} s) and are left "
-        f"out.{guess if told else ''}",
+        f"{len(wrong)} of {count} gait events of the file cannot be beside those of plates and movement ({times} s) and "
+        f"{done}.{guess if told else ''}",
         value=float(len(wrong)),
         limit=0.0,
-        hint="Look at them in the capture software; gait.events = 'file' takes the events of the file, and no others.",
+        hint=f"Look at them in the capture software; gait.events = {other}.",
     )
 
 
