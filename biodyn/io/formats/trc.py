@@ -175,6 +175,8 @@ def _lines(content: bytes) -> Iterator[_Line]:
 def _with_points(lines: list[_Line]) -> list[_Line]:
     """The lines with decimal points where all frames are written with decimal commas, as in many languages."""
     frames = [line for line in lines[3:] if line.cells[0].isdigit()]
+    if not any("," in cell for line in frames[:1] for cell in line.cells):  # nearly always
+        return lines
     written = {mark for line in frames for cell in line.cells for mark in ".," if mark in cell}
     if written != {","} or not all(line.tabs for line in frames):
         return lines

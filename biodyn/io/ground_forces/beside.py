@@ -142,11 +142,10 @@ def _is_forces(path: Path) -> bool:
 
 
 def _is_called_after_forces(path: Path) -> bool:
-    """Whether the name of a table says that it holds forces."""
-    words = load_table("formats/opensim_names")["beside"]["force_words"]
-    return path.suffix.lower() in (*TABLE_SUFFIXES, *SPREADSHEET_SUFFIXES) and not set(_parts(path.stem)).isdisjoint(
-        words
-    )
+    """Whether the name of a table says that it holds forces, and nothing else."""
+    words = load_table("formats/opensim_names")["beside"]["sure_words"]
+    tables = (*TABLE_SUFFIXES, *SPREADSHEET_SUFFIXES)
+    return path.suffix.lower() in tables and not set(_parts(path.stem)).isdisjoint(words)
 
 
 @lru_cache(256)
@@ -154,5 +153,5 @@ def _is_sheet_of_forces(path: Path, changed_ns: int) -> bool:
     try:
         roles = read_spreadsheet(path).roles
     except InputFileError:  # called after forces it is taken for them: who reads it is told what is wrong with it
-        return _is_called_after_forces(path)
+        return not set(_parts(path.stem)).isdisjoint(load_table("formats/opensim_names")["beside"]["force_words"])
     return bool(roles.forces or roles.plates) and not (roles.markers or roles.poses)

@@ -196,6 +196,7 @@ class _CoordinateNames(Strict):
 
 class _Beside(Strict):
     force_words: Texts
+    sure_words: Texts
     motion_words: Texts
     force_folders: Texts
 

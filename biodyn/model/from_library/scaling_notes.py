@@ -15,7 +15,7 @@ from biodyn.model.marker_roles import MarkerMapping
 _ENOUGH_MARKERS = 3
 # A width so many times the usual one of this height, or the other way, is rather a slip: with knees of obese people it is 1.5.
 _DOUBTFUL = 1.6
-# So is a height so many times that of the legs, or the other way: .92 to 1.09 in ten people, 1.2 in toddlers.
+# So is a height so many times that of the legs, or the other way: .92 to 1.09 in eleven people; small children's legs are short.
 _DOUBTFUL_HEIGHT = 1.3
 _M_AN_INCH = 0.0254
 
