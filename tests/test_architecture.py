@@ -54,6 +54,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("trial",),
     ("study",),
     ("cli", "biodyn"),  # "biodyn" is the package's own __init__: the public names
+    ("__main__",),  # python -m biodyn
 )
 _LEVEL = {room: level for level, rooms in enumerate(_LAYERS) for room in rooms}
 # Folders that hold nothing but rooms; "model" is a room itself, with another one inside.

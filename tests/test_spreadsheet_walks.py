@@ -12,6 +12,7 @@ from support.poses import files_of_its_poses
 from support.spreadsheets import write_markers, write_plates, write_poses
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.errors import PlateError
 from biodyn.io import read
 from biodyn.recording import Recording, SubjectParameters
 from biodyn.trial.files import TrialFiles
@@ -48,6 +49,27 @@ def test_markers_and_plates_in_spreadsheets_give_the_torques_of_the_c3d(tmp_path
     again = analyse_trial(text, standing, settings=QUICK, torques_only=True)
     # nine digits of positions in mm and of forces in N: 1e-9 of each, of torques (and residuals) up to 900
     assert _difference(own, again) < 1e-3
+
+
+def test_forces_under_names_that_nobody_knows_are_named_where_there_are_no_plates(tmp_path: Path) -> None:
+    walk = read(SAMPLE / "walk01.c3d")
+    text = write_markers(tmp_path / "walk.csv", walk)
+    lines = text.read_text().splitlines()
+    text.write_text("\n".join([f"{lines[0]},amti_one_x", *(f"{line},1.0" for line in lines[1:])]))
+    with pytest.raises(PlateError, match=r"not read: amti_one_x") as caught:
+        analyse_trial(text, SAMPLE / "static.c3d", settings=QUICK)
+    assert "walk.columns.toml" in caught.value.hint
+
+
+def test_a_c3d_beside_a_walk_without_plates_is_named(tmp_path: Path) -> None:
+    text = write_markers(tmp_path / "walk.csv", read(SAMPLE / "walk01.c3d"))
+    with pytest.raises(PlateError) as caught:
+        analyse_trial(text, SAMPLE / "static.c3d", settings=QUICK)
+    assert "Export the trial as C3D" in caught.value.hint
+    (tmp_path / "walk.c3d").write_bytes((SAMPLE / "walk01.c3d").read_bytes())
+    with pytest.raises(PlateError) as caught:
+        analyse_trial(text, SAMPLE / "static.c3d", settings=QUICK)
+    assert "'walk.c3d' lies beside it" in caught.value.hint
 
 
 def test_a_mistake_in_the_map_of_the_forces_is_told(tmp_path: Path) -> None:

@@ -66,3 +66,10 @@ def test_a_copy_that_is_not_installed_says_its_version(tmp_path: Path) -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (found.returncode, found.stdout.strip()) == (0, f"biodyn {biodyn.__version__}")
+
+
+@pytest.mark.parametrize("module", ["biodyn", "biodyn.cli"])
+def test_python_runs_the_command_by_the_names_of_its_packages(module: str) -> None:
+    """Where no folder of commands is on the path, as often on Windows."""
+    said = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout == f"biodyn {biodyn.__version__}\n"

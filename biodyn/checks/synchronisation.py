@@ -19,7 +19,7 @@ from biodyn.checks.registry import CheckResult, check
     limit="limits.time_offset_s",
     shown=(1000.0, "ms"),
     findings={"time-offset": "Marker-force synchronisation"},
-    unless=("sides", "other_load", "force_unit", "labels", "zero"),
+    unless=("sides", "other_load", "force_unit", "labels", "zero", "frame_rate"),
 )
 def markers_and_forces_together(trial: TrialFacts, limit: float) -> CheckResult:
     """Do the forces come before or after the motion they belong to?"""

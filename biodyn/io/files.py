@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from biodyn.errors import InputFileError
 
 EXPORT_AGAIN = "Export the trial again from the capture software."
 COPY_AGAIN = "Copy the original file again, or export the trial again from the capture software."
+
+_MOST_NAMES = 2000  # of a folder that are looked through
+_ALIKE = 0.8  # share of letters of two names that are one, but for a slip
 
 
 def check_path(path: Path) -> None:
@@ -22,9 +26,12 @@ def check_path(path: Path) -> None:
 def file_head(path: Path, size_bytes: int) -> bytes:
     """Return the first bytes of a file; InputFileError unless it is a regular file that can be opened."""
     if not path.exists():
-        raise InputFileError(f"'{path}' does not exist.", "Check the path.")
+        raise InputFileError(f"'{path}' does not exist.", f"Check the path{_nearest(path)}.")
     if path.is_dir():
-        raise InputFileError(f"'{path}' is a folder; expected one recording.", "Name the file in it.")
+        raise InputFileError(
+            f"'{path}' is a folder; expected one recording.",
+            "Name the file in it; folders are for 'biodyn session' and 'biodyn study'.",
+        )
     if not path.is_file():  # opening a pipe would wait for ever
         raise InputFileError(f"'{path}' is no regular file (a pipe, a device or a socket).", "Name a recording.")
     try:
@@ -32,6 +39,17 @@ def file_head(path: Path, size_bytes: int) -> bytes:
             return stream.read(size_bytes)
     except OSError as error:
         raise InputFileError(f"'{path}' cannot be opened: {error.strerror}.", "Check the permissions.") from error
+
+
+def _nearest(path: Path) -> str:
+    """Words with the name in the folder that was probably meant: other capitals, no ending, a slip; "" where none is near."""
+    try:
+        names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())[:_MOST_NAMES]
+    except OSError:
+        return ""
+    same = [name for name in names if path.name.lower() in (name.lower(), Path(name).stem.lower())]
+    near = same or get_close_matches(path.name, names, n=1, cutoff=_ALIKE)
+    return f": there is '{near[0]}'" if near else ""
 
 
 def file_bytes(path: Path) -> bytes:

@@ -75,11 +75,14 @@ def require_markers(path: Path, labels: Sequence[str], markers: FloatArray) -> N
 
 
 def dropped_note(roles: PointRoles) -> tuple[Diagnostic, ...]:
-    """Say which points are left out because nobody named them."""
+    """Say which points are left out because nobody named them; those of other people are told as such (`several-subjects`)."""
     dropped = [label for label, kind in zip(roles.labels, roles.kinds, strict=True) if kind == "dropped"]
+    if roles.whose.others:
+        dropped = [label for label in dropped if label]
     if not dropped:
         return ()
-    shown = ", ".join(label for label in dropped[:8] if label) + (" and more" if len(dropped) > 8 else "")
+    named = [label for label in dropped if label]
+    shown = ", ".join(named[:8]) + (" and more" if len(named) > 8 else "")
     text = f"{len(dropped)} unnamed {'point is' if len(dropped) == 1 else 'points are'} left out" + (
         f": {shown}." if shown else "."
     )

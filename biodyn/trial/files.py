@@ -155,8 +155,19 @@ def require_plates(recording: Recording) -> None:
         if unusable:
             found = " ".join(note.message for note in unusable)
             raise PlateError(f"'{recording.path.name}' holds no usable force plate. {found}", unusable[0].hint)
+        text = f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction."
+        unread = [note.message for note in recording.diagnostics if note.code == "columns-not-read"]
+        if unread:  # forces under names that nobody knows may be among them
+            table = f"{recording.path.stem}.columns.toml"
+            raise PlateError(
+                f"{text} {unread[0]}",
+                f"Say in {table} beside it which of them are forces (docs/formats.md), or name their table: --forces GRF.mot.",
+            )
+        c3d = recording.path.with_suffix(".c3d")
+        if c3d.name != recording.path.name and c3d.is_file():
+            raise PlateError(text, f"'{c3d.name}' lies beside it and may hold them: run that.")
         raise PlateError(
-            f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction.",
+            text,
             "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels); or name the table "
             "of its ground forces: --forces GRF.mot.",
         )

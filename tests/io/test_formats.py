@@ -158,3 +158,19 @@ def test_a_format_is_one_file(tmp_path: Path) -> None:
 def test_two_formats_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two recording formats are called 'trc'"):
         FORMATS.add("trc", FORMATS["trc"])
+
+
+@pytest.mark.parametrize("asked", ["walk01", "WALK01.c3d", "wakl01.c3d", "walk1.c3d"])
+def test_a_name_that_is_not_there_is_told_with_the_nearest_that_is(tmp_path: Path, asked: str) -> None:
+    for name in ("walk01.c3d", "static.c3d"):
+        (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(InputFileError) as caught:
+        read(tmp_path / asked)
+    if not (tmp_path / asked).exists():  # some systems take capitals for small letters
+        assert caught.value.hint == "Check the path: there is 'walk01.c3d'."
+    with pytest.raises(InputFileError) as far:
+        read(tmp_path / "another.trc")
+    assert far.value.hint == "Check the path."
+    with pytest.raises(InputFileError) as folder:
+        read(tmp_path)
+    assert "biodyn study" in folder.value.hint

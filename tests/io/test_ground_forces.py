@@ -35,6 +35,10 @@ NAMES = {
     ),
     "numbers": (("force{}_v{}", "force{}_p{}", "moment{}_{}"), ("1", "2"), (None, None)),
     "plates": (("FP{}_F{}", "FP{}_P{}", "FP{}_M{}"), ("1", "2"), (None, None)),
+    "plates in words": (("plate{}_force_{}", "plate{}_cop_{}", "plate{}_free_moment_{}"), ("1", "2"), (None, None)),
+    "plates' pressure": (("FP{}_Force_{}", "FP{}_COP{}", "FP{}_Moment_{}"), ("1", "2"), (None, None)),
+    "axis first": (("F{1}{0}", "COP{1}{0}", "M{1}{0}"), ("1", "2"), (None, None)),
+    "axis first, in words": (("Force_{1}_{0}", "CoP_{1}_{0}", "Moment_{1}_{0}"), ("1", "2"), (None, None)),
     "OpenSim's C3D adapter": (("f{}_{}", "p{}_{}", "m{}_{}"), ("1", "2"), (None, None)),
 }
 
@@ -167,6 +171,35 @@ def test_a_table_of_another_time_is_told_and_one_that_is_shorter_cuts_the_walk(
     assert late.start_s == pytest.approx(cut / recording.markers.rate_hz)
 
 
+def test_a_table_called_after_forces_whose_columns_nobody_knows_is_named(recording: Recording, tmp_path: Path) -> None:
+    as_opensim(recording, tmp_path, "walk")
+    table = tmp_path / "walk_grf.mot"
+    table.write_text(table.read_text().replace("force", "load"))
+    found = read(tmp_path / "walk.trc")
+    assert not found.plates
+    (note,) = [one for one in found.diagnostics if one.code == "forces-unusable"]
+    assert "'walk_grf.mot' holds no ground force" in note.message
+    assert "Its columns are " in note.hint
+    # a table of something else is none of its business
+    table.rename(tmp_path / "walk_emg.mot")
+    assert "forces-unusable" not in {one.code for one in read(tmp_path / "walk.trc").diagnostics}
+
+
+@pytest.mark.parametrize("turned", ["markers", "forces"])
+def test_markers_and_forces_with_another_vertical_are_refused(
+    recording: Recording, tmp_path: Path, turned: str
+) -> None:
+    """Y up in one of the files and Z up in the other: sides seemed exchanged, torques were 5 Nm/kg off."""
+    R_other = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+    other = recording.rotated(R_other)
+    walk = as_opensim(replace(other if turned == "markers" else recording, plates=()), tmp_path)
+    forces = write_forces(tmp_path / "forces.mot", recording if turned == "markers" else other)
+    with pytest.raises(InputFileError, match="in different axes"):
+        read(walk, forces)
+    same = as_opensim(replace(other, plates=()), tmp_path / "both")
+    assert read(same, write_forces(tmp_path / "both.mot", other)).plates
+
+
 def test_what_holds_no_forces_is_refused_in_one_sentence(recording: Recording, tmp_path: Path) -> None:
     walk = as_opensim(replace(recording, plates=()), tmp_path)
     angles = write_table(tmp_path / "ik.mot", ["pelvis_tx"], np.arange(3.0), np.ones((3, 1)))
@@ -174,6 +207,9 @@ def test_what_holds_no_forces_is_refused_in_one_sentence(recording: Recording, t
         read(walk, angles)
     with pytest.raises(InputFileError, match="does not exist"):
         read(walk, tmp_path / "nowhere.mot")
+    (tmp_path / "walk.c3d").write_bytes(b"x")
+    with pytest.raises(InputFileError, match="plates of its own"):
+        read(walk, tmp_path / "walk.c3d")
 
 
 def test_real_tables_become_plates_of_their_walks() -> None:

@@ -16,6 +16,7 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io import read
 from biodyn.io.tables.sheet import read_sheet
+from biodyn.io.tables.spreadsheet import exports_trajectories
 
 FRAMES = 20
 POINTS = person_mm(FRAMES) / 1000.0
@@ -35,6 +36,16 @@ def _over(cells: list[str], separator: str) -> str:
 
 EXPORTS = {
     "one.csv": "time," + _over(AXES, ",") + _rows(FLAT, ",", lambda i: [i / 100]),
+    "glued.csv": "time," + _over([name.replace("_", "") for name in AXES], ",") + _rows(FLAT, ",", lambda i: [i / 100]),
+    "matlab.csv": "time,"
+    + _over([f"{label}_{axis}" for label in LABELS for axis in (1, 2, 3)], ",")
+    + _rows(FLAT, ",", lambda i: [i / 100]),
+    "matrix.csv": "time,"
+    + _over([f"{label}[{axis}]" for label in LABELS for axis in (1, 2, 3)], ",")
+    + _rows(FLAT, ",", lambda i: [i / 100]),
+    "brackets.csv": "time,"
+    + _over([f"{label} ({axis})" for label in LABELS for axis in "XYZ"], ",")
+    + _rows(FLAT, ",", lambda i: [i / 100]),
     "millimetres.csv": "Time (s)," + _over(AXES, ",") + _rows(1000 * FLAT, ",", lambda i: [i / 100]),
     "comma.csv": "Zeit;" + _over(AXES, ";") + _rows(FLAT, ";", lambda i: [i / 100]).replace(".", ","),
     "nexus.csv": "Trajectories\n100\n,,"
@@ -53,6 +64,18 @@ EXPORTS = {
     + "Frame\tTime\t"
     + _over([name.replace("_", " ") for name in AXES], "\t")
     + _rows(1000 * FLAT, "\t", lambda i: [i + 1, i / 100]),
+    # https://wiki.has-motion.com, "Visual3D ASCII Format": five rows above the numbers, and the time as a signal
+    "visual3d_timed.tsv": "\t"
+    + _over(["C:\\walks\\walk.c3d"] * (1 + len(AXES)), "\t")
+    + "\tTIME\t"
+    + _over([label for label in LABELS for _ in "XYZ"], "\t")
+    + "\tFRAME_NUMBERS\t"
+    + _over(["TARGET"] * len(AXES), "\t")
+    + "\t"
+    + _over(["ORIGINAL"] * (1 + len(AXES)), "\t")
+    + "ITEM\tX\t"
+    + _over([*"XYZ"] * len(LABELS), "\t")
+    + _rows(FLAT, "\t", lambda i: [i + 1, i / 100]),
     "visual3d.tsv": "\t"
     + _over(["walk.c3d"] * len(AXES), "\t")
     + "\t"
@@ -75,6 +98,18 @@ def test_exports_of_other_programs_are_read(tmp_path: Path, name: str) -> None:
     columns = [LABELS.index(label) for label in found.markers.labels]
     assert len(columns) == len(LABELS)
     np.testing.assert_allclose(found.markers.positions, POINTS[:, columns], atol=1e-5)
+
+
+@pytest.mark.parametrize("signal", ["TARGET", "LINK_MODEL_BASED"])
+def test_an_export_of_visual3d_is_known_as_a_text_file_too(tmp_path: Path, signal: str) -> None:
+    """Its usual name; a study takes trajectories, not the results of its model."""
+    place = tmp_path / "walk.txt"
+    place.write_text(EXPORTS["visual3d_timed.tsv"].replace("TARGET", signal))
+    assert exports_trajectories(place) == (signal == "TARGET")
+    assert read(place).markers.frame_count == FRAMES
+    place.write_text(EXPORTS["visual3d_timed.tsv"].replace(".c3d", ".doc"))
+    with pytest.raises(InputFileError, match="no recording of a known format"):
+        read(place)
 
 
 def test_centimetres_that_nobody_states_are_told(tmp_path: Path) -> None:

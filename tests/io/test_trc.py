@@ -251,6 +251,18 @@ def test_no_frame_column(write: Write, labels: list[str]) -> None:
     assert "Frame#" in text
 
 
+def test_decimal_commas_throughout(write: Write, tmp_path: Path) -> None:
+    point = write()
+    comma = tmp_path / "comma.trc"
+    head, numbers = point.read_text().splitlines()[:2], point.read_text().splitlines()[2:]
+    comma.write_text("\n".join([*head, *(line.replace(".", ",") for line in numbers)]))
+    assert "," in comma.read_text()
+    found, same = read(comma), read(point)
+    np.testing.assert_array_equal(found.markers.positions, same.markers.positions)
+    assert found.markers.rate_hz == same.markers.rate_hz
+    assert found.markers.labels == same.markers.labels
+
+
 @pytest.mark.parametrize("cell", ["12,5", "1_0", "abc", "0x10", "--"])
 def test_no_number(write: Write, cell: str) -> None:
     rows = cells()

@@ -10,6 +10,7 @@ from support.sessions import hidden
 from biodyn.checks import examine
 from biodyn.checks.evidence import sides as side_checks
 from biodyn.checks.evidence.evidence import pressure
+from biodyn.checks.evidence.frame_rate import frame_rate, true_rate_hz
 from biodyn.checks.evidence.mass import mass_mismatch, walking_mass_kg
 from biodyn.checks.evidence.moved_marker import moved_marker, offsets
 from biodyn.checks.evidence.plate_faults import explained_plates, mismatch, plate_axes, plate_faults
@@ -26,6 +27,7 @@ from biodyn.model.from_library.recognition.between import exchanges
 from biodyn.processing.signals.gaps import Gap
 from biodyn.processing.signals.spikes import jumps, spike_limit_m
 from biodyn.recording import Markers
+from biodyn.simulation import write_c3d
 from biodyn.trial.run import analyse_trial
 
 NOBODY_GONE = np.zeros(1000, dtype=bool)
@@ -300,6 +302,38 @@ def test_a_time_offset_is_recovered(evidence, frames):
     assert found.late_s - before == pytest.approx(frames / evidence.rate_hz, abs=0.002)
     assert abs(before) < 0.004
     assert codes(time_offset(replace(evidence, measured=late), OFFSET_LIMIT_S)) == ["time-offset"]
+
+
+@pytest.mark.parametrize("said_over_true", [0.5, 1.2, 1.25, 2.0])
+def test_a_wrong_frame_rate_is_told_by_the_size_of_the_accelerations(evidence, said_over_true):
+    """Weight stays; accelerations grow with the square of the rate. A wrong mass or gain makes no other rate."""
+    weight = evidence.required[evidence.complete, 4].mean()
+    required = evidence.required.copy()
+    required[:, 3:] = said_over_true**2 * required[:, 3:]
+    required[:, 4] -= (said_over_true**2 - 1.0) * weight
+    said_hz = evidence.rate_hz
+    for gain in (1.0, 0.5):
+        found = estimate_offset(replace(evidence, required=required, measured=gain * evidence.measured))
+        # 1 mm of noise and the filter take 1 or 2 % of the accelerations
+        assert true_rate_hz(found, said_hz) == pytest.approx(said_hz / said_over_true, rel=0.03)
+        (note,) = frame_rate(found, said_hz, 0.13)
+        assert note.code == "frame-rate-doubtful"
+        sound = estimate_offset(replace(evidence, measured=gain * evidence.measured))
+        assert frame_rate(sound, said_hz, 0.13) == ()
+        # not where the forces along the walk are as they should be: it is something else
+        assert frame_rate(replace(found, forward_swing=1.0), said_hz, 0.13) == ()
+
+
+def test_a_recording_at_another_rate_than_its_file_says_fails(laboratory, tmp_path):
+    """It ended in a warning of a residual that named no cause, and in mass centres that were moved."""
+    for name, trial in laboratory.trials.items():
+        said = replace(trial.options, rate_hz=125.0, analog_rate_hz=1250.0)
+        write_c3d(tmp_path / f"{name}.c3d", replace(trial, options=said), events=False)
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
+    assert laboratory.trials["walk"].options.rate_hz == 100.0
+    assert found.recording.markers.rate_hz == 125.0
+    assert found.verdict.status == "fail"
+    assert found.verdict.causes[0].code == "frame-rate-doubtful"
 
 
 # -- markers ----------------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Gait events of known walkers, and the merging of contradicting sources."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -11,6 +13,7 @@ from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.gait.by_movement import expected_events, kinematic_events, movement_events
 from biodyn.processing.gait.events import gait_events, merge_events, plate_events
 from biodyn.processing.gait.parameters import GaitSettings
+from biodyn.processing.gait.stored_events import possible_events
 from biodyn.recording import Contact, GaitEvent
 
 STRIDE_S, SPEED_M_S, REACH_M = 1.0, 1.3, 0.35
@@ -212,3 +215,66 @@ def test_contradictions_keep_the_more_certain_event():
     assert [(event.time_s, event.source) for event in merged] == [(1.0, "plate"), (1.62, "plate")]
     assert [note.code for note in notes] == ["gait-event-dropped", "gait-event-dropped"]
     assert "Right foot strike at 1.20 s (file)" in notes[0].message
+
+
+def walked_events(strides=4):
+    """The events of a walk: strikes of the right foot at 1, 2 ... s, of the left one half a stride later; stances of 0.6 s."""
+    return [
+        GaitEvent(1.0 + number + lag + after, side, kind, "kinematic", 0.9)
+        for number in range(strides)
+        for side, lag in (("r", 0.0), ("l", 0.5))
+        for kind, after in (("foot_strike", 0.0), ("foot_off", 0.6))
+    ]
+
+
+def stored_like(events, **changed):
+    return [replace(event, source="file", **changed) for event in events]
+
+
+@pytest.mark.parametrize("late_s", [-0.02, 0.0, 0.03])
+def test_sound_events_of_a_file_are_all_believed(late_s):
+    found = walked_events()
+    stored = [replace(event, time_s=event.time_s + late_s) for event in stored_like(found)]
+    assert possible_events(stored, found, 1.0, 0.15) == (stored, ())
+    # also those that plates and movement missed: one event, both of a stride, the first and the last of a foot
+    for missed in ([5], [4, 5], [5, 8, 9], [0], [0, 1], [12, 13], [13], [2, 3, 14, 15]):
+        seen = [event for number, event in enumerate(found) if number not in missed]
+        assert possible_events(stored, seen, 1.0, 0.15) == (stored, ())
+
+
+def test_events_of_the_other_foot_are_left_out_and_named():
+    """They made strides of half the time and length, without a word."""
+    found = walked_events()
+    stored = [replace(event, side="l" if event.side == "r" else "r") for event in stored_like(found)]
+    events, notes = merge_events([*found, *stored])
+    assert {event.source for event in events} == {"kinematic"}
+    assert [note.code for note in notes] == ["gait-events-exchanged"]
+    assert "right and left" in notes[0].message
+    assert notes[0].value == len(stored)
+
+
+def test_strikes_stored_as_offs_are_left_out_and_named():
+    found = walked_events()
+    stored = [
+        replace(event, kind="foot_off" if event.kind == "foot_strike" else "foot_strike")
+        for event in stored_like(found)
+    ]
+    events, notes = merge_events([*found, *stored])
+    assert {event.source for event in events} == {"kinematic"}
+    assert [note.code for note in notes] == ["gait-events-exchanged"]
+    assert "strikes and foot offs" in notes[0].message
+
+
+def test_one_event_at_another_time_is_left_out_and_the_others_stay():
+    found = walked_events()
+    slip = GaitEvent(2.45, "r", "foot_strike", "file")
+    kept, notes = possible_events([*stored_like(found), slip], found, 1.0, 0.15)
+    assert kept == stored_like(found)
+    assert [note.code for note in notes] == ["gait-events-contradicted"]
+    assert "2.45 s" in notes[0].message
+    # who asks for the file's own events has them all
+    alone, notes = merge_events([*found, *stored_like(found), slip], "file")
+    assert slip.time_s in [event.time_s for event in alone]
+    assert {event.source for event in alone} == {"file"}
+    assert "are used, as gait.events = 'file' asks" in notes[0].message
+    assert "'auto'" in notes[0].hint

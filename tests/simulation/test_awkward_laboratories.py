@@ -168,11 +168,11 @@ def test_a_given_width_that_nobody_of_this_height_has_is_doubted(standing, walki
     assert doubt.message.startswith("knee_width_r of ")
 
 
-def with_stored_mass(path: Path, trial: SimulatedTrial, mass: float) -> None:
-    """Write the trial with another number for the body mass."""
+def with_stored(path: Path, trial: SimulatedTrial, **person: float) -> None:
+    """Write the trial with other numbers for the person."""
     channels, labels, units = analog_channels(trial)
     parameters = {group: dict(entries) for group, entries in trial_parameters(trial, True, "").items()}
-    parameters["PROCESSING"]["Bodymass"] = mass
+    parameters["PROCESSING"].update(person)
     positions = 1e3 * trial.markers @ trial.options.R_LW.T
     rates = {"analog": channels, "analog_labels": labels, "analog_units": units, "parameters": parameters}
     write_content(path, C3dContent(list(trial.labels), positions, trial.options.rate_hz, **rates))
@@ -183,7 +183,7 @@ def test_a_stored_mass_in_pounds_is_taken_as_pounds_where_the_static_trial_stand
 ):
     true_kg = walking.body.person.mass_kg
     for name, trial in (("static", standing), ("walk", walking)):
-        with_stored_mass(tmp_path / f"{name}.c3d", trial, true_kg / 0.45359237)
+        with_stored(tmp_path / f"{name}.c3d", trial, Bodymass=true_kg / 0.45359237)
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
     assert analysis.subject.mass_kg == pytest.approx(true_kg, rel=1e-6)  # float32 in the file
     assert analysis.subject.mass_source == "stored in walk.c3d, in pounds"
@@ -196,11 +196,41 @@ def test_a_stored_mass_in_pounds_is_taken_as_pounds_where_the_static_trial_stand
         assert compare(analysis, walking).sagittal_rms_nm_kg(joint) < 0.03
 
 
+@pytest.mark.parametrize("stored_in_inches", [True, False])
+def test_a_height_that_is_not_of_these_legs_is_doubted(standing, walking, tmp_path, stored_in_inches):
+    """Inches of the file are read as cm; 1.08 is given for 1.80. Widths, unusual of such a height, are not blamed."""
+    true_m = walking.body.person.height_m
+    for name, trial in (("static", standing), ("walk", walking)):
+        with_stored(tmp_path / f"{name}.c3d", trial, Height=true_m / 0.0254 if stored_in_inches else 1e3 * true_m)
+    found = analyse_trial(
+        tmp_path / "walk.c3d",
+        tmp_path / "static.c3d",
+        height_m=None if stored_in_inches else 0.6 * true_m,
+        settings=QUICK,
+    )
+    (doubt,) = [note for note in found.diagnostics if note.code in ("height-doubtful", "measure-doubtful")]
+    assert doubt.code == "height-doubtful"
+    assert doubt.limit == pytest.approx(true_m, rel=0.1)  # people's legs differ
+    assert (f"inches are {true_m:.2f} m" in doubt.message) == stored_in_inches
+    assert found.verdict is not None
+    assert found.verdict.status == "warn"
+
+
+def test_a_stored_width_that_nobody_of_this_height_has_is_doubted(standing, walking, tmp_path):
+    """Inches of the file are read as cm."""
+    knee = walking.body.measures["knee_width_r"] / 0.0254
+    for name, trial in (("static", standing), ("walk", walking)):
+        with_stored(tmp_path / f"{name}.c3d", trial, RKneeWidth=knee)
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    (doubt,) = [note for note in found.diagnostics if note.code in ("height-doubtful", "measure-doubtful")]
+    assert doubt.message.startswith(f"knee_width_r of {10 * knee:.0f} mm is in the file")
+
+
 @pytest.mark.parametrize("factor", [1.5, 2.0])
 def test_a_stored_mass_that_is_wrong_otherwise_is_used_and_named(standing, walking, tmp_path, factor):
     wrong_kg = factor * walking.body.person.mass_kg
     for name, trial in (("static", standing), ("walk", walking)):
-        with_stored_mass(tmp_path / f"{name}.c3d", trial, wrong_kg)
+        with_stored(tmp_path / f"{name}.c3d", trial, Bodymass=wrong_kg)
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
     assert analysis.subject.mass_kg == wrong_kg
     notes = {note.code: note for note in analysis.diagnostics}

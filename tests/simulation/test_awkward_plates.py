@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from support.described_plates import QUICK, Platform, analysed, causes
 
+from biodyn.processing.signals.plate_channels import without_spikes
+from biodyn.recording import ForcePlate
 from biodyn.simulation import Person, Plate, TrialOptions, session, write_c3d
 from biodyn.simulation.recovery import compare
 from biodyn.trial.run import analyse_trial
@@ -343,6 +345,25 @@ def test_plates_that_are_noisy_or_hardly_read_anything_have_no_such_samples(stan
 
     found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
     assert "plate-spike" not in [note.code for note in found.diagnostics]
+
+
+def test_centres_of_pressure_of_empty_plates_are_no_such_samples(standing, walking):
+    """A quotient of two noises (type 1): over tens of metres, and nothing was wrong. One that jumps under a foot is one."""
+    rng = np.random.default_rng(0)
+    read = walking.components[0] + rng.normal(0.0, [1.0] * 3 + [0.05] * 3, walking.components[0].shape)
+    stored = Plate(1, 0.0).channels(read)[0]
+    stored[:, 3:] *= 1e-3  # mm, Nmm
+    plate = ForcePlate(
+        number=1, type=1, corners=Plate(1, 0.0).corners_W, origin=np.zeros(3), channels=stored, rate_hz=1000.0
+    )
+    assert np.abs(stored[:, 3]).max() > 2.0
+    assert without_spikes(plate)[1] == ()
+    spoilt = stored.copy()
+    pressed = int(np.argmax(np.abs(stored[:, 2])))
+    spoilt[pressed, 3] += 1e3
+    mended, (note,) = without_spikes(replace(plate, channels=spoilt))
+    assert note.value == 1.0
+    np.testing.assert_allclose(mended.channels[pressed, 3], stored[pressed, 3], atol=0.02)  # from the samples beside it
 
 
 def test_a_plate_without_numbers_for_a_while_leaves_the_mass_a_number(standing, walking, tmp_path):

@@ -27,12 +27,17 @@ class TimeOffset:
     """Forces lag the markers by `late_s`.
 
     `uncertain_s`: what the usual error of the body's acceleration makes of the estimate (slow walking has no steep
-    forces); `explained`: share of the force's variance that the body explains at that offset.
+    forces); `explained`: share of the force's variance that the body explains at that offset. `swing`: how much the force
+    changes for a change that the body asks for, both as shares of their means (a wrong mass or gain changes it not), and
+    `swing_sd`, the same error in it; `forward_swing`: the same of the force along the walk, as a share of the vertical means.
     """
 
     late_s: float
     uncertain_s: float
     explained: float
+    swing: float = 1.0
+    swing_sd: float = np.inf
+    forward_swing: float = 1.0
 
 
 def time_offset(evidence: Evidence, limit_s: float) -> tuple[Diagnostic, ...]:
@@ -83,7 +88,21 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     slow = curve if hz == 0.0 else CubicSpline(times, butterworth_lowpass(curve(times), evidence.rate_hz, hz))
     slope = float(np.sqrt(np.mean(slow(times[rows] + late, 1) ** 2)))
     error_n = load_table("checks/checks")["body"]["vertical_force_sd"] * evidence.weight_n
-    return TimeOffset(late, error_n / slope if slope else np.inf, 1.0 - middle / total if total > 0.0 else 0.0)
+    explained = 1.0 - middle / total if total > 0.0 else 0.0
+    pressed = curve(times[rows] + late)
+    (scale, _), *_ = np.linalg.lstsq(level, pressed, rcond=None)
+    weights = float(np.mean(asked) / np.mean(pressed)) if np.mean(pressed) else np.nan
+    change = float(np.std(asked))
+    ahead = evidence.required[rows, 3]
+    pushed = CubicSpline(times, np.nan_to_num(evidence.measured[:, 3]))(times[rows] + late)
+    return TimeOffset(
+        late,
+        error_n / slope if slope else np.inf,
+        explained,
+        float(scale) * weights,
+        error_n / change if change else np.inf,
+        float(ahead @ pushed / (ahead @ ahead)) * weights if ahead.any() else np.nan,
+    )
 
 
 def _cost(columns: FloatArray, values: FloatArray) -> float:

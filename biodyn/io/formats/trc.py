@@ -7,9 +7,9 @@
                           X1     Y1     Z1       X2     Y2     Z2      ...
 
 Then a line for every frame. Columns stand between tabs, in some programs' files between blanks; an empty cell between tabs
-is a marker that was not seen. The frames follow each other at one rate. A TRC file holds no forces and no events, and
-does not tell which way is up. Times count from its first frame, as everywhere. Forces that lie in a file beside it
-(`io.ground_forces`) become its plates.
+is a marker that was not seen; all decimals may be behind commas. The frames follow each other at one rate. A TRC file holds
+no forces and no events, and does not tell which way is up. Times count from its first frame, as everywhere. Forces that lie
+in a file beside it (`io.ground_forces`) become its plates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +89,7 @@ def read_trc(path: str | Path) -> Recording:
     if place.stat().st_size > _MOST_BYTES:
         raise InputFileError(f"'{place.name}' has more than {_MOST_BYTES / 1e9:.0f} GB.", "Cut the recording.")
     content = file_bytes(place)
-    lines = list(_lines(content))
+    lines = _with_points(list(_lines(content)))
     head = _head(place, lines)
     table = _table(place, head, lines[head.first :], content[-1:] in b"\r\n\0")
     count_notes = _counted(place, head, table)
@@ -170,6 +170,21 @@ def _lines(content: bytes) -> Iterator[_Line]:
         if line.strip():
             tabs = "\t" in line.strip()
             yield _Line(number, [cell.strip() for cell in line.split("\t")] if tabs else line.split(), tabs)
+
+
+def _with_points(lines: list[_Line]) -> list[_Line]:
+    """The lines with decimal points where all frames are written with decimal commas, as in many languages."""
+    frames = [line for line in lines[3:] if line.cells[0].isdigit()]
+    if not any("," in cell for line in frames[:1] for cell in line.cells):  # nearly always
+        return lines
+    written = {mark for line in frames for cell in line.cells for mark in ".," if mark in cell}
+    if written != {","} or not all(line.tabs for line in frames):
+        return lines
+    commas = {line.number for line in (*lines[2:3], *frames)}  # the rates in the third line, too
+    return [
+        replace(line, cells=[cell.replace(",", ".") for cell in line.cells]) if line.number in commas else line
+        for line in lines
+    ]
 
 
 def _head(path: Path, lines: Sequence[_Line]) -> _Head:

@@ -60,15 +60,17 @@ def with_forces(recording: Recording, path: str | Path) -> Recording:
 def with_forces_beside(recording: Recording) -> Recording:
     """Return a recording with the forces of the file beside it that belongs to it, if there is one; see `forces_beside`."""
     found = forces_beside(recording.path)
-    if found.path is not None:
-        try:
+    try:
+        if found.path is not None:
             return with_forces(recording, found.path)
-        except InputFileError as error:
-            text = f"The ground forces beside '{recording.path.name}' are not used: {error.message}"
-            return replace(
-                recording,
-                diagnostics=(*recording.diagnostics, Diagnostic("forces-unusable", "warning", text, hint=error.hint)),
-            )
+        if found.unread is not None:
+            read_ground_forces(found.unread)  # says what it lacks
+    except InputFileError as error:
+        text = f"The ground forces beside '{recording.path.name}' are not used: {error.message}"
+        return replace(
+            recording,
+            diagnostics=(*recording.diagnostics, Diagnostic("forces-unusable", "warning", text, hint=error.hint)),
+        )
     if not found.several:
         return recording
     names = ", ".join(path.name for path in found.several)

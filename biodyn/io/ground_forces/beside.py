@@ -27,11 +27,13 @@ class ForcesBeside:
     """What lies beside a motion.
 
     Attributes:
-        path: the file of its forces, None where there is none, or several that could be it: `several`.
+        path: the file of its forces, None where there is none, or several that could be it: `several`. unread: without any of
+            these, a table that is called after its forces, but whose columns are none that are known.
     """
 
     path: Path | None
     several: tuple[Path, ...] = ()
+    unread: Path | None = None
 
 
 def forces_beside(motion: Path) -> ForcesBeside:
@@ -50,22 +52,24 @@ def forces_beside(motion: Path) -> ForcesBeside:
     if exported is not None:
         return ForcesBeside(exported)
     own = bare_name(motion.stem)
+    unread: Path | None = None
     for folder in _folders(motion.resolve().parent):
         same_folder = folder == motion.resolve().parent
-        found = [
+        called = [
             path
             for path in _files(folder)
             if path.name != motion.name
             and bare_name(path.stem) == own
             and (own or same_folder or folder.name == motion.resolve().parent.name)
-            and _is_forces(path)
         ]
+        found = [path for path in called if _is_forces(path)]
+        unread = unread or next((path for path in called if path not in found and _is_called_after_forces(path)), None)
         chosen = next((some for kind in _KINDS if (some := [p for p in found if p.suffix.lower() in kind])), [])
         if len(chosen) == 1:
             return ForcesBeside(chosen[0])
         if chosen:
             return ForcesBeside(None, tuple(chosen))
-    return ForcesBeside(None)
+    return ForcesBeside(None, unread=unread)
 
 
 def files_beside(motion: Path) -> tuple[Path, ...]:
@@ -135,6 +139,13 @@ def _is_forces(path: Path) -> bool:
     lines = rest.splitlines()[1:]
     labels = next((line for line in lines if line.strip()), "") if ended else ""
     return bool(force_columns(labels.split()))
+
+
+def _is_called_after_forces(path: Path) -> bool:
+    """Whether the name of a table says that it holds forces, and nothing else."""
+    words = load_table("formats/opensim_names")["beside"]["sure_words"]
+    tables = (*TABLE_SUFFIXES, *SPREADSHEET_SUFFIXES)
+    return path.suffix.lower() in tables and not set(_parts(path.stem)).isdisjoint(words)
 
 
 @lru_cache(256)

@@ -44,6 +44,11 @@ def read_ground_forces(path: str | Path) -> GroundForces:
     Raises InputFileError in one sentence: no such file, no force with its point, forces in the axes of a body.
     """
     path = Path(path)
+    if path.suffix.lower() == ".c3d" and path.is_file():
+        raise InputFileError(
+            f"'{path.name}' is a recording with plates of its own, no table of ground forces.",
+            "Run it itself, with its markers; or export its forces as a table.",
+        )
     exported = read_exported_plates(path)
     if exported is not None:
         files = tuple((file, file_sha256(file)) for file in plate_files_of(path))

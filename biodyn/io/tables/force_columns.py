@@ -69,7 +69,12 @@ def side_of(words: str) -> Side | None:
 @lru_cache(4096)
 def _read(name: str) -> tuple[str, str, int] | None:
     """What a column is, of which force, along which axis; None where it is of no force."""
-    if not 2 < len(name) <= _LONGEST or name[-1] not in _AXES:
+    if not 2 < len(name) <= _LONGEST:
+        return None
+    turned = _axis_first().fullmatch(name)
+    if turned is not None:
+        name = f"{turned['what']}{turned['number']}_{turned['axis']}"
+    if name[-1] not in _AXES:
         return None
     for what, forms in _forms():
         for form in forms:
@@ -79,6 +84,11 @@ def _read(name: str) -> tuple[str, str, int] | None:
                 which = "_".join(part.strip("_") for part in (parts.get("before"), parts.get("after")) if part)
                 return what, which.strip("_"), _AXES[name[-1]]
     return None
+
+
+@lru_cache(1)
+def _axis_first() -> re.Pattern[str]:
+    return re.compile(load_table("formats/opensim_names")["ground_force"]["axis_first"])
 
 
 @lru_cache(1)

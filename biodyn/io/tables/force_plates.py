@@ -33,6 +33,9 @@ _LEAST_N = 5.0
 _LARGEST_M = 25.0  # farther from its origin no plate of a laboratory lies
 _LEAST_OVERLAP_S = 0.2
 _MOVES_M = 0.001  # RMS: a centre of pressure, even of somebody who stands still
+# Who stands or walks is long along the direction of the force: a body that is so long along another axis, and along that of
+# the force no more than this share, is stored in other axes.
+_UPRIGHT_M, _UPRIGHT_SHARE = 0.9, 0.5
 _ACROSS_NM = 5.0  # RMS across the floor: more than a free moment of 30 Nm has on a ramp of ten degrees
 
 
@@ -73,6 +76,8 @@ def frame_forces(
     notes: list[Diagnostic] = []
     plates: list[ForcePlate] = []
     middle = None if positions is None else np.nanmedian(positions[first:stop].reshape(-1, 3), axis=0)
+    if positions is not None:
+        _require_one_vertical(table, forces, positions[first:stop])
     for number, one in enumerate(forces, start=1):
         wrench, loaded, millimetres, about = _wrench(table, one)
         if not loaded.any():
@@ -131,6 +136,24 @@ def _row_times(times: FloatArray) -> tuple[float, FloatArray]:
     if even_hz is None:
         return (len(times) - 1) / float(times[-1] - times[0]), times
     return even_hz, times[0] + np.arange(len(times)) / even_hz
+
+
+def _require_one_vertical(table: Storage, forces: Sequence[ForceColumns], positions: FloatArray) -> None:
+    """Raise InputFileError where the forces push along another axis than the one along which the body (T, M, 3) m stands."""
+    pushed = np.zeros(3)
+    for one in forces:
+        pushed += np.nansum(np.abs(np.column_stack([table.column(name) for name in one.force])), axis=0)
+    seen = positions[np.isfinite(positions[..., 0]).any(axis=1)]
+    if not (len(seen) and np.isfinite(pushed).all() and pushed.any()):
+        return
+    spans = np.median(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0)
+    along, upright = int(np.argmax(pushed)), int(np.argmax(spans))
+    if spans[upright] > _UPRIGHT_M and spans[along] < _UPRIGHT_SHARE * spans[upright]:
+        raise InputFileError(
+            f"The forces of '{table.path.name}' push along {'XYZ'[along]}, and the body is {spans[upright]:.2f} m long along "
+            f"{'XYZ'[upright]} and {spans[along]:.2f} m along {'XYZ'[along]}: markers and forces are in different axes.",
+            "Export both in the same axes of the laboratory.",
+        )
 
 
 def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, bool, FloatArray | None]:

@@ -13,7 +13,15 @@ from biodyn.io.tables.pose_columns import PoseColumns, pose_columns
 #: Fewer points than this are no person's markers.
 _FEWEST_MARKERS = 3
 _TRANSLATION = re.compile(r"(?i)(?P<label>.+)_t(?P<axis>[xyz])")
-_POINT = re.compile(r"(?i)(?P<label>.+?)[ _.:\-]+(?:position[ _.\-]*)?t?(?P<axis>[xyz])(?:\s*[(\[]\s*m*\s*[)\]])?")
+_POINT = re.compile(
+    r"(?i)(?P<label>.+?)[ _.:\-]+(?:position[ _.\-]*)?[(\[]?t?(?P<axis>[xyz])[)\]]?(?:\s*[(\[]\s*m*\s*[)\]])?"
+)
+# Where no column is named so: NAMEx, NAME_1 and NAME[1], as programs write the columns of a matrix.
+_OTHER_POINTS = (
+    re.compile(r"(?P<label>.+?)(?P<axis>[xyzXYZ])"),
+    re.compile(r"(?P<label>.+?)[ _.\[(](?P<axis>\d+)[\])]?"),
+)
+_NUMBERED = {"1": "x", "2": "y", "3": "z"}
 # What programs compute from coordinates, under names that begin like a coordinate's.
 _RESULT = re.compile(
     r"(?i)(.*(_moment|_force|_torque|_power|_u|_acc|_vel|_velocity|_acceleration|_reserve|[./_](speed|activation|excitation))"
@@ -54,8 +62,10 @@ def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:
     forces = force_columns([name for name in names if name not in taken])
     taken |= {name for one in forces for name in one.columns}
     found = _points([name for name in names if name not in taken], _POINT if points else _TRANSLATION)
-    markers = {label: (own["x"], own["y"], own["z"]) for label, own in found.items() if len(own) == len("xyz")}
-    markers = markers if len(markers) >= _FEWEST_MARKERS else {}
+    markers = _in_space(found)
+    if points and not markers:
+        left = [name for name in names if name not in taken]
+        markers = next((some for form in _OTHER_POINTS if (some := _in_space(_points(left, form)))), {})
     planar = {label: tuple(own.values()) for label, own in found.items() if len(own) == len("xy")}
     planar = planar if points and not markers and len(planar) >= _FEWEST_MARKERS else {}
     taken |= {name for columns in (*markers.values(), *planar.values()) for name in columns}
@@ -65,12 +75,19 @@ def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:
     return ColumnRoles(markers, forces, coordinates, others, poses, planar=planar)
 
 
+def _in_space(found: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, str, str]]:
+    """The columns x y z of the points that have these three and no more, if they are enough for a person's markers."""
+    markers = {label: (own["x"], own["y"], own["z"]) for label, own in found.items() if own.keys() == set("xyz")}
+    return markers if len(markers) >= _FEWEST_MARKERS else {}
+
+
 def _points(names: Sequence[str], form: re.Pattern[str]) -> dict[str, dict[str, str]]:
     """The columns of every point by axis, unless another column tells something else of its name: a joint that also turns."""
     parts: dict[str, dict[str, str]] = {}
     matches = [(name, form.fullmatch(name)) for name in names]
     for name, match in matches:
         if match is not None:
-            parts.setdefault(match["label"], {}).setdefault(match["axis"].lower(), name)
+            axis = match["axis"].lower()
+            parts.setdefault(match["label"], {}).setdefault(_NUMBERED.get(axis, axis), name)
     turning = {name.rpartition("_")[0] for name, match in matches if match is None}
     return {label: axes for label, axes in parts.items() if label not in turning}

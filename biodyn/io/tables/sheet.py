@@ -253,6 +253,10 @@ def _names(head: Sequence[Sequence[str]], width: int) -> tuple[list[str], str, s
     for k in range(width):
         axis = axes[k].lower()
         last = (over[k].strip() if several else over[k].rpartition(":")[2].strip()) or last
+        alone = "".join(axes[k + 1 : k + 2]).lower() != "y"
+        if alone and _TIME.fullmatch(over[k].strip()):  # Visual3D gives it a component, too
+            names.append(over[k].strip())
+            continue
         is_place = axis in ("x", "y", "z")
         names.append(
             f"{last}_{axis}" if is_place else f"{last} {axis}" if _AXIS.fullmatch(axis) else axes[k] or over[k]

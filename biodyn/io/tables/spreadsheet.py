@@ -6,6 +6,7 @@ What the columns are, their names tell, or a column map beside the file (`column
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -32,9 +33,10 @@ PARQUET_SUFFIXES = (".parquet",)
 SPREADSHEET_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
 _MOST_TEXT_BYTES = 500_000_000
 _MOST_PARQUET_CELLS = 200_000_000
-_HEAD_BYTES = 16_384
+_HEAD_BYTES = 65_536  # Visual3D names the recording over each column
 _FRAME_NAMES = ("frame", "frame#", "frame #")
 _EXPORTS = (b"NO_OF_FRAMES\t", b"NO_OF_SAMPLES\t", b"FILE_VERSION\t")  # of Qualisys Track Manager
+_OVER_COLUMNS = re.compile(rb'"?\t"?[^\t\r\n]+\.c3d"?\s', re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +78,15 @@ def read_spreadsheet(path: Path) -> Spreadsheet:
 
 
 def is_export(head: bytes) -> bool:
-    """Whether the first bytes of a text are those of an export of Nexus or Qualisys Track Manager, whatever it is called."""
-    first = _narrow(head).lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip(b' \t\r,;"')
-    return first.startswith(_EXPORTS) or bool(section_name(first.decode("latin-1")))
+    """Whether the first bytes of a text are those of an export of Nexus, Qualisys Track Manager or Visual3D."""
+    text = _narrow(head).lstrip(b"\xef\xbb\xbf")
+    first = text.split(b"\n", 1)[0].strip(b' \t\r,;"')
+    return first.startswith(_EXPORTS) or bool(section_name(first.decode("latin-1"))) or _is_of_visual3d(text)
+
+
+def _is_of_visual3d(text: bytes) -> bool:
+    """Whether a text begins with an empty cell and the name of the recording, as Visual3D writes over each column."""
+    return _OVER_COLUMNS.match(text) is not None
 
 
 def _narrow(head: bytes) -> bytes:
@@ -92,9 +100,9 @@ def is_wide(content: bytes) -> bool:
 
 
 def exports_trajectories(path: Path) -> bool:
-    """Whether a text is an export of trajectories by Nexus or Qualisys Track Manager; False also where it cannot be read.
+    """Whether a text is an export of trajectories by Nexus, Qualisys Track Manager or Visual3D; False where it cannot be read.
 
-    Nexus exports other tables alone, too: such a file is none.
+    Nexus and Visual3D export other tables alone, too: such a file is none.
     """
     if path.suffix.lower() not in TEXT_SUFFIXES:
         return False
@@ -102,6 +110,8 @@ def exports_trajectories(path: Path) -> bool:
         head = file_head(path, _HEAD_BYTES)
         if not is_export(head):
             return False
+        if _is_of_visual3d(_narrow(head)):  # else results of its own
+            return b"\tTARGET" in _narrow(head)
         return b"MARKER_NAMES" in _narrow(head) or (
             b"NO_OF_" not in _narrow(head) and "Trajectories" in sections(text_of(path, bytes_of(path)))
         )

@@ -186,6 +186,7 @@ class _Forms(Strict):
 class _GroundForce(Strict):
     sides: dict[Name, Literal["r", "l"]]
     bodies: dict[Literal["r", "l"], Name]
+    axis_first: Name
     forms: _Forms
 
 
@@ -195,6 +196,7 @@ class _CoordinateNames(Strict):
 
 class _Beside(Strict):
     force_words: Texts
+    sure_words: Texts
     motion_words: Texts
     force_folders: Texts
 

@@ -336,7 +336,13 @@ class StaticPose:
         height = _FIRST_HEIGHT_M
         for _ in range(_HEIGHT_ROUNDS):
             self._assume_height(height)
-            height = self._height_of_legs()
+            by_legs = self.height_by_legs()
+            if by_legs is None:
+                raise StaticTrialError(
+                    "Body height is not given and cannot be estimated: the static trial shows no whole leg.",
+                    "Give it with --height.",
+                )
+            height = by_legs
         self._assume_height(height)
         return height
 
@@ -351,7 +357,8 @@ class StaticPose:
         self._points: dict[str, FloatArray | None] = {**self._marked, **centres}
         self._frames: dict[str, FloatArray | None] = {name: R_WB for name, (R_WB, _) in self._known.items()}
 
-    def _height_of_legs(self) -> float:
+    def height_by_legs(self) -> float | None:
+        """Body height (m) that people with legs as long as these have; None where the markers show no whole leg."""
         estimates = []
         for rule in load_table("body/measures")["height_from"].values():
             for _, filled in for_each_side(rule):
@@ -360,12 +367,7 @@ class StaticPose:
                     spans = [np.linalg.norm(b - a) for a, b in pairwise(points)]  # type: ignore[operator]
                     length = float(np.sum(spans))
                     estimates.append(length / filled["fraction"])
-        if not estimates:
-            raise StaticTrialError(
-                "Body height is not given and cannot be estimated: the static trial shows no whole leg.",
-                "Give it with --height.",
-            )
-        return float(np.mean(estimates))
+        return float(np.mean(estimates)) if estimates else None
 
 
 def _needs(body: BodyRecipe) -> str:

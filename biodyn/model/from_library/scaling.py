@@ -16,7 +16,7 @@ from biodyn.model.from_library.inside_body import inner_centres, points_inside
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.legs import with_seen_legs
 from biodyn.model.from_library.marker_places import attached_by_place, attached_by_role
-from biodyn.model.from_library.scaling_notes import assumptions, given_measures, not_in_walk
+from biodyn.model.from_library.scaling_notes import assumptions, doubtful_person, given_measures, not_in_walk
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe, definition_of
 from biodyn.model.from_library.sole import foot_outlines
 from biodyn.model.inertia import Inertia
@@ -89,7 +89,7 @@ def scale(
     model = without_unseen(model, *pose.pose(skeleton.root))
     model, leg_notes = with_seen_legs(model, pose, markers, tracked)
     notes = inside_notes + leg_notes + not_in_walk(mapping, markers, tracked) + assumptions(model, pose)
-    notes += given_measures(pose, options.given)
+    notes += given_measures(pose, options.given) + doubtful_person(pose, options.given)
     model = replace(
         model,
         computed_points=inside,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
@@ -15,6 +15,9 @@ from biodyn.model.marker_roles import MarkerMapping
 _ENOUGH_MARKERS = 3
 # A width so many times the usual one of this height, or the other way, is rather a slip: with knees of obese people it is 1.5.
 _DOUBTFUL = 1.6
+# So is a height so many times that of the legs, or the other way: .92 to 1.09 in eleven people; small children's legs are short.
+_DOUBTFUL_HEIGHT = 1.3
+_M_AN_INCH = 0.0254
 
 
 def not_in_walk(
@@ -138,20 +141,50 @@ def given_measures(pose: StaticPose, given: Mapping[str, float | None]) -> list[
                 f"Given by the user, and not needed by this model, whose markers or methods tell otherwise: {', '.join(unused)}.",
             )
         )
-    for name in used:
+    return notes
+
+
+def doubtful_person(pose: StaticPose, given: Collection[str]) -> list[Diagnostic]:
+    """A height that is not that of these legs, else widths that nobody of this height has; `given`: measures by the user."""
+    by_legs = None if pose.height_estimated else pose.height_by_legs()
+    if by_legs is not None and not 1.0 / _DOUBTFUL_HEIGHT <= pose.height_m / by_legs <= _DOUBTFUL_HEIGHT:
+        return [_doubtful_height(pose.height_m, by_legs)]
+    notes = []
+    for name, value in pose.used.items():
         usual = pose.usual(name)
-        if usual is None or 1.0 / _DOUBTFUL <= pose.used[name] / usual <= _DOUBTFUL:
+        if usual is None or 1.0 / _DOUBTFUL <= value / usual <= _DOUBTFUL:
             continue
         notes.append(
             Diagnostic(
                 "measure-doubtful",
                 "warning",
-                f"{name} of {1000 * pose.used[name]:.0f} mm was given; people {pose.height_m:.2f} m tall have about "
-                f"{1000 * usual:.0f} mm.",
-                value=pose.used[name],
+                f"{name} of {1000 * value:.0f} mm {'was given' if name in given else 'is in the file'}; people "
+                f"{pose.height_m:.2f} m tall have about {1000 * usual:.0f} mm.",
+                value=value,
                 limit=usual,
                 unit="m",
-                hint="Look whether it is the width (not the circumference), of this person, in mm.",
+                hint="Look whether it is the width (not the circumference or the half), of this person, in mm"
+                + (
+                    f"; another one: --set subject.{name.rpartition('_')[0]}_mm={1000 * usual:.0f}."
+                    if name not in given
+                    else "."
+                ),
             )
         )
     return notes
+
+
+def _doubtful_height(height_m: float, by_legs_m: float) -> Diagnostic:
+    inches_m = _M_AN_INCH * 100.0 * height_m  # what is read as cm
+    is_inches = 1.0 / _DOUBTFUL_HEIGHT <= inches_m / by_legs_m <= _DOUBTFUL_HEIGHT
+    return Diagnostic(
+        "height-doubtful",
+        "warning",
+        f"Body height is {height_m:.2f} m; people with legs as long as these markers show are about {by_legs_m:.2f} m tall."
+        + (f" {100.0 * height_m:.0f} inches are {inches_m:.2f} m." if is_inches else ""),
+        value=height_m,
+        limit=by_legs_m,
+        unit="m",
+        hint=f"Give it in metres: --height {inches_m if is_inches else by_legs_m:.2f}. Norms depend on it, and what no marker "
+        "shows.",
+    )

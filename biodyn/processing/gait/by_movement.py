@@ -86,7 +86,7 @@ def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
 
     What is typical of people is taken off, in shares of the stride (`library/gait/events.toml`).
     """
-    stride_s, known = _stride_s(extremes), load_table("gait/events")["kinematic"]
+    stride_s, known = usual_stride_s(extremes), load_table("gait/events")["kinematic"]
     return [
         replace(
             event,
@@ -116,7 +116,7 @@ def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
     return times
 
 
-def _stride_s(events: Sequence[GaitEvent]) -> float:
+def usual_stride_s(events: Sequence[GaitEvent]) -> float:
     """Median time between successive events of one kind and side, else twice that between the sides; 0 if unknown."""
     for sides, factor in (([("r",), ("l",)], 1.0), ([("r", "l")], 2.0)):
         gaps: list[float] = []

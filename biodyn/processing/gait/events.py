@@ -14,9 +14,10 @@ from scipy.special import stdtr
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
-from biodyn.processing.gait.by_movement import KINDS, MIN_STRIDE_S
+from biodyn.processing.gait.by_movement import KINDS, MIN_STRIDE_S, usual_stride_s
 from biodyn.processing.gait.event_confidence import probability_close
 from biodyn.processing.gait.parameters import GaitSettings
+from biodyn.processing.gait.stored_events import possible_events
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import EventKind, EventSource, GaitEvent
 from biodyn.recording.wrenches import Contact
@@ -138,33 +139,44 @@ def merge_events(
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Merge events of several sources into one plausible sequence, sorted by time.
 
-    `auto` takes the plate's event where there is one, else the kinematic, else the file's; another source stands
-    alone. Kinematic events are shifted by the median difference to the trial's own plate events, kind by kind; each
-    event's confidence is the probability to lie within 20 ms of the truth, as it was measured (`library/gait/events.toml`).
-    What lies outside the recording, 0 to `last_s`, is no event of it. Per side strikes and offs alternate: the less
-    certain of two that contradict each other is dropped, with a Diagnostic. Where an event between two others of the same
-    kind was not found, both stay and a Diagnostic says so; not where the person was away between them (`absences_s`, begin and
-    end): the first event after that is marked (`after_absence`).
+    `auto` takes the plate's event where there is one, else the kinematic, else the file's where there is room for it
+    (`stored_events`); another source stands alone. Kinematic events are shifted by the median difference to the trial's own
+    plate events, kind by kind; each event's confidence is the probability to lie within 20 ms of the truth, as it was measured
+    (`library/gait/events.toml`). What lies outside the recording, 0 to `last_s`, is no event of it. Per side strikes and offs
+    alternate: the less certain of two that contradict each other is dropped, with a Diagnostic. Where an event between two
+    others of the same kind was not found, both stay and a Diagnostic says so; not where the person was away between them
+    (`absences_s`, begin and end): the first event after that is marked (`after_absence`).
     """
     rated = [event for event in _rated(candidates) if 0.0 <= event.time_s <= last_s]
-    order: tuple[EventSource, ...] = ("plate", "kinematic", "file") if source == "auto" else (source,)
-    chosen: list[GaitEvent] = []
-    for name in order:
-        for event in (e for e in rated if e.source == name):
-            if not any(_same(event, other) for other in chosen if other.source != name):
-                chosen.append(event)
-    merged: list[GaitEvent] = []
     notes: list[Diagnostic] = []
+    of_file = [event for event in rated if event.source == "file"]
+    if source in ("auto", "file"):
+        chosen = _first_of_each([[event for event in rated if event.source == name] for name in ("plate", "kinematic")])
+        found = [event for side in SIDES for event in _alternating([e for e in chosen if e.side == side], side, ())[0]]
+        stored, wrong = possible_events(of_file, found, usual_stride_s(found), SAME_EVENT_S, source == "file")
+        chosen = stored if source == "file" else _first_of_each([chosen, stored])
+        notes += wrong
+    else:
+        chosen = [event for event in rated if event.source == source]
+    merged: list[GaitEvent] = []
     for side in SIDES:
-        kept, found = _alternating([event for event in chosen if event.side == side], side, absences_s)
+        kept, dropped = _alternating([event for event in chosen if event.side == side], side, absences_s)
         merged += kept
-        notes += found
+        notes += dropped
     merged.sort(key=lambda event: event.time_s)
     for begin_s, _ in absences_s:
         after = next((n for n, event in enumerate(merged) if event.time_s > begin_s), None)
         if after is not None:
             merged[after] = replace(merged[after], after_absence=True)
     return tuple(merged), tuple(notes)
+
+
+def _first_of_each(sources: Sequence[Sequence[GaitEvent]]) -> list[GaitEvent]:
+    """The events of several sources; of one that two of them hold, that of the first."""
+    chosen: list[GaitEvent] = []
+    for events in sources:
+        chosen += [event for event in events if not any(_same(event, other) for other in chosen)]
+    return chosen
 
 
 def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) -> GaitEvent:

@@ -28,6 +28,8 @@ _OVERSHOOT_SHARE, _FALL_STEPS = 0.02, 6.0
 # samples: no load does. And by so many times the usual, where nothing is measured but noise.
 _SPIKE_SHARE, _SPIKE_NOISE = 1.5, 20.0
 _WINDOW = 5
+# Type 1 stores forces, the centre of pressure and the free moment.
+_PLACES_TYPE, _VERTICAL, _PLACES = 1, 2, 3
 _ROUNDING = 1e-6  # smaller differences of stored values are round-off of their scale, no steps
 
 
@@ -46,6 +48,9 @@ def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...
     hit = np.zeros(channels.shape, dtype=np.bool_)
     for column in _rough_columns(channels):
         hit[:, column] = _spikes(channels[:, column])
+    if plate.type == _PLACES_TYPE:
+        # the centre of pressure and the moment about it are quotients, mere noise where nothing presses
+        hit[:, _PLACES:] &= np.abs(channels[:, _VERTICAL, None]) > _LOADED_N
     columns = np.flatnonzero(hit.any(axis=0)).tolist()
     if not columns:
         return plate, ()
@@ -198,7 +203,7 @@ def _is_constant(values: FloatArray) -> bool:
 
 def _cut_off(plate: ForcePlate, column: int, values: FloatArray, rest: float) -> list[tuple[int, int]]:
     """Samples [first, stop) of the flat tops of a channel (T,), at its largest and at its smallest value."""
-    if plate.type == 1 and column in (3, 4):  # positions are computed
+    if plate.type == _PLACES_TYPE and column in (3, 4):  # positions are computed
         return []
     seen = values[np.isfinite(values)]
     if not len(seen) or np.ptp(seen) == 0.0:

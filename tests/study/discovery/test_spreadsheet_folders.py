@@ -29,7 +29,7 @@ GOLDEN = Path(__file__).parents[2] / "io" / "golden" / "nimblephysics.b3d"
 def folder(tmp_path: Path) -> Path:
     write_sheet(tmp_path / "P01_walk1.csv", MARKERS, TIMES, person_mm(FRAMES).reshape(FRAMES, -1))
     write_sheet(
-        tmp_path / "P01_walk1_grf.csv", FORCES, TIMES, np.tile([0.0, 700, 0, 0.1, 0, 0.1, 0, 2, 0], (FRAMES, 1))
+        tmp_path / "P01_walk1_grf.csv", FORCES, TIMES, np.tile([0.0, 0, 700, 0.1, 0.1, 0, 0, 0, 2], (FRAMES, 1))
     )
     write_sheet(tmp_path / "people.csv", ["age", "height"], TIMES, np.ones((FRAMES, 2)))
     return tmp_path
