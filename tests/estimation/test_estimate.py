@@ -406,7 +406,7 @@ def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(walk: T
     np.testing.assert_allclose(found[37, [at for at in range(nv) if at not in knees]], 1e6, rtol=0.02)
     np.testing.assert_allclose(held(problem, 1.0, True)[52:60], 1.0, rtol=1e-5)  # the usual limit stays beside it
     nowhere = replace(problem, since_strike_s=np.full_like(since_s, np.inf))
-    np.testing.assert_array_equal(held(nowhere, 1.0, True), held(problem, 1.0, False))  # no strike, nothing to learn
+    np.testing.assert_array_equal(held(nowhere, 1.0, True), held(nowhere, 1.0, False))  # no strike, nothing to learn
 
 
 def test_strikes_share_a_course_only_where_there_are_some(walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch) -> None:
