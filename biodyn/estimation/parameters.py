@@ -106,7 +106,7 @@ class EstimationSettings(Section):
         "step, which shows how much it does, Nm/kg; 0 = as in the rest of the stride",
     )
     strike_motion: float = Field(
-        64.0,
+        32.0,
         ge=1,
         le=1e4,
         description="times faster that accelerations may change at a foot strike in the first step, than elsewhere",
@@ -125,7 +125,7 @@ class EstimationSettings(Section):
         description="share of the variance of these changes that all foot strikes of a person have in common",
     )
     motion_shown: float = Field(
-        2.0,
+        1.5,
         ge=0,
         le=100,
         description="times the changes of an acceleration that the first step shows as long after a foot strike, which it may "
