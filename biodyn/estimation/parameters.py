@@ -98,34 +98,34 @@ class EstimationSettings(Section):
     force_cutoff_hz: float = Field(
         50.0, ge=10, le=1000, description="cut-off of the plate forces, Hz, at most 0.4 of the marker rate"
     )
-    lively_force_n_kg: float = Field(
-        0.5,
-        gt=0,
-        le=1e9,
-        description="bend of the ground reaction in a hundredth of a second, N/kg, beside which motion and torques may change "
-        "twice as fast",
-    )
-    lively_torque_share: float = Field(
+    strike_torque_nm_kg: float = Field(
         1.0,
         ge=0,
-        le=1,
-        description="share of that which torques get in the first step, which shows how fast they change",
+        le=100,
+        description="how much the slope of a joint torque may change in a hundredth of a second at a foot strike in the first "
+        "step, which shows how much it does, Nm/kg; 0 = as in the rest of the stride",
+    )
+    strike_motion: float = Field(
+        32.0,
+        ge=1,
+        le=1e4,
+        description="times faster that accelerations may change at a foot strike in the first step, than elsewhere",
     )
     torque_shown: float = Field(
-        5.0,
+        2.0,
         ge=0,
         le=100,
         description="times the changes of a torque that the first step shows as long after a foot strike, which it may have in "
         "the next ones",
     )
     strikes_alike_share: float = Field(
-        0.8,
+        0.9,
         ge=0,
         lt=1,
         description="share of the variance of these changes that all foot strikes of a person have in common",
     )
     motion_shown: float = Field(
-        1.0,
+        1.5,
         ge=0,
         le=100,
         description="times the changes of an acceleration that the first step shows as long after a foot strike, which it may "

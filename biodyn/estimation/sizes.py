@@ -35,8 +35,8 @@ class Sizes:
         stiffness: (nv,) of the smoothing spline with the cut-off that the markers of the segment ask for.
         balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame: as expected, later as found.
         balance_samples: for how many independent samples the expected one counts.
-        lively_n_kg: second difference of the ground reaction over `FRAME_S` that doubles what may change, N/kg.
-        lively_torque_share: of what may change there, for the torques.
+        strike_torque_nm_kg: what the slope of a torque may change by in `FRAME_S` at a strike before a step showed it, Nm/kg.
+        strike_motion: times faster that accelerations may change there.
         torque_shown, motion_shown: times what an earlier step shows of the changes of torques and of accelerations, that they may
             change. strikes_alike_share: of the variance of the former, that all strikes have in common.
         alike_frames: how many frames a model's error stays alike.
@@ -47,8 +47,8 @@ class Sizes:
     stiffness: FloatArray
     balance: FloatArray
     balance_samples: float
-    lively_n_kg: float
-    lively_torque_share: float
+    strike_torque_nm_kg: float
+    strike_motion: float
     torque_shown: float
     motion_shown: float
     strikes_alike_share: float
@@ -76,8 +76,8 @@ def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magn
         stiffness=settings.smoothness * np.array([stiffness(hz, rate_hz, _BENT) for hz in cutoffs]),
         balance=frame * np.repeat([settings.moment_sd_nm, settings.force_sd_n], 3),
         balance_samples=settings.balance_samples,
-        lively_n_kg=settings.lively_force_n_kg,
-        lively_torque_share=settings.lively_torque_share,
+        strike_torque_nm_kg=settings.strike_torque_nm_kg,
+        strike_motion=settings.strike_motion,
         torque_shown=settings.torque_shown,
         motion_shown=settings.motion_shown,
         strikes_alike_share=settings.strikes_alike_share,

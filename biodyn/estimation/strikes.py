@@ -1,8 +1,9 @@
 """How fast torques and motion change about foot strikes, as the trial itself shows it.
 
 Muscles meet the ground with bursts: within a tenth of a second of a strike the torques of hip, knee and trunk bend five to ten
-times as much as in the rest of the stride. One limit for the whole stride flattens them. A person's strikes are alike, so what a
-first step of the estimate shows at the same time after all strikes, of both sides, tells the limits of the next one.
+times as much as in the rest of the stride. One limit for the whole stride flattens them. So a first step of the estimate leaves
+motion and torques nearly free at a strike. A person's strikes are alike, and what that step shows at the same time after all of
+them, of both sides, tells the limits of the next one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from biodyn.recording import Contact
 
 # A strike is felt from before it, muscles expect it, until the forefoot is down; s.
 _BEFORE_S, _AFTER_S = 0.08, 0.15
+# The burst itself: heel and shank are stopped, and muscles meet it, within some hundredths of a second.
+_BURST_S = 0.04
 #: So many hundredths of a second a strike lasts.
 OF_A_STRIKE = round((_BEFORE_S + _AFTER_S) / FRAME_S) + 1
 # Of each kind: the rest of the stride, then times after a strike of its own side, then after one of the other side.
@@ -55,6 +58,12 @@ def midway(before_s: FloatArray, after_s: FloatArray) -> FloatArray:
     Where another strike comes nearer between them, the two count from different strikes: the earlier one stands.
     """
     return np.where(after_s < before_s, before_s, 0.5 * (before_s + after_s))
+
+
+def at_strikes(since_s: FloatArray) -> FloatArray:
+    """Return how near each time (T,) is to a strike of either side, 1 at it and 0 beyond `_BURST_S`; since_s: (T, 2)."""
+    away = np.minimum(np.abs(since_s).min(axis=1), _BURST_S)
+    return np.asarray(np.cos(0.5 * np.pi * away / _BURST_S) ** 2)
 
 
 class Kinds(NamedTuple):

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.estimation.banded import Normal, inverse_diagonals
 from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import FRAME_S
-from biodyn.estimation.strikes import alike, kinds_of, midway, shown_changes, shown_sizes
+from biodyn.estimation.strikes import alike, at_strikes, kinds_of, midway, shown_changes, shown_sizes
 from biodyn.kernels import normal as kernels
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
@@ -72,21 +71,6 @@ def smoothness(problem: Problem, information: FloatArray) -> FloatArray:
     return np.asarray(own * problem.sizes.stiffness)
 
 
-def loosening(problem: Problem) -> FloatArray:
-    """Return factors (knots,) from 1 on by which motion and torques may change faster: where the measured forces do (strikes).
-
-    The bend of a force is its second difference over `FRAME_S`, whatever the rate of the recording.
-    """
-    force = problem.wrenches[:, :, 3:].sum(axis=1) / problem.model.mass_kg
-    rate_hz, step = problem.knots.rate_hz, problem.knots.step
-    lag = max(round(FRAME_S * rate_hz), 1)
-    bend = np.zeros(len(force))
-    bend[lag:-lag] = np.linalg.norm(force[2 * lag :] - 2.0 * force[lag:-lag] + force[: -2 * lag], axis=1)
-    bend *= (FRAME_S * rate_hz / lag) ** 2
-    near = maximum_filter1d(bend, 2 * step + 1)[::step]
-    return np.asarray(1.0 + near / problem.sizes.lively_n_kg)
-
-
 def add_markers(normal: Normal, problem: Problem, information: FloatArray, right: FloatArray) -> None:
     """The markers lie where they were measured: their `marker_information`."""
     step = problem.knots.step
@@ -106,7 +90,7 @@ def smooth_thirds(
     """Return the precisions of the third differences of the motion, and these (count - 3, nv); c: (count, nv) coefficients.
 
     precision: (nv,) a frame, see `smoothness`. shown: the motion is that of an earlier step, which shows how fast accelerations
-    change about strikes; without one they may change faster where the measured forces do.
+    change about strikes; without one they may change `Sizes.strike_motion` times as fast at a strike.
     """
     knots = problem.knots
     count = knots.count - len(THIRD) + 1
@@ -116,10 +100,11 @@ def smooth_thirds(
     usual = precision / knots.step**DEGREE
     if shown and problem.strikes_known:
         return 1.0 / (1.0 / usual + (problem.sizes.motion_shown * _shown_thirds(problem, third)) ** 2), third
-    loose = np.ones(count)
-    loose[: knots.knots] = loosening(problem)
-    loose[1 : knots.knots] = np.maximum(loose[1 : knots.knots], loose[: knots.knots - 1])
-    return usual / loose[:, None] ** 2, third
+    nearest = at_strikes(problem.since_strike_s[:: knots.step])
+    struck = np.zeros(count)
+    struck[: knots.knots] = nearest
+    struck[1 : knots.knots] = np.maximum(nearest[1:], nearest[:-1])
+    return usual / (1.0 + (problem.sizes.strike_motion - 1.0) * struck[:, None]) ** 2, third
 
 
 def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
@@ -218,11 +203,13 @@ def balance_rows(problem: Problem, parts: Derivatives, rest: FloatArray, scale: 
 def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
     """Return the standard deviations (knots - 2, R) of the second differences of the torques from knot to knot, Nm.
 
-    tau: (knots, R) of an earlier step; None = there is none yet, and torques may change faster where the measured forces do.
+    tau: (knots, R) of an earlier step; None = there is none yet, and at a strike torques may change by
+    `Sizes.strike_torque_nm_kg`.
     """
     if tau is None:
-        loose = 1.0 + problem.sizes.lively_torque_share * (loosening(problem) - 1.0)
-        return problem.torque_change_nm * loose[1:-1, None]
+        struck = at_strikes(problem.since_strike_s[:: problem.knots.step][1:-1])
+        burst_nm = problem.sizes.strike_torque_nm_kg * problem.model.mass_kg * (problem.knots.knot_s / FRAME_S) ** 1.5
+        return np.maximum(problem.torque_change_nm, burst_nm * struck[:, None])
     own = problem.sizes.torque_shown * np.sqrt(1.0 - problem.sizes.strikes_alike_share)
     return np.hypot(problem.torque_change_nm, own * shown_torques(problem, tau))
 

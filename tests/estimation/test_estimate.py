@@ -15,7 +15,7 @@ from biodyn.checks.filters import one_filter
 from biodyn.conventions import SIDES, FloatArray, IntArray
 from biodyn.estimation.banded import Factor, Normal, inverse_diagonals
 from biodyn.estimation.constants import alike_for
-from biodyn.estimation.deviation import Knots, Path, moved
+from biodyn.estimation.deviation import DEGREE, Knots, Path, moved
 from biodyn.estimation.estimate import estimate_trial
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns, with_changed_inertias
 from biodyn.estimation.parameters import EstimationSettings
@@ -31,8 +31,10 @@ from biodyn.estimation.terms import (
     add_dynamics,
     add_markers,
     add_smoothness,
-    loosening,
     marker_information,
+    smooth_thirds,
+    smoothness,
+    torque_changes,
     torque_derivatives,
 )
 from biodyn.estimation.torques import smooth_torques, torque_places
@@ -123,21 +125,31 @@ def test_each_torque_may_change_as_fast_as_its_own_movement_does(walk: TrialAnal
     assert np.isinf(smooth_torques(inputs, loads, LOOSE).change_nm).all()
 
 
-def test_a_strike_is_as_lively_at_any_rate(walk: TrialAnalysis) -> None:
-    """What may change beside a bend of the ground reaction depends on the force, not on how often it was sampled."""
-    problem = consistent(walk, LOOSE)
+def test_motion_and_torques_are_nearly_free_at_a_strike_at_any_rate(walk: TrialAnalysis) -> None:
+    """As long as no step has shown what they do; elsewhere they keep to what is usual."""
+    problem = consistent(walk, EstimationSettings())  # type: ignore[call-arg]
+    stiff = smoothness(problem, np.eye(problem.model.multibody.nv))
 
-    def factors(times: int) -> FloatArray:
+    def freedom(times: int) -> tuple[FloatArray, FloatArray]:
         time_s = np.arange(times * FRAMES) / (100.0 * times)
-        wrenches = np.zeros((len(time_s), 1, 6))
-        wrenches[:, 0, 4] = 1000.0 * np.exp(-(((time_s - 0.3) / 0.03) ** 2))
-        return loosening(replace(problem, knots=Knots(len(time_s), times, 100.0 * times), wrenches=wrenches))
+        since_s = np.stack([time_s - 0.3, np.full(len(time_s), np.inf)], axis=1)
+        knots = Knots(len(time_s), times, 100.0 * times)
+        start = Path(
+            *(np.repeat(part, times, axis=0) for part in (problem.start.q, problem.start.v, problem.start.vdot))
+        )
+        at_rate = replace(problem, start=start, knots=knots, since_strike_s=since_s)
+        precision, _ = smooth_thirds(at_rate, np.zeros((knots.count, len(stiff))), times**DEGREE * stiff)
+        return torque_changes(at_rate, None) / problem.torque_change_nm, np.sqrt(precision[0] / precision)
 
-    once, often = factors(1), factors(2)
-    assert once.max() > 5.0
-    np.testing.assert_allclose(
-        often[: len(once)], once[: len(often)], rtol=0.1
-    )  # samples between the knots see more of it
+    torque, motion = freedom(1)
+    burst = problem.sizes.strike_torque_nm_kg * problem.model.mass_kg / problem.torque_change_nm
+    np.testing.assert_allclose(torque[29], burst)  # the second difference about the frame of the strike
+    np.testing.assert_allclose(torque[:25], 1.0)
+    np.testing.assert_allclose(torque[35:], 1.0)
+    assert motion.max() == pytest.approx(problem.sizes.strike_motion)
+    np.testing.assert_allclose(motion[40 : FRAMES - 10], 1.0)
+    np.testing.assert_allclose(freedom(2)[0][: len(torque)], torque)
+    np.testing.assert_allclose(freedom(2)[1][:FRAMES], motion[:FRAMES])
 
 
 def test_what_is_consistent_stays(walk: TrialAnalysis) -> None:
@@ -365,7 +377,7 @@ def test_markers_say_what_their_jacobians_say(walk: TrialAnalysis) -> None:
 
 def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(walk: TrialAnalysis) -> None:
     """A coordinate that was seen to change ten times as fast there is held a hundredth as much, and alike on both sides."""
-    problem = consistent(walk, EstimationSettings())  # type: ignore[call-arg]
+    problem = consistent(walk, EstimationSettings(motion_shown=1.0))  # type: ignore[call-arg]
     frames = 2 * FRAMES
     time_s = np.arange(frames) / 100.0
     since_s = np.stack([time_s - (0.3 if side == "r" else 0.8) for side in SIDES], axis=1)
@@ -394,7 +406,7 @@ def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(walk: T
     np.testing.assert_allclose(found[37, [at for at in range(nv) if at not in knees]], 1e6, rtol=0.02)
     np.testing.assert_allclose(held(problem, 1.0, True)[52:60], 1.0, rtol=1e-5)  # the usual limit stays beside it
     nowhere = replace(problem, since_strike_s=np.full_like(since_s, np.inf))
-    np.testing.assert_array_equal(held(nowhere, 1.0, True), held(problem, 1.0, False))  # no strike, nothing to learn
+    np.testing.assert_array_equal(held(nowhere, 1.0, True), held(nowhere, 1.0, False))  # no strike, nothing to learn
 
 
 def test_strikes_share_a_course_only_where_there_are_some(walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch) -> None:
