@@ -69,8 +69,9 @@ def codes(notes):
 # -- the evidence -----------------------------------------------------------------------------------------------------
 
 
-def test_required_force_accelerates_the_centre_of_mass(analysis, evidence):
+def test_required_force_accelerates_the_centre_of_mass(analysis):
     """Newton, computed without the recursion: F = m (g + a) with a from second differences of the centre of mass."""
+    evidence = body_against_plates(analysis.as_fitted)
     rate_hz = evidence.rate_hz
     com = evidence.centre_of_mass
     acceleration = (com[2:] - 2.0 * com[1:-1] + com[:-2]) * rate_hz**2
