@@ -106,7 +106,7 @@ class EstimationSettings(Section):
         "step, which shows how much it does, Nm/kg; 0 = as in the rest of the stride",
     )
     strike_motion: float = Field(
-        32.0,
+        16.0,
         ge=1,
         le=1e4,
         description="times faster that accelerations may change at a foot strike in the first step, than elsewhere",
