@@ -56,7 +56,12 @@ TARGETS = {
 
 
 def throughput(
-    place: Path, trials: int, other: Path | None = None, turns: int = 2, record: Record | None = None
+    place: Path,
+    trials: int,
+    other: Path | None = None,
+    turns: int = 2,
+    record: Record | None = None,
+    settings: Sequence[str] = (),
 ) -> bool:
     """Trials a second of one and two workers, from the first outcome to the last, without and with bands; room on disk."""
     record = record or Record("study")
@@ -66,7 +71,7 @@ def throughput(
     met = True
     for bands in (False, True):
         words = "with bands" if bands else "without bands"
-        entries = [f"uncertainty.compute={str(bands).lower()}"]
+        entries = [f"uncertainty.compute={str(bands).lower()}", *settings]
         rates = {workers: _rate(folder, warm, place, workers, entries) for workers in (1, 2)}
         gain = rates[2] / rates[1]
         tell(
@@ -369,7 +374,7 @@ def _made(out: Path) -> dict[str, int]:
 def main() -> int:
     """Run the parts asked for; return 0 where all targets are met."""
     parts: dict[str, Callable[[Path, argparse.Namespace, Record], bool]] = {
-        "throughput": lambda place, a, record: throughput(place, a.rate_trials, a.other, a.turns, record),
+        "throughput": lambda place, a, record: throughput(place, a.rate_trials, a.other, a.turns, record, a.set),
         "memory": lambda place, a, record: memory(place, (a.large // 10, a.large), record),
         "damaged": lambda place, a, record: damaged(place, a.large // 20, 20, 0.02, record),
         "interruptions": lambda place, a, record: interruptions(
@@ -381,6 +386,7 @@ def main() -> int:
     parser = parser_of(__doc__, seed=1)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
     parser.add_argument("--rate-trials", type=int, default=100, help="trials to measure the throughput with")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="throughput: a setting")
     parser.add_argument("--other", type=Path, metavar="TREE", help="throughput: folder of another version")
     parser.add_argument("--turns", type=int, default=2, help="throughput: whole studies of each version")
     parser.add_argument("--large", type=int, default=1000, help="trials of the large study")
