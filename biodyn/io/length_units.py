@@ -165,5 +165,6 @@ def _spans(markers: FloatArray) -> tuple[float, float]:
         extents.append(np.stack([(last - first).max(axis=1), (high - low).max(axis=1)]))
     if not extents:
         return 0.0, 0.0
-    whole, trimmed = np.median(np.concatenate(extents, axis=1), axis=1)
+    with np.errstate(over="ignore"):  # the mean of two damaged ones
+        whole, trimmed = np.median(np.concatenate(extents, axis=1), axis=1)
     return float(whole), float(trimmed)

@@ -164,6 +164,11 @@ def test_a_table_of_another_time_is_told_and_one_that_is_shorter_cuts_the_walk(
     assert "do not belong together" in next(d for d in found.diagnostics if d.code == "forces-unusable").message
     with pytest.raises(InputFileError, match="do not belong together"):
         read(walk, tmp_path / "walk_grf.mot")
+    lines = (tmp_path / "walk_grf.mot").read_text().splitlines()
+    lines[-1] = "1e308" + lines[-1][lines[-1].index("\t") :]  # the last time
+    (tmp_path / "damaged.mot").write_text("\n".join(lines))
+    with pytest.raises(InputFileError, match=r"damaged\.mot"):
+        read(walk, tmp_path / "damaged.mot")
     late = read(walk, write_forces(tmp_path / "late.mot", recording, start_s=0.5))
     cut = recording.markers.frame_count - late.markers.frame_count
     assert abs(cut / recording.markers.rate_hz - 0.5) < 0.02

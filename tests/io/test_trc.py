@@ -278,6 +278,8 @@ def test_wrong_counts(write: Write) -> None:
     recording = read(write(NumFrames="29", NumMarkers="17"))
     assert codes(recording) == {"frame-count", "marker-count"}
     assert recording.markers.positions.shape == (FRAMES, 16, 3)
+    assert codes(read(write(NumFrames="0"))) == {"frame-count"}
+    assert codes(read(write(NumFrames=""))) == set()
     assert "names 15 markers" in said(write(labels=["Frame#", "Time", *LABELS[:15]]))
     assert "names 17 markers" in said(write(labels=names([*LABELS, "M17"])))
     assert "holds 51 cells, expected 50" in said(write([*cells()[:-1], [*cells()[-1], "1"]]))

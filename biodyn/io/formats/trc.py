@@ -56,11 +56,11 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Head:
-    """What stands before the data: stated rate and counts (NaN, 0: not stated), unit, labels, and the data's first line."""
+    """What stands before the data: stated rate and counts (NaN, None: not stated), unit, labels, and the data's first line."""
 
     rate_hz: float
-    frame_count: int
-    marker_count: int
+    frame_count: int | None
+    marker_count: int | None
     unit: str
     labels: tuple[str, ...]
     first: int
@@ -257,9 +257,10 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _count(text: str) -> int:
+def _count(text: str) -> int | None:
+    """None where no count is stated."""
     value = _number(text)
-    return int(value) if math.isfinite(value) and value > 0.0 else 0
+    return int(value) if math.isfinite(value) and value >= 0.0 else None
 
 
 # -- data ---------------------------------------------------------------------------------------------------------
@@ -321,7 +322,7 @@ def _value(path: Path, line: _Line, cell: str) -> float:
 def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
     """Notes where the header states other counts; InputFileError where frames are missing."""
     found = len(table.frames)
-    if found < head.frame_count:
+    if head.frame_count is not None and found < head.frame_count:
         raise InputFileError(
             f"'{path}' is truncated: it announces {head.frame_count} frames, {found} are there (up to line "
             f"{table.numbers[-1]}).",
@@ -337,7 +338,7 @@ def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
             value=float(count),
         )
         for what, code, announced, count in stated
-        if announced not in (0, count)
+        if announced not in (None, count)
     )
 
 

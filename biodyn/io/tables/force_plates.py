@@ -119,8 +119,10 @@ def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -
         raise InputFileError(f"'{table.path.name}' holds one row of forces: no motion.")
     slack = max(float(np.median(np.diff(times))), 1e-4)
     end_s = start_s + (frame_count - 1) / rate_hz
-    first = max(0, int(np.ceil((times[0] - slack - start_s) * rate_hz - 1e-6)))
-    stop = min(frame_count, int(np.floor((times[-1] + slack - start_s) * rate_hz + 1e-6)) + 1)
+    with np.errstate(over="ignore"):  # a damaged time
+        begin, end = (np.array([times[0] - slack, times[-1] + slack]) - start_s) * rate_hz
+    first = int(np.ceil(np.clip(begin - 1e-6, 0.0, frame_count)))
+    stop = int(np.floor(np.clip(end + 1e-6, -1.0, frame_count - 1))) + 1
     if stop - first < max(2.0, min(_LEAST_OVERLAP_S * rate_hz, frame_count)):
         raise InputFileError(
             f"The forces of '{table.path.name}' are of {times[0]:.3f} to {times[-1]:.3f} s, the motion is of {start_s:.3f} to "
