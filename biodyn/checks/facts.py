@@ -15,6 +15,7 @@ from biodyn.checks.evidence.plate_faults import ExplainedPlate, explained_plates
 from biodyn.checks.evidence.plate_height import FootMarkers
 from biodyn.checks.evidence.residual import ResidualLimits, ResidualRules
 from biodyn.checks.evidence.signals import long_gaps
+from biodyn.checks.evidence.time_offset import TimeOffset, estimate_offset
 from biodyn.checks.evidence.unseen import unseen_wrench
 from biodyn.checks.evidence.zero import not_zeroed
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
@@ -177,6 +178,11 @@ class TrialFacts:
     def explained_plates(self) -> tuple[ExplainedPlate, ...]:
         """Plates whose disagreement with the body a simple fault explains."""
         return () if self.evidence is None else explained_plates(self.evidence)
+
+    @cached_property
+    def time_offset(self) -> TimeOffset | None:
+        """How late the forces come, and how large they are beside what the body asks for; None where nothing tells it."""
+        return None if self.evidence is None else estimate_offset(self.evidence)
 
     @cached_property
     def unexplained_loads(self) -> tuple[OtherLoad, ...]:

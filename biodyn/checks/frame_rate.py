@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from biodyn.checks.evidence.frame_rate import frame_rate, true_rate_hz
-from biodyn.checks.evidence.time_offset import estimate_offset
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 
@@ -25,6 +24,5 @@ def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
     """Are accelerations as large as the forces say?"""
     if trial.evidence is None:
         return CheckResult()
-    offset = estimate_offset(trial.evidence)
-    off = true_rate_hz(offset, trial.rate_hz) / trial.rate_hz - 1.0
-    return CheckResult(value=off, findings=frame_rate(offset, trial.rate_hz, limit))
+    off = true_rate_hz(trial.time_offset, trial.rate_hz) / trial.rate_hz - 1.0
+    return CheckResult(value=off, findings=frame_rate(trial.time_offset, trial.rate_hz, limit))

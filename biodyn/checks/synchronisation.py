@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biodyn.checks.evidence.time_offset import estimate_offset, time_offset
+from biodyn.checks.evidence.time_offset import time_offset
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 
@@ -25,5 +25,5 @@ def markers_and_forces_together(trial: TrialFacts, limit: float) -> CheckResult:
     """Do the forces come before or after the motion they belong to?"""
     if trial.evidence is None:
         return CheckResult()
-    offset = estimate_offset(trial.evidence)
-    return CheckResult(value=np.nan if offset is None else offset.late_s, findings=time_offset(trial.evidence, limit))
+    offset = trial.time_offset
+    return CheckResult(value=np.nan if offset is None else offset.late_s, findings=time_offset(offset, limit))

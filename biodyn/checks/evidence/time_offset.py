@@ -40,9 +40,8 @@ class TimeOffset:
     forward_swing: float = 1.0
 
 
-def time_offset(evidence: Evidence, limit_s: float) -> tuple[Diagnostic, ...]:
-    """Say where the forces come more than `limit_s` before or after the markers."""
-    found = estimate_offset(evidence)
+def time_offset(found: TimeOffset | None, limit_s: float) -> tuple[Diagnostic, ...]:
+    """Say where the forces come more than `limit_s` before or after the markers; found: by `estimate_offset`."""
     if found is None or found.explained < _LEAST_EXPLAINED or abs(found.late_s) < max(limit_s, found.uncertain_s):
         return ()
     sense = "late" if found.late_s > 0.0 else "early"
