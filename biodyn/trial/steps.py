@@ -26,6 +26,7 @@ from biodyn.estimation.told import Told
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_freed, with_mass
 from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.recognition.big_toe import with_big_toes
 from biodyn.model.from_library.recognition.corrected import corrected
 from biodyn.model.from_library.recognition.named import named
 from biodyn.model.from_library.scaling import ScalingOptions
@@ -133,7 +134,8 @@ def marker_set(trial: TrialState) -> None:
             mended = corrected(walk.rotated(MIRROR), static.rotated(MIRROR), points, found)
         # where no static trial exists, the walk is both
         walk, static = mended.walk, mended.walk if trial.files.source == "walk" else mended.static
-        notes += mended.notes
+        found, toe_notes = with_big_toes(found, static)
+        notes += [*mended.notes, *toe_notes]
     trial.walk, trial.static = trial.walk.with_markers(walk), trial.static.with_markers(static)
     trial.mapping, centre_notes = centre_roles(found, trial.centres)
     trial.notes += [*notes, *centre_notes]
