@@ -13,9 +13,11 @@ from biodyn.library.tables import entry_names
 from biodyn.model.from_library.constructions import alignment_device_corner
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.recognition.big_toe import with_big_toes
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.model.static_figure import StaticFigure
+from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import Body, Person, TrialOptions, embody, simulate_trial, solve_walk
 from biodyn.simulation.outfits import load_outfit, outfit_names, standing_places
@@ -60,7 +62,8 @@ def test_markers_are_recognised_as_what_they_are(body: Body, name: str) -> None:
     worn = dressed(body, name)
     assert worn.outfit is not None
     kinds = [[label for label in worn.static_points if worn.outfit.seen_in(label, kind)] for kind in ("static", "walk")]
-    found = recognise(list(dict.fromkeys(kinds[0] + kinds[1])))
+    standing = Markers(tuple(worn.static_points), np.stack(list(worn.static_points.values()))[None], 100.0)
+    found, _ = with_big_toes(recognise(list(dict.fromkeys(kinds[0] + kinds[1]))), standing)
     sits = worn.patches
     assert {role.label for role in found.roles} == set(sits) - UNREAD
     for role in found.roles:
