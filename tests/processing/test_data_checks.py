@@ -127,6 +127,13 @@ def test_a_shift_is_recovered(evidence, number, shift):
     # noise shared with the sound recording, and a prior on the person's constants that keeps a little of the shift
     np.testing.assert_allclose(found.shift_m, -np.array(shift), atol=0.006)
     assert codes(plate_moved(spoilt, SHIFT_LIMIT_M)) == ["plate-moved"]
+    # forces of a table tell no plate to measure again
+    side = {"r": "right", "l": "left"}[evidence.steps[number].side]
+    of_table = plate_moved(with_plate(spoilt, number, outlined=False), SHIFT_LIMIT_M)[0]
+    assert of_table.message.startswith(
+        f"The force of the table on the {side} foot (plate {plate.number}) seems to act "
+    )
+    assert "corners" not in of_table.hint
 
 
 def test_a_centimetre_is_not_called_a_shift(evidence):

@@ -8,16 +8,18 @@ displaces the footprints too, but those of that foot on every plate, and the mom
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from biodyn.checks.evidence.evidence import Evidence, pressure
 from biodyn.checks.evidence.plate_faults import levers
-from biodyn.conventions import SIDE_NAMES, FloatArray, Side
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.polygons import signed_distance
 from biodyn.library.load import load_table
+from biodyn.recording import PlateWrench
 
 _LEAST_FRAMES = 5
 # The shift must stand out this many times from its own standard deviation, ...
@@ -80,11 +82,12 @@ def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
         return ()
     plate = evidence.plates[found.plate]
     own = [step for step in evidence.steps if step.plate == found.plate]
+    what, where, cause = _of_plate(plate) if plate.outlined else _of_table(plate, {step.side for step in own})
     return (
         Diagnostic(
             "plate-moved",
             "warning",
-            f"Plate {plate.number} seems to be {100 * size:.1f} cm from its position in the file "
+            f"{what} {100 * size:.1f} cm from {where} "
             f"({100 * found.shift_m[0]:+.1f} cm forward, {100 * found.shift_m[2]:+.1f} cm to the right): moving it there "
             f"removes {100 * found.gain / found.before:.0f} % of the squared disagreement between feet, body and plates. "
             "Nothing was changed.",
@@ -92,8 +95,27 @@ def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
             limit=limit_m,
             unit="m",
             frames=(min(s.first for s in own), max(s.stop for s in own) - 1),
-            hint="Measure the plate's corners again, or look for a plate or camera calibration that was moved.",
+            hint=cause,
         ),
+    )
+
+
+def _of_plate(plate: PlateWrench) -> tuple[str, str, str]:
+    """What seems to be elsewhere, where it should be, and what to do."""
+    return (
+        f"Plate {plate.number} seems to be",
+        "its position in the file",
+        "Measure the plate's corners again, or look for a plate or camera calibration that was moved.",
+    )
+
+
+def _of_table(plate: PlateWrench, sides: Collection[Side | None]) -> tuple[str, str, str]:
+    """The same of forces in a table, which tells no plate: they may be those of several, all on one foot."""
+    feet = [SIDE_NAMES[side] for side in SIDES if side in sides]
+    return (
+        f"The force of the table on the {' and '.join(feet)} foot (plate {plate.number}) seems to act",
+        "the point where the table has it",
+        "Look whether the table's points of application and the markers share one origin and one time.",
     )
 
 
