@@ -37,7 +37,8 @@ class EstimateAccount:
         marker_rms_m, marker_max_m: how far the model's markers were moved.
         centre_shifts_m: (3,) of the mass centres by segment, in its own axes; centre_sd_m: (3,) what was known of it before.
         mass_change_kg: of the whole body; mass_sd_kg: what was known before.
-        segment_mass_changes: of each segment, share of its own mass, that of the body's among it; segment_mass_sd: known before.
+        segment_mass_changes: of each segment, share of its own mass, that of the body's among it; segment_mass_sd: of
+            each, known before.
         plates: what was found of the force plates, and taken into account.
         torque_change: (C,) Nm RMS where the torque is known before and after.
         random: one standard deviation (T, C) of angles and torques from what is random in the measurements; None if not asked.
@@ -63,7 +64,7 @@ class EstimateAccount:
     mass_change_kg: float
     mass_sd_kg: float
     segment_mass_changes: Mapping[str, float]
-    segment_mass_sd: float
+    segment_mass_sd: Mapping[str, float]
     torque_change: FloatArray
     plates: PlateAccount
     random: Posterior | None = None
@@ -115,7 +116,9 @@ def account_of(
         mass_change_kg=0.0 if unknowns is None else mass_kg * unknowns.body_share(values),
         mass_sd_kg=0.0 if unknowns is None else mass_kg * unknowns.mass_share_sd,
         segment_mass_changes={} if unknowns is None else unknowns.mass_changes(values),
-        segment_mass_sd=0.0 if unknowns is None else unknowns.segment_share_sd,
+        segment_mass_sd={}
+        if unknowns is None
+        else dict(zip(unknowns.bodies, unknowns.segment_share_sd.tolist(), strict=True)),
         torque_change=np.asarray(rms((dynamics.torques - inputs.dynamics.torques).T)),
         plates=plates,
         random=random,

@@ -32,7 +32,7 @@ class InertiaUnknowns:
         names: (P,) of the unknowns.
         segments: (S,) whose mass centre may move; centre_m: (S, 3, P), x moves it by centre_m @ x along the segment's axes.
         bodies: (B,) all segments; mass_share: (B, P), x changes their masses by mass_share @ x, shares of themselves.
-        mass_share_sd: of the body's mass; 0 = it stays. segment_share_sd: the same of a segment's mass.
+        mass_share_sd: of the body's mass; 0 = it stays. segment_share_sd: (B,) the same of each segment's mass.
     """
 
     names: tuple[str, ...]
@@ -41,12 +41,12 @@ class InertiaUnknowns:
     bodies: tuple[str, ...]
     mass_share: FloatArray
     mass_share_sd: float
-    segment_share_sd: float
+    segment_share_sd: FloatArray
 
     @classmethod
     def none(cls) -> InertiaUnknowns:
         """Inertias that are as they are."""
-        return cls((), (), np.zeros((0, 3, 0)), (), np.zeros((0, 0)), 0.0, 0.0)
+        return cls((), (), np.zeros((0, 3, 0)), (), np.zeros((0, 0)), 0.0, np.zeros(0))
 
     @property
     def count(self) -> int:
@@ -137,7 +137,7 @@ def inertia_unknowns(model: SubjectModel, settings: EstimationSettings) -> Inert
         bodies,
         np.stack([one.mass_share for one in found], axis=1) if found else np.zeros((len(bodies), 0)),
         settings.mass_sd_share,
-        settings.segment_mass_sd_share,
+        np.array([_mass_sd(model, name, settings) for name in bodies]),
     )
 
 
@@ -165,13 +165,18 @@ def _masses(model: SubjectModel, centres: int, settings: EstimationSettings) -> 
     """How the mass is divided, both sides alike, and the mass of the body."""
     sides = {body.definition.name: body.definition.side for body in model.bodies}
     weights, still = np.array([body.inertia.mass for body in model.bodies]), np.zeros((centres, 3))
-    if settings.segment_mass_sd_share:
-        for group in segment_groups(model):
-            more = settings.segment_mass_sd_share * np.array([name in group for name in sides], dtype=np.float64)
+    for group in segment_groups(model):
+        if sd := _mass_sd(model, group[0], settings):
+            more = sd * np.array([name in group for name in sides], dtype=np.float64)
             # what one gains the others lose
             yield _Unknown(f"mass of {_kind(group[0], sides)}", still, more - weights @ more / weights.sum())
     if settings.mass_sd_share:
         yield _Unknown(_BODY_MASS, still, np.full(len(weights), settings.mass_sd_share))
+
+
+def _mass_sd(model: SubjectModel, name: str, settings: EstimationSettings) -> float:
+    """One standard deviation of a segment's mass, share of itself."""
+    return settings.foot_mass_sd_share if name in model.sole_body.values() else settings.segment_mass_sd_share
 
 
 def _kind(name: str, sides: Mapping[str, str]) -> str:

@@ -17,8 +17,8 @@ _FARTHEST_M = 0.02
 # force. An aid that carries a tenth of the body all the time looks like another mass: the estimate is as good as the filter
 # there, and half as good at the hip where it carries a fifth.
 _MOST_GAIN, _MOST_MASS, _MOST_PLACE_M = 0.15, 0.15, 0.15
-# Tables of segments differ by 8 %, and a prosthesis weighs half of what it stands for.
-_MOST_MASS_SHARE = 0.6
+# Tables of segments differ by 8 %, and a prosthesis weighs half of what it stands for. A boot weighs as much as a foot.
+_MOST_MASS_SHARE, _MOST_FOOT_SHARE = 0.6, 1.2
 # A gross error is believed where motion and forces agree with it. Beyond so many times the expected error of the balance they do
 # not: of real walks it comes to 1 to 2.5 times, beside a moved plate as well; with crutches beside the plates to 3 and more.
 _MOST_UNBALANCED = 3.0
@@ -47,8 +47,9 @@ def require_possible(account: EstimateAccount, force_sd_n: float) -> None:
         # what is expected of a stated mass draws this towards 0: the true change is larger
         amount = f"at least {abs(change_kg):.0f} kg {'less' if change_kg < 0.0 else 'more'}"
         raise _impossible(f"the body would have to weigh {amount} than the {mass_kg:.0f} kg that are used")
+    feet = account.raw_fit.model.sole_body.values()
     for segment, share in account.segment_mass_changes.items():
-        if abs(share) > _MOST_MASS_SHARE:
+        if abs(share) > (_MOST_FOOT_SHARE if segment in feet and share > 0.0 else _MOST_MASS_SHARE):
             raise _impossible(f"the mass of {segment} would have to be another one by {100 * share:+.0f} %")
     gross = _gross(account)
     if gross and account.balance_sd[0] > _MOST_UNBALANCED * force_sd_n:

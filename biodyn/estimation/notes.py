@@ -16,6 +16,10 @@ _FAR_PLACE_SD = 2.0
 _LEAST_TOLD = 1e-3  # share of what was expected that a trial tells; less is nothing
 
 
+# Shoes weigh 0.2 to 0.5 kg, boots up to one, and an adult's foot one; what is told of bare feet differs by less.
+_LIGHTEST_SHOE, _HEAVIEST_SHOE = 0.2, 1.0
+
+
 def estimate_notes(account: EstimateAccount, late_s: float, assumed: Collection[str] = ()) -> list[Diagnostic]:
     """Return a warning for every mass centre, plate and for mass and time that went farther than people and plates differ.
 
@@ -40,8 +44,10 @@ def estimate_notes(account: EstimateAccount, late_s: float, assumed: Collection[
                     about=segment,
                 )
             )
+    notes += _shoes(account)
     for segment, share in account.segment_mass_changes.items():
-        if account.segment_mass_sd and abs(share) > FAR_SD * account.segment_mass_sd:
+        limit = FAR_SD * account.segment_mass_sd[segment]
+        if limit and abs(share) > limit and not (segment in _feet(account) and 0.0 < share <= _HEAVIEST_SHOE):
             notes.append(
                 Diagnostic(
                     "estimate-segment-mass",
@@ -49,7 +55,7 @@ def estimate_notes(account: EstimateAccount, late_s: float, assumed: Collection[
                     f"To make motion and forces agree the mass of {segment} was changed by {100 * share:+.0f} %, "
                     "more than people differ from the tables.",
                     value=100.0 * abs(share),
-                    limit=100.0 * FAR_SD * account.segment_mass_sd,
+                    limit=100.0 * limit,
                     unit="%",
                     hint="Look for a prosthesis or a load that is carried, else for markers that lie elsewhere.",
                     about=segment,
@@ -68,6 +74,31 @@ def estimate_notes(account: EstimateAccount, late_s: float, assumed: Collection[
             )
         )
     return notes
+
+
+def _feet(account: EstimateAccount) -> tuple[str, ...]:
+    """The segments that the body stands on."""
+    return tuple(account.raw_fit.model.sole_body.values())
+
+
+def _shoes(account: EstimateAccount) -> list[Diagnostic]:
+    """What feet that are heavier than bare ones are taken for; both are alike by the estimate's account."""
+    foot = next((name for name in _feet(account) if name in account.segment_mass_changes), None)
+    share = account.segment_mass_changes[foot] if foot else 0.0
+    if foot is None or not _LIGHTEST_SHOE < share <= _HEAVIEST_SHOE:
+        return []
+    bare_kg = next(b.inertia.mass for b in account.raw_fit.model.bodies if b.definition.name == foot)
+    return [
+        Diagnostic(
+            "estimate-shoes",
+            "info",
+            f"Motion and forces agree with feet that are {100 * share:.0f} % ({share * bare_kg:.2f} kg each) heavier than bare "
+            "ones of this body mass, as shoes make them; they are used so.",
+            value=share * bare_kg,
+            unit="kg",
+            about=foot,
+        )
+    ]
 
 
 def no_estimate(error: EstimateError) -> Diagnostic:

@@ -61,6 +61,12 @@ class EstimationSettings(Section):
         description="the same of the mass of each kind of segment (both sides alike), share of itself; the others lose what one "
         "gains; 0 = as the table divides it",
     )
+    foot_mass_sd_share: float = Field(
+        0.16,
+        ge=0,
+        le=0.5,
+        description="the same of the feet, which shoes make heavier by a third; 0 = as the table has them",
+    )
     sides_alike_share: float = Field(
         0.8,
         ge=0,

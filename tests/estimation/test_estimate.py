@@ -456,7 +456,7 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
     walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the overlap nothing is felt, so that a minute needs no more memory than ten seconds."""
-    nothing = ("centre_sd_m", "heaviest_centre_sd_m", "segment_mass_sd_share", "mass_sd_share")
+    nothing = ("centre_sd_m", "heaviest_centre_sd_m", "segment_mass_sd_share", "foot_mass_sd_share", "mass_sd_share")
     plates = ("plate_place_sd_m", "plate_gain_sd_share", "force_delay_sd_s")
     held = EstimationSettings(**dict.fromkeys((*nothing, *plates), 0.0))  # type: ignore[arg-type]
 

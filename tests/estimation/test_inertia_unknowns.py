@@ -66,7 +66,13 @@ def test_mass_centres_of_both_sides_err_alike_as_mirror_images(walk: TrialAnalys
         np.testing.assert_allclose(unknowns.sd_m[unknowns.segments.index("femur_r")], settings().centre_sd_m)
     assert not inertia_unknowns(
         walk.model,
-        settings(centre_sd_m=0.0, heaviest_centre_sd_m=0.0, segment_mass_sd_share=0.0, mass_sd_share=0.0),
+        settings(
+            centre_sd_m=0.0,
+            heaviest_centre_sd_m=0.0,
+            segment_mass_sd_share=0.0,
+            foot_mass_sd_share=0.0,
+            mass_sd_share=0.0,
+        ),
     ).count
 
 
@@ -91,7 +97,36 @@ def test_heavy_legs_are_noticed(walk: TrialAnalysis) -> None:
 
     assert legs(light) - legs(as_table) > 0.05
     assert all(note.code != "estimate-segment-mass" for note in estimate_notes(as_table, LATE_S))
-    beyond = replace(as_table, segment_mass_changes={"tibia_r": -0.3})
+    beyond = replace(as_table, segment_mass_changes={"tibia_r": -0.3, "calcn_r": -0.49})
     assert [note.about for note in estimate_notes(beyond, LATE_S) if note.code == "estimate-segment-mass"] == [
-        "tibia_r"
+        "tibia_r",
+        "calcn_r",
     ]
+
+
+def in_shoes(walk: TrialAnalysis, shoe_kg: float) -> EstimateAccount:
+    """The account of somebody whose feet the model has too light by what a shoe weighs."""
+    feet = set(walk.model.sole_body.values())
+    bare = {}
+    for body in walk.model.bodies:
+        if body.definition.name in feet:
+            factor = 1.0 - shoe_kg / body.inertia.mass
+            bare[body.definition.name] = Inertia(
+                factor * body.inertia.mass, body.inertia.com, factor * body.inertia.tensor
+            )
+    return estimated(walk, with_inertias(walk.model, bare)).account
+
+
+def test_shoes_are_found_and_no_warning(walk: TrialAnalysis) -> None:
+    """A third of a kilogram on feet of a kilogram; a stride tells two thirds of it."""
+    account = in_shoes(walk, 0.35)
+    missing = 0.35 / (masses(walk.model)["calcn_r"] - 0.35)
+    found = account.segment_mass_changes["calcn_r"]
+    assert 0.5 * missing < found < 1.2 * missing
+    (note,) = (note for note in estimate_notes(account, LATE_S) if note.about == "calcn_r")
+    assert (note.code, note.severity) == ("estimate-shoes", "info")
+    heavy = replace(account, segment_mass_changes={**account.segment_mass_changes, "calcn_r": 0.9, "calcn_l": 0.9})
+    assert "estimate-segment-mass" not in {note.code for note in estimate_notes(heavy, LATE_S)}
+    leaden = replace(account, segment_mass_changes={**account.segment_mass_changes, "calcn_r": 1.1, "calcn_l": 1.1})
+    codes = [note.code for note in estimate_notes(leaden, LATE_S) if note.about in ("calcn_r", "calcn_l")]
+    assert codes == ["estimate-segment-mass"] * 2

@@ -33,7 +33,7 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         "mass_change_kg": account.mass_change_kg,
         "mass_sd_kg": account.mass_sd_kg,
         "segment_masses": [
-            {"segment": name, "change_percent": 100.0 * share, "sd_percent": 100.0 * account.segment_mass_sd}
+            {"segment": name, "change_percent": 100.0 * share, "sd_percent": 100.0 * account.segment_mass_sd[name]}
             for name, share in account.segment_mass_changes.items()
         ],
         "mass_centres": [
