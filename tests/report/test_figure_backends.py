@@ -304,6 +304,16 @@ def test_lines_of_a_headed_legend_begin_at_the_same_place() -> None:
     assert np.ptp(lefts) < 1.0
 
 
+@pytest.mark.parametrize("size", [0.9, 1.9, 8.7, 9.5, 45.0, 90.0, 870.0])
+def test_small_panels_have_two_ticks_or_more(size: float) -> None:
+    """A zero alone tells no scale: of values between -8.7 and 8.7 steps of ten reach no other tick."""
+    panel = Panel("Lateral flexion", Axis("%"), Axis("degrees", holds=(0.0,)), (Line(_X, size * np.sin(_X), "right"),))
+    low, high = small_place(panel).ylim
+    values = [value for value, _ in small_place(panel).yticks]
+    assert len(values) > 1
+    assert low <= min(values) and max(values) <= high
+
+
 @pytest.mark.parametrize("size", [3e3, 30.0, 1.0, 0.04, 4e-3, 5e-4, 2e-6])
 def test_ticks_of_small_panels_have_room_beside_the_plot(size: float) -> None:
     """Numbers of many digits are cut at the panel's edge and read as others: "0.0050" as "050"."""

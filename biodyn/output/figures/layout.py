@@ -36,6 +36,7 @@ _KEY_ROW, SAMPLE, _AFTER_SAMPLE, _BETWEEN = 24.0, 24.0, 5.0, 16.0
 SMALL_WIDTH, SMALL_HEIGHT = 196.0, 132.0
 _SMALL_ROOM = (40.0, 11.0, 31.0, 18.0)
 _SMALL_TICKS = (3.6, 2.4, 1.6, 1.0)  # how many steps at most: fewer have fewer digits
+_MORE_TICKS = 5.5  # where these leave a single tick, which tells no scale
 
 Ticks = tuple[tuple[float, str], ...]
 
@@ -168,13 +169,13 @@ def small_place(panel: Panel) -> Place:
 
 
 def _small_ticks(axis: Axis, limits: tuple[float, float], room: float) -> Ticks:
-    """As many ticks as have room beside the plot; where even one step has too many digits, those that have room."""
-    found: Ticks = ()
-    for most in _SMALL_TICKS:
+    """Two ticks or more that have room beside the plot; where even one step has too many digits, those that have room."""
+    for most in (*_SMALL_TICKS, _MORE_TICKS):
         found = ticks(axis, limits, most)
         if len(found) > 1 and all(words_width(words, SMALL) <= room for _, words in found):
             return found
-    return tuple((value, words) for value, words in found if words_width(words, SMALL) <= room) or ((0.0, "0"),)
+    fewest = ticks(axis, limits, _SMALL_TICKS[-1])
+    return tuple((value, words) for value, words in fewest if words_width(words, SMALL) <= room) or ((0.0, "0"),)
 
 
 def small_plot() -> tuple[float, float, float, float]:
