@@ -49,6 +49,19 @@ def test_a_result_compared_with_another_one(walk_result, folder, tmp_path):
     assert json.loads((place / "compare.json").read_text())["causes"]["moment"]["segment inertias"] > 0.9
 
 
+def test_curves_say_which_direction_is_positive(walk_result, folder, tmp_path):
+    other = planted(walk_result.analysis, "inertia", np.random.default_rng(2))
+    found = biodyn.compare(folder, biodyn.TrialResult(other))
+    page = (found.save(tmp_path / "out") / "report.html").read_text(encoding="utf-8")
+    curves = {one.title: one.first for one in found.differences}
+    flexion = pd.read_csv(folder / "tables" / "joint_angles.csv")["knee_angle_r_deg"].max()
+    # a walking knee bends and hardly overextends: with extension positive its curve goes down by the table's flexion
+    assert np.nanmin(curves["right knee sagittal angle"]) == pytest.approx(-flexion, abs=1.0)
+    assert np.nanmax(curves["right hip sagittal angle"]) > 20.0
+    for direction in ("flexion", "extension", "dorsiflexion"):
+        assert f"Nm, {direction} +" in page
+
+
 def test_the_command_prints_the_table_and_the_causes(folder):
     done = run(folder, folder)
     assert done.exit_code == 0

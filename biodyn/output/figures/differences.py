@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from biodyn.comparison.differences import UNEXPLAINED, Difference
+from biodyn.comparison.loads import PLANES
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Line, Panel
+from biodyn.output.figures.display import display_table
 from biodyn.output.figures.ground import time_axis
 from biodyn.output.figures.style import LEVEL_COLORS
 from biodyn.output.tables.differences import causes_in
@@ -20,9 +22,7 @@ _MOST_CURVES, _MOST_BARS = 12, 8
 _LEAST = 0.01
 
 
-def differences_figure(
-    found: Sequence[Difference], time_s: FloatArray, names: tuple[str, str], title: str = "Differences and their causes"
-) -> Figure:
+def differences_figure(found: Sequence[Difference], time_s: FloatArray, names: tuple[str, str]) -> Figure:
     """Curves above, RMS differences in parts below."""
     moments = [one for one in found if one.quantity == "moment"] or list(found)
     curves = [one for one in moments if one.plane == moments[0].plane]
@@ -32,7 +32,7 @@ def differences_figure(
         Panel(
             _title(one),
             time_axis(time_s, "time (s)"),
-            Axis(one.unit, holds=(0.0,), grid=True),
+            Axis(_unit_and_sign(one), holds=(0.0,), grid=True),
             (Line(time_s, one.first, "ink", 2.0), Line(time_s, one.other, "limit", 1.8)),
             corner=f"RMS {one.rms:.2g} {one.unit}",
         )
@@ -51,13 +51,19 @@ def differences_figure(
     for plane in dict.fromkeys(one.plane for one in rows):
         own = sorted((one for one in rows if one.plane == plane), key=lambda one: -one.rms)[:_MOST_BARS]
         panels.append(_bars([one for one in rows if any(one is other for other in own)], colors))
-    return Figure(title, tuple(panels), keys, columns=3)
+    return Figure("Differences and their causes", tuple(panels), keys, columns=3)
 
 
 def _title(one: Difference) -> str:
     if one.of_coordinate:
         return one.title
     return f"{SIDE_NAMES.get(one.side, '')} {one.joint}, {one.plane} {one.quantity}".strip()
+
+
+def _unit_and_sign(one: Difference) -> str:
+    """The unit, and what is positive where that is known: of the torque of a coordinate its name tells."""
+    positive = display_table()["sagittal"].get(one.joint, "") if one.plane == PLANES[0] else ""
+    return f"{one.unit}, {positive} +" if positive else one.unit
 
 
 def _bars(rows: Sequence[Difference], colors: dict[str, str]) -> Panel:
