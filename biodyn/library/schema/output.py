@@ -38,7 +38,6 @@ class Display(Strict):
     """Which variables stand in which panel."""
 
     screen: OneOrMore
-    sagittal: dict[Name, Text]
     figure: Annotated[tuple[_CycleFigure, ...], Field(strict=False, min_length=1)]
     standard: Annotated[tuple[_StandardRow, ...], Field(strict=False, min_length=1)]
     stance_figure: _Figure

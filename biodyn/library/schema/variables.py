@@ -50,6 +50,7 @@ class Variables(Strict):
     """Variables by kind: title, signs, limits."""
 
     kind: dict[Name, _Kind]
+    about_transverse_axis: dict[Name, Text]
     norms: _Published
 
 

@@ -10,10 +10,10 @@ from biodyn.comparison.differences import UNEXPLAINED, Difference
 from biodyn.comparison.loads import PLANES
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Line, Panel
-from biodyn.output.figures.display import display_table
 from biodyn.output.figures.ground import time_axis
 from biodyn.output.figures.style import LEVEL_COLORS
 from biodyn.output.tables.differences import causes_in
+from biodyn.variables.meaning import positive_about_transverse_axis
 
 _MORE_COLORS = ("#0072B2", "#D55E00", "#8c6d31", "#b3de69", "#999999")
 # More would not be read: those that differ most are drawn.
@@ -62,7 +62,7 @@ def _title(one: Difference) -> str:
 
 def _unit_and_sign(one: Difference) -> str:
     """The unit, and what is positive where that is known: of the torque of a coordinate its name tells."""
-    positive = display_table()["sagittal"].get(one.joint, "") if one.plane == PLANES[0] else ""
+    positive = positive_about_transverse_axis(one.joint) if one.plane == PLANES[0] else ""
     return f"{one.unit}, {positive} +" if positive else one.unit
 
 
