@@ -69,7 +69,9 @@ def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
         if today:
             return Fault(path, f"it is called '{today}' now")
         known = _keys(inside)
-        return Fault(path, "there is no such entry", nearest(str(path[-1]), known) if known else "")
+        homes = [section for section in known if path[-1] in _keys(_inside(inside, section))]
+        hint = f"It stands in a section: {', '.join(f'{section}.{path[-1]}' for section in homes)}." if homes else ""
+        return Fault(path, "there is no such entry", hint or (nearest(str(path[-1]), known) if known else ""))
     if kind == "missing":
         return Fault(path, "it is missing", _description(model, path))
     if kind in ("value_error", "assertion_error"):

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -108,7 +108,10 @@ def _parsed(data: bytes, shown: str, fault: type[BiodynError]) -> dict[str, Any]
     try:
         content = tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise fault(f"'{shown}' is not UTF-8 text (byte {error.start + 1}).", "Save it as UTF-8.") from error
+        raise fault(
+            f"'{shown}' is no TOML file: byte {error.start + 1} is not UTF-8 text.",
+            "Name a TOML file; save it as UTF-8.",
+        ) from error
     except RecursionError:
         raise fault(f"'{shown}' nests lists or tables too deeply.", "Write it like the library's own tables.") from None
     except ValueError as error:  # TOMLDecodeError, and numbers with more digits than Python takes
@@ -156,5 +159,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     known = tuple(known)
     folded = {candidate.casefold(): candidate for candidate in known}
     near = get_close_matches(name.casefold(), folded, 1)
-    listed = ", ".join(known[:_MOST_SHOWN]) + (", ..." if len(known) > _MOST_SHOWN else "")
-    return (f"Did you mean '{folded[near[0]]}'? " if near else "") + f"There are {listed or 'none'}."
+    return (f"Did you mean '{folded[near[0]]}'? " if near else "") + listed(known)
+
+
+def listed(known: Sequence[str]) -> str:
+    """Return what there is, as a sentence; of many names the first."""
+    return f"There are {', '.join(known[:_MOST_SHOWN]) or 'none'}{', ...' if len(known) > _MOST_SHOWN else ''}."

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDE_SIGN, SIDES, FloatArray, without_side
-from biodyn.library.load import load_table
+from biodyn.library.load import listed, load_table, nearest
 
 PERCENT: FloatArray = np.linspace(0.0, 100.0, CYCLE_POINTS)
 PERCENT.setflags(write=False)
@@ -82,6 +82,19 @@ def variables() -> Mapping[str, Variable]:
 def variable(name: str) -> Variable:
     """The variable of a name; under its own name, as it is, where the library says nothing."""
     return variables().get(name) or Variable(name, name.replace("_", " "))
+
+
+def positive_about_transverse_axis(joint: str) -> str:
+    """The direction, e.g. "flexion", in which angle and moment of a joint are positive about Z; "" where the library says none."""
+    return str(load_table("variables/variables")["about_transverse_axis"].get(joint, ""))
+
+
+def nearest_variable(name: str, known: Iterable[str]) -> str:
+    """A hint for a name that is none of those known: the variable of that title ("knee_flexion": knee_angle), else the nearest."""
+    known = tuple(known)
+    words = name.casefold().replace("_", " ")
+    titled = next((one for one in known if variable(one).title.casefold() == words), "")
+    return f"{variable(titled).title} is '{titled}'. {listed(known)}" if titled else nearest(name, known)
 
 
 def is_known(name: str) -> bool:

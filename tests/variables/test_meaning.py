@@ -17,9 +17,18 @@ from biodyn.study.group.observations import Cell, Observations
 from biodyn.study.group.statistics.gait_scores import norm_reference, score_table, score_variables
 from biodyn.study.group.statistics.symmetry import symmetry_table
 from biodyn.variables import is_known, load_norms, variable, variables
+from biodyn.variables.meaning import nearest_variable
 
 _PACKAGE = Path(__file__).parents[2] / "biodyn"
 _PERCENT = np.linspace(0.0, 100.0, CYCLE_POINTS)
+
+
+def test_a_title_in_place_of_a_name_is_understood() -> None:
+    """The spelling alone is nearest to another joint: "knee_flexion" to "hip_flexion"."""
+    known = ("hip_flexion", "knee_angle", "ankle_angle_moment")
+    assert nearest_variable("knee_flexion", known).startswith("Knee flexion is 'knee_angle'. There are hip_flexion, ")
+    assert nearest_variable("Ankle_plantarflexion_moment", known).startswith("Ankle plantarflexion moment is ")
+    assert nearest_variable("hip_flexoin", known).startswith("Did you mean 'hip_flexion'?")
 
 
 def test_clinical_signs_of_the_variables_that_differ_from_the_tables() -> None:

@@ -10,12 +10,12 @@ from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDES
 from biodyn.errors import ResultError
-from biodyn.library.load import nearest
 from biodyn.output.figures.cycles import CycleCurves, cycle_figure, cycle_panel
 from biodyn.output.figures.svg import svg
 from biodyn.output.tables.lazy import TableAttributes
 from biodyn.output.tables.signs import CLINICAL, Signs, require_signs
 from biodyn.variables import Norms, choose_norms, is_known, load_norms, variable
+from biodyn.variables.meaning import nearest_variable
 from biodyn.variables.norm_record import walker_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class VariableNames(tuple[str, ...]):
 
     def __getattr__(self, name: str) -> str:
         if name not in self:
-            raise AttributeError(f"there is no variable '{name}'. {nearest(name, self)}")
+            raise AttributeError(f"there is no variable '{name}'. {nearest_variable(name, self)}")
         return name
 
     def __dir__(self) -> list[str]:
@@ -124,7 +124,7 @@ class ShownResult(TableAttributes):
         known = list(dict.fromkeys(table["variable"].astype(str)))
         for name in names:
             if name not in known:
-                raise ResultError(f"There are no cycles of a variable '{name}'.", nearest(name, known))
+                raise ResultError(f"There are no cycles of a variable '{name}'.", nearest_variable(name, known))
         if side is not None and side not in SIDES:
             raise ResultError(f"There is no side '{side}'.", f"There are {' and '.join(SIDES)}.")
         wanted = table["variable"].isin(names or known) & (table["side"].isin(SIDES if side is None else (side,)))
@@ -159,7 +159,7 @@ class ShownResult(TableAttributes):
                         f"Beside others stand variables: {', '.join(self.variables[:_LISTED])}, ...",
                     )
                 raise ResultError(
-                    f"There is no figure '{name}', and no variable of that name.", nearest(str(name), known)
+                    f"There is no figure '{name}', and no variable of that name.", nearest_variable(str(name), known)
                 )
         behind = only_known(self.norms_behind(norms), signs)
         title = ", ".join(variable(name).title for name in names)
