@@ -146,10 +146,12 @@ def read_record(folder: Path) -> dict[str, Any]:
     path = folder / RECORD_NAME
     if not path.is_file():
         _require_no_study(folder)
-        raise ResultError(
-            f"'{folder}' is not a whole biodyn result: {RECORD_NAME} not found.",
-            "Make one with 'biodyn run WALK.c3d --out DIR'.",
-        )
+        what = f"is not a whole biodyn result: {RECORD_NAME} not found"
+        if not folder.exists():
+            what = "does not exist; expected the folder of a biodyn result"
+        elif not folder.is_dir():
+            what = "is a file; expected the folder of a biodyn result"
+        raise ResultError(f"'{folder}' {what}.", "Make one with 'biodyn run WALK.c3d --out DIR'.")
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
