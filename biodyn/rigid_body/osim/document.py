@@ -100,7 +100,9 @@ def _parsed(content: bytes, name: str) -> ET.Element:
         what = str(error) if isinstance(error, _TooMuch) else "it declares entities or a document type"
         raise ModelError(f"'{name}' is not read: {what}, which no OpenSim model does.") from error
     except (ET.ParseError, ValueError, LookupError) as error:
-        raise ModelError(f"'{name}' is no XML file: {error}.") from error
+        raise ModelError(
+            f"'{name}' is no XML file: {error}.", "Give a file of OpenSim: a model (.osim), forces or a set-up (.xml)."
+        ) from error
     return root
 
 
