@@ -413,8 +413,8 @@ def test_a_place_that_cannot_be_written(laboratory: Laboratory, locked: Path, qu
 
 def test_report_of_something_else(laboratory: Laboratory, done: tuple[Path, Result], tmp_path: Path) -> None:
     refused(biodyn("report", tmp_path), "not a whole biodyn result")
-    refused(biodyn("report", tmp_path / "nowhere"), "not a whole biodyn result")
-    refused(biodyn("report", laboratory.walk), "not a whole biodyn result")
+    refused(biodyn("report", tmp_path / "nowhere"), "does not exist; expected the folder of a biodyn result")
+    refused(biodyn("report", laboratory.walk), "is a file; expected the folder of a biodyn result")
     damaged = tmp_path / "damaged"
     subprocess.run(["cp", "-r", str(done[0]), str(damaged)], check=True)
     (damaged / "run.json").write_text("{", encoding="utf-8")
@@ -581,11 +581,17 @@ def test_several_walks_each_into_its_own_folder(laboratory: Laboratory, quick: P
         assert [line.split(":")[0] for line in told] == ["1 of 3, walk.c3d", "biodyn", "3 of 3, again.c3d"], told
         assert {path.name for path in out.iterdir()} == {laboratory.walk.stem, "again"}
         # what is taken is said before any work is done, and so are two walks of one name
-        for more in (walks, (laboratory.walk, laboratory.walk, "--force")):
+        namesake = tmp_path / "elsewhere" / laboratory.walk.name
+        for more, said in (
+            (walks, "already holds a result"),
+            ((laboratory.walk, laboratory.walk, "--force"), "is named twice"),
+            ((laboratory.walk, namesake, "--force"), "into the same folder"),
+        ):
             before = listing(out)
             result = biodyn("run", *more, *given)
             assert result.exit_code == BAD_INPUT
             assert len(result.stderr.splitlines()) == 1
+            assert said in result.stderr
             assert listing(out) == before
         result = biodyn("run", laboratory.walk, other, "--out", out / "again")
         assert result.exit_code == BAD_INPUT

@@ -65,6 +65,8 @@ def _folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]
         name = folder.name.casefold()
         if name in taken:
             earlier, its_folder = taken[name]
+            if earlier == walk:
+                raise ResultError(f"'{walk}' is named twice.", "Name each walk once.")
             where = "would be written into the same folder"
             if folder.name != its_folder.name:
                 where = "would be written into folders whose names differ in capitals alone, one folder on Windows and macOS"
