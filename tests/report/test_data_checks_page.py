@@ -87,6 +87,7 @@ def test_frames_are_told_with_their_times() -> None:
         ("sole_speed_m_s", 0.31, "foot outline speed 0.31 m/s"),
         ("peak_n", 812.0, "peak 812 N"),
         ("peak_bw", 1.1, "peak 1.1 body weights"),
+        ("balance_mass_kg", 67.0, "balance mass 67 kg"),
         ("start_missed_s", 0.02, "start missed 0.02 s"),
         ("cop_distance_95_m", 0.004, "CoP distance (95th percentile) 0.4 cm"),
         ("share_inside", 0.98, "share inside 0.98"),

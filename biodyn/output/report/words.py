@@ -19,6 +19,7 @@ _EVIDENCE_UNITS = {
     "_m": ("cm", 100.0),
     "_s": ("s", 1.0),
     "_n": ("N", 1.0),
+    "_kg": ("kg", 1.0),
 }
 # Parameters whose column name is not the field's name.
 _TITLES = {
