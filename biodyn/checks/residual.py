@@ -16,7 +16,9 @@ from biodyn.processing.signals.rms import rms, vector_rms
 _SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model cannot know: docs/methods.md, section 9"
 _CAUSES = "any of the above; trunk and arm markers, a body that differs from the anthropometric table"
 # Findings about these are consequences, no causes of a residual.
-_CONSEQUENCES = frozenset(("residual-force", "residual-moment", "contact-rejected", "contact-ambiguous"))
+_CONSEQUENCES = frozenset(
+    ("residual-force", "residual-moment", "contact-rejected", "contact-ambiguous", "estimate-not-made")
+)
 
 
 # -- the recording ----------------------------------------------------------------------------------------------------
@@ -25,7 +27,7 @@ _CONSEQUENCES = frozenset(("residual-force", "residual-moment", "contact-rejecte
 @check(
     "residual_force",
     "Pelvis residual force",
-    compares="RMS of the residual force at the pelvis; the limit is twice that of Hicks et al. 2015",
+    compares="RMS of the residual force at the pelvis; limit of Hicks et al. 2015, widened by what the model cannot know",
     causes=_CAUSES,
     place=170,
     turn=180,
@@ -46,7 +48,7 @@ def residual_force_of_the_recording(trial: TrialFacts, limit: float) -> CheckRes
 @check(
     "residual_moment",
     "Pelvis residual moment",
-    compares="RMS of the residual moment at the pelvis; the limit is twice that of Hicks et al. 2015",
+    compares="RMS of the residual moment at the pelvis; limit of Hicks et al. 2015, widened by what the model cannot know",
     causes=_CAUSES,
     place=180,
     turn=190,
@@ -127,7 +129,7 @@ def _residual(trial: TrialFacts, kind: Literal["force", "moment"]) -> CheckResul
     unseen = limits.unseen_force_n if force else limits.unseen_moment_nm
     if unseen >= 0.5:
         text += (
-            f" {unseen:.0f} {unit} of the limit stand for the {100 * unseen_share(model):.0f} % of body mass without "
+            f" The limit allows {unseen:.0f} {unit} for the {100 * unseen_share(model):.0f} % of body mass without "
             f"markers ({', '.join(model.locked_segments)})."
         )
     hint = _hint(trial.analysis.diagnostics)

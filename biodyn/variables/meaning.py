@@ -85,12 +85,12 @@ def variable(name: str) -> Variable:
 
 
 def positive_about_transverse_axis(joint: str) -> str:
-    """The direction, e.g. "flexion", in which angle and moment of a joint are positive about Z; "" where the library says none."""
+    """The direction, e.g. "flexion", in which angle and moment of a joint are positive about Z; "" where none is known."""
     return str(load_table("variables/variables")["about_transverse_axis"].get(joint, ""))
 
 
 def nearest_variable(name: str, known: Iterable[str]) -> str:
-    """A hint for a name that is none of those known: the variable of that title ("knee_flexion": knee_angle), else the nearest."""
+    """A hint for a name that is not known: the variable of that title ("knee_flexion": knee_angle), else the nearest name."""
     known = tuple(known)
     words = name.casefold().replace("_", " ")
     titled = next((one for one in known if variable(one).title.casefold() == words), "")

@@ -311,7 +311,8 @@ def test_small_panels_have_two_ticks_or_more(size: float) -> None:
     low, high = small_place(panel).ylim
     values = [value for value, _ in small_place(panel).yticks]
     assert len(values) > 1
-    assert low <= min(values) and max(values) <= high
+    assert low <= min(values)
+    assert max(values) <= high
 
 
 @pytest.mark.parametrize("size", [3e3, 30.0, 1.0, 0.04, 4e-3, 5e-4, 2e-6])
