@@ -135,7 +135,7 @@ def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
                     unit="m",
                     hint="Check the plate's corners with an instrumented pole. "
                     + _drawn(f"{100 * _alone(far, float(error.shift_sd_m[at]), error.shift_drawn_m):.0f} cm")
-                    + " The torques before the estimate, which the checks judge, hold nothing of it.",
+                    + " The checks judge the motion before the estimate, with the plate where the file has it.",
                     about=f"plate {error.number}",
                 )
             )
@@ -174,13 +174,13 @@ def _delay_notes(plates: PlateAccount, late_s: float) -> list[Diagnostic]:
         Diagnostic(
             "estimate-force-delay",
             "warning",
-            f"Motion and forces agree better where all forces are {abs(1e3 * alone_s):.1f} ms "
-            f"{'late' if alone_s > 0 else 'early'}.",
+            f"All forces seem {abs(1e3 * alone_s):.1f} ms {'late' if alone_s > 0 else 'early'} against the markers: so shifted, "
+            "they agree best with the motion.",
             value=abs(alone_s),
             limit=limit_s,
             unit="s",
-            hint="Check how cameras and plates were synchronised. What is expected of plates draws this towards 0: the torques "
-            f"hold {abs(1e3 * plates.delay_s):.1f} ms of it.",
+            hint="Check how cameras and plates were synchronised. Expecting them to be, the estimate took only "
+            f"{abs(1e3 * plates.delay_s):.1f} ms of it out of the torques.",
         )
     ]
 
@@ -192,6 +192,6 @@ def _alone(found: float, sd: float, expected: float) -> float:
 
 def _drawn(alone: str) -> str:
     return (
-        f"What is expected of plates draws this towards 0: the trial alone asks for about {alone}. "
-        "The torques hold what was found."
+        "The estimate took this out of the torques; expecting plates to be right, it finds less than there is: the trial alone "
+        f"asks for about {alone}."
     )
