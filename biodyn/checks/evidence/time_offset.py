@@ -61,7 +61,7 @@ def time_offset(found: TimeOffset | None, limit_s: float) -> tuple[Diagnostic, .
 
 
 def estimate_offset(evidence: Evidence) -> TimeOffset | None:
-    """Least squares of vertical force over the time shift, with scale and level free; None with too few frames.
+    """Least squares of vertical force over the time shift, with scale and level free; None with too few frames, or no best shift.
 
     The vertical force alone: it needs no axes, so turned or exchanged plates do not disturb it, and it is the
     force with the steepest edges.
@@ -88,20 +88,25 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     slope = float(np.sqrt(np.mean(slow(times[rows] + late, 1) ** 2)))
     error_n = load_table("checks/checks")["body"]["vertical_force_sd"] * evidence.weight_n
     explained = 1.0 - middle / total if total > 0.0 else 0.0
-    pressed = curve(times[rows] + late)
-    (scale, _), *_ = np.linalg.lstsq(level, pressed, rcond=None)
-    weights = float(np.mean(asked) / np.mean(pressed)) if np.mean(pressed) else np.nan
-    change = float(np.std(asked))
-    ahead = evidence.required[rows, 3]
     pushed = CubicSpline(times, np.nan_to_num(evidence.measured[:, 3]))(times[rows] + late)
+    swing, forward_swing = _swings(evidence.required[rows], curve(times[rows] + late), pushed)
+    change = float(np.std(asked))
     return TimeOffset(
         late,
         error_n / slope if slope else np.inf,
         explained,
-        float(scale) * weights,
+        swing,
         error_n / change if change else np.inf,
-        float(ahead @ pushed / (ahead @ ahead)) * weights if ahead.any() else np.nan,
+        forward_swing,
     )
+
+
+def _swings(asked: FloatArray, pressed: FloatArray, pushed: FloatArray) -> tuple[float, float]:
+    """Size of the force's changes beside those asked for (N, 6): of the vertical force (N,) N, and of that along the walk."""
+    ahead, up = asked[:, 3], asked[:, 4]
+    (scale, _), *_ = np.linalg.lstsq(np.column_stack([up, np.ones(len(up))]), pressed, rcond=None)
+    weights = float(np.mean(up) / np.mean(pressed)) if np.mean(pressed) else np.nan
+    return float(scale) * weights, float(ahead @ pushed / (ahead @ ahead)) * weights if ahead.any() else np.nan
 
 
 def _cost(columns: FloatArray, values: FloatArray) -> float:
