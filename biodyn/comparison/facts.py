@@ -55,7 +55,7 @@ def _centres(exchange: Exchange, joints: list[int]) -> list[Fact]:
         x, y, z = (1e3 * exchange.offset[s]).tolist()
         size = float(np.linalg.norm(exchange.offset[s]))
         if size > _LEAST_M:
-            where = f"{x:+.0f} forward, {y:+.0f} up, {z:+.0f} to the right in the axes of {exchange.a.names[s]}"
+            where = f"{x:+z.0f} forward, {y:+z.0f} up, {z:+z.0f} to the right in the axes of {exchange.a.names[s]}"
             found.append(Fact(CENTRES, f"{joint_words(exchange, s)} centre {1e3 * size:.0f} mm away ({where})"))
     return found
 
@@ -70,7 +70,7 @@ def _axes(exchange: Exchange, joints: list[int]) -> list[Fact]:
                 Fact(
                     AXES,
                     f"{exchange.a.names[s]} axes turned by {np.linalg.norm(turn):.1f} degrees "
-                    f"({turn[0]:+.1f} about forward, {turn[1]:+.1f} about up, {turn[2]:+.1f} about right)",
+                    f"({turn[0]:+z.1f} about forward, {turn[1]:+z.1f} about up, {turn[2]:+z.1f} about right)",
                 )
             )
     return found
