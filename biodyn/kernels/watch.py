@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Say = Callable[[str], None]
-COMPILING = "Compiling the kernels; this is done once after an installation."
+COMPILING = "Compiling the kernels of this command; they are kept for later runs."
 COMPILING_AGAIN = "Compiling the kernels."
 
 
