@@ -94,7 +94,8 @@ def run_trial(
     """Analyse one walk, from its file to joint torques.
 
     Parameters:
-        trial: recording with markers and force plates: C3D, or TRC with its forces beside it.
+        trial: recording with markers, or poses of segments, and force plates, of any format of docs/formats.md; with
+            `model.osim` in the settings also coordinates of that model.
         static: recording of the same subject standing; None = looked for beside the walk; "none" = not looked for. Without one
             the laboratory's stored joint offsets, a part of the walk in which the subject stands, or the walk itself calibrate.
         mass_kg, height_m: of the subject; None = the files', else measured (see README).
@@ -107,8 +108,8 @@ def run_trial(
         preset: the analysis as another program does it, "plug_in_gait", "visual3d" or "opensim"; `settings` stand over it.
         companions: other recordings of the person and day, for `[model] fit = "session"`; None = looked for beside the walk.
         entries: single settings over all others, "section.key=value" as a settings TOML writes them.
-        forces: the walk's ground forces in a file of their own, .mot, .sto or ExternalLoads XML; None = the file's own plates,
-            or, of a TRC, those of a file beside it; "none" = none is looked for.
+        forces: the walk's ground forces in a file of their own (a table, ExternalLoads XML, plates that QTM or Cortex exported);
+            None = the file's own plates, or, where it can have none, those of a file beside it; "none" = none is looked for.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
