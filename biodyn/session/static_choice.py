@@ -190,13 +190,12 @@ def typical_motion_m(markers: Markers) -> float:
     return float(np.median(ranges.max(axis=1)))
 
 
-def body_difference_m(walk: Markers, static: Markers, shared: Sequence[Markers] = ()) -> float | None:
+def body_difference_m(walk: Markers, static: Markers) -> float | None:
     """Return the median difference of the distances between markers that move as one in the walk, m.
 
-    Only markers that the recordings `shared` hold too count: then the numbers of several statics can be compared.
     None where fewer than three such pairs are in both.
     """
-    return typical_difference_m(pair_differences_m(walk, static, shared))
+    return typical_difference_m(pair_differences_m(walk, static))
 
 
 def typical_difference_m(pairs_m: FloatArray) -> float | None:
@@ -208,7 +207,8 @@ def typical_difference_m(pairs_m: FloatArray) -> float | None:
 def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers] = ()) -> FloatArray:
     """Return static minus walk of the distances between markers that move as one in the walk, (P,) m; NaN where unseen.
 
-    The pairs are the same for all statics of one `shared`, whichever is asked for.
+    Only markers that the recordings `shared` hold too count: the pairs are the same for all statics of one `shared`, whichever is
+    asked for, and their numbers can be compared.
     """
     others = [set(markers.labels) for markers in (static, *shared)]
     common = [label for label in walk.labels if all(label in labels for labels in others)]

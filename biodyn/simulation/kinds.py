@@ -69,7 +69,7 @@ def _knees(footholds: Sequence[Foothold], duration_s: float, swing_rad: float, s
     return keys
 
 
-def _plates_under(footholds: Sequence[Foothold], count: int, turned: bool = False) -> tuple[Plate, ...]:
+def _plates_under(footholds: Sequence[Foothold], count: int) -> tuple[Plate, ...]:
     """A plate under the middle of every foothold that has one."""
     plates: dict[int, Plate] = {}
     for hold in footholds:

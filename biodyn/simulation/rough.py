@@ -35,6 +35,7 @@ _STIFFENS_S = 0.05  # before the strike: over which the leg that reached for the
 _PLACE_M, _FORCE_N_KG, _MOMENT_NM_KG = 0.0007, 0.05, 0.008
 _SWING = 10.0  # how much less the joints are held to their springs while the leg reaches for the ground
 _TOLERANCE_M, _TOLERANCE_RAD = 0.02, 0.1
+_STEPS, _LEAST_GAIN = 3, 1e-2  # Levenberg-Marquardt steps at most; the share of the cost that one must gain, to go on
 _ROUGH_M, _ROUGH_RAD = 1.5e3, 2.0e4  # third derivatives, m/s^3 and rad/s^3
 
 
@@ -116,11 +117,11 @@ def run_with_impacts(solved: PlannedMotion, strike: Strike, speed_m_s: float) ->
     return replace(solved, impacts=impacts_of(step, strike))
 
 
-def impacts_of(step: Step, strike: Strike, iterations: int = 3) -> Impacts:
+def impacts_of(step: Step, strike: Strike) -> Impacts:
     """Return the force of a strike and the body's answer to it."""
     table = load_data("rough")
     pulses = _pulses(step, strike, table)
-    coefficients, _ = _Answer(step, strike, pulses, table).splines().solve(iterations, 1e-2)
+    coefficients, _ = _Answer(step, strike, pulses, table).splines().solve(_STEPS, _LEAST_GAIN)
     place = table["window"]
     return Impacts(
         pulses,

@@ -33,10 +33,10 @@ class CsvFile:
 
 
 @contextmanager
-def csv_file(path: Path, columns: list[str], decimals: int = STATISTICS_DECIMALS) -> Iterator[CsvFile]:
+def csv_file(path: Path, columns: list[str]) -> Iterator[CsvFile]:
     """Yield a CSV file to add tables to; one to which nothing is added holds its header."""
     with path.open("wb") as stream:
-        file = CsvFile(stream, decimals)
+        file = CsvFile(stream, STATISTICS_DECIMALS)
         yield file
         if not file.begun:
             file.add(pd.DataFrame(columns=columns))

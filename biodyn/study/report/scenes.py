@@ -87,14 +87,14 @@ def _finite(value: float) -> float:
     return value if np.isfinite(value) else 0.0
 
 
-def worst_scenes(source: StudySource, measures: Mapping[str, str], most: int = MOST_SCENES) -> list[dict[str, Any]]:
+def worst_scenes(source: StudySource, measures: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the trials to be looked at first: link, words, and the 3-D view, whose script the page adds once.
 
     Parameters: `measures` columns of summary.csv with their words. A trial without a motion is named with the reason; none where
     no trial has one.
     """
     found: list[dict[str, Any]] = []
-    for trial, name in worst_trials(source.trials, tuple(measures), most):
+    for trial, name in worst_trials(source.trials, tuple(measures), MOST_SCENES):
         who = f"{trial.subject}, {trial.trial}"
         why, context = "", None
         try:
