@@ -130,7 +130,7 @@ def joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
     share, residual = float(np.mean(known)), float(np.mean(dynamics.residual_valid))
     if known.any():
         text = (
-            f"Moments of a leg on the ground in {100 * share:.0f} % of the frames; motion and forces can be compared in "
+            f"A leg on the ground has moments in {100 * share:.0f} % of the frames; motion and forces can be compared in "
             f"{100 * residual:.0f} %."
         )
         return CheckResult("pass", text, share)

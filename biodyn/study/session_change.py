@@ -95,7 +95,9 @@ def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
         shared = conditions[0]
     if not shared:
         raise StudyError(
-            f"The sessions share no condition: {', '.join(conditions[0])}; {', '.join(conditions[1])}.",
+            "The sessions share no condition: "
+            + " against ".join(", ".join(name or "(no name)" for name in own) for own in conditions)
+            + ".",
             "Name the conditions alike in study.toml.",
         )
     notes = list(_beside(first, second))
