@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from biodyn.conventions import FloatArray, IntArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.noise import measured_noise
 from biodyn.rigid_body import body_poses
 from biodyn.threads import side_by_side
 from biodyn.uncertainty import error_sources
@@ -23,11 +22,11 @@ from biodyn.uncertainty.fit_response import held_coordinates, marker_places
 from biodyn.uncertainty.found import Answers, FoundConstants, Skin, answers_of
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+from biodyn.uncertainty.marker_moments import MarkerMoments, marker_moments, quadratic
 from biodyn.uncertainty.marker_weights import along_segments, single, torque_weights, turning_of
 from biodyn.uncertainty.parameters import UncertaintySettings
 from biodyn.uncertainty.places import RATE_HZ, Places, PlaceUncertainty, found_places
-from biodyn.uncertainty.pose_errors import PosePoints, pose_offsets
-from biodyn.uncertainty.spectra import PAIRS, filtered_noise, stride_movement
+from biodyn.uncertainty.pose_errors import pose_offsets
 from biodyn.uncertainty.torque_response import rates, torque_response
 from biodyn.uncertainty.towards import Towards, fit_of
 from biodyn.uncertainty.unseen import unseen_steps, unseen_variance
@@ -50,7 +49,6 @@ _CACHED_FRAMES = 64  # keeps the largest arrays in the processor's cache
 # Over a period of the filter a square estimated from noise has one or two degrees of freedom: where the noise is as large as that
 # of poses can be, only what exceeds it twice is more than noise.
 _TWICE = 2.0
-_UNRELATED = 1e-7  # correlation that is round-off: far from the ends an error and its rate have none
 _MARGIN_FRAMES = 2  # that the difference formula needs on both sides
 _LEAST_FRAMES = 2 * _MARGIN_FRAMES + 1  # that it needs at all
 
@@ -119,9 +117,73 @@ def torque_uncertainty(
     """
     names = sources_of(inputs)
     factor = {name: (scale or {}).get(name, 1.0) for name in names}
+    moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
+    errors, frames_at = _prepared(inputs, magnitudes, factor, moving, constants)
+    errors = replace(errors, noise_taken_off=noise_taken_off, noise_in_torques=noise_in_torques)
+    model, markers = inputs.model, errors.markers
+    variance = {name: np.zeros((len(moving), len(model.coordinates))) for name in names}
+    estimated = np.zeros((len(moving), len(model.coordinates)))
+    near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
+    fitted, every = Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1)
+    unbroken = [(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
+
+    def propagate(some: list[tuple[slice, slice]]) -> Places:
+        """Fill the variances of some blocks; returns the places of the joints in them."""
+        places = Places(fitted, every)
+        for own, wide in some:
+            inner = slice(own.start - wide.start, own.stop - wide.start)
+            found, share = _propagate(frames_at(np.arange(wide.start, wide.stop)), inner, errors, places)
+            estimated[own] = share[inner]
+            for name, part in found.items():
+                variance[name][own] = part[inner]
+        return places
+
+    parts = [part for first, stop in unbroken for part in blocks(first, stop, block_frames)]
+    half = len(parts) // 2
+    places = side_by_side(partial(propagate, parts[:half]), partial(propagate, parts[half:]))
+    for first, stop in unbroken:
+        stretch = slice(first, stop)
+        estimated[stretch] = uniform_filter1d(estimated[stretch], near_frames, axis=0, mode="nearest")
+    variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(estimated, 0.0), 0.0)
+    missing = np.isnan(inputs.dynamics.torques)
+    noise = markers.noise_m if markers.poses is None else markers.noise_m[: len(markers.poses.groups)]
+    return TorqueUncertainty(
+        coordinates=tuple(coordinate.name for coordinate in model.coordinates),
+        by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names},
+        noise_m=noise,
+        turn_noise_rad=None if markers.poses is None else markers.noise_m[len(noise) :],
+        places=found_places(places),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Errors:
+    """What every block of a trial's frames is propagated with: the same in all of them.
+
+    `sources`: a column each. `factor`: of every source's standard deviation. `markers`: what is random of them. `towards`:
+    coordinates that are steadied. `answers`: of constants that were found with the motion. The rest: see `torque_uncertainty`.
+    """
+
+    sources: Mapping[str, Source]
+    factor: Mapping[str, float]
+    markers: MarkerMoments
+    magnitudes: Magnitudes
+    towards: Towards
+    answers: Answers | None
+    noise_taken_off: bool = True
+    noise_in_torques: bool = True
+
+
+def _prepared(
+    inputs: TrialInputs,
+    magnitudes: Magnitudes,
+    factor: Mapping[str, float],
+    moving: BoolArray,
+    constants: FoundConstants | None,
+) -> tuple[_Errors, Callable[[IntArray], Frames]]:
+    """The errors of a trial, and what gives some of its frames to propagate them through; `moving` (T,) have accelerations."""
     model, motion = inputs.model, inputs.fit.motion
     rows = np.array([coordinate.v_index for coordinate in model.coordinates], dtype=np.int64)
-    moving = np.asarray(np.isfinite(motion.vdot).all(axis=1))
     seen = np.isfinite(inputs.fit.marker_error)
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)
     seen_at = inputs.fitted(inputs.markers)
@@ -136,15 +198,10 @@ def torque_uncertainty(
                 inputs.rate_hz,
                 inputs.fit_settings.steady_lever_m,
             ),
-            _marker_moments(inputs, magnitudes),
+            marker_moments(inputs, magnitudes),
         ),
         lambda: {name: make(inputs, magnitudes) for name, make in _columns_of(inputs).items() if factor[name]},
     )
-    variance = {name: np.zeros((len(moving), len(rows))) for name in names}
-    estimated = np.zeros((len(moving), len(rows)))
-    near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
-    fitted, every = Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1)
-    unbroken = [(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
 
     def frames_at(at: IntArray) -> Frames:
         return Frames(
@@ -171,38 +228,7 @@ def torque_uncertainty(
     if constants is not None:
         told = frames_at(constants.told[moving[constants.told]])
         answers = _answers(constants, told, sources, towards, markers, magnitudes)
-
-    def propagate(some: list[tuple[slice, slice]]) -> Places:
-        """Fill the variances of some blocks; returns the places of the joints in them."""
-        places = Places(fitted, every)
-        for own, wide in some:
-            frames = frames_at(np.arange(wide.start, wide.stop))
-            inner = slice(own.start - wide.start, own.stop - wide.start)
-            of_noise = noise_taken_off, noise_in_torques
-            found, share = _propagate(
-                frames, sources, markers, magnitudes, of_noise, (places, inner, factor), towards, answers
-            )
-            estimated[own] = share[inner]
-            for name, part in found.items():
-                variance[name][own] = part[inner]
-        return places
-
-    parts = [part for first, stop in unbroken for part in blocks(first, stop, block_frames)]
-    half = len(parts) // 2
-    places = side_by_side(partial(propagate, parts[:half]), partial(propagate, parts[half:]))
-    for first, stop in unbroken:
-        stretch = slice(first, stop)
-        estimated[stretch] = uniform_filter1d(estimated[stretch], near_frames, axis=0, mode="nearest")
-    variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(estimated, 0.0), 0.0)
-    missing = np.isnan(inputs.dynamics.torques)
-    noise = markers.noise_m if markers.poses is None else markers.noise_m[: len(markers.poses.groups)]
-    return TorqueUncertainty(
-        coordinates=tuple(coordinate.name for coordinate in model.coordinates),
-        by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names},
-        noise_m=noise,
-        turn_noise_rad=None if markers.poses is None else markers.noise_m[len(noise) :],
-        places=found_places(places),
-    )
+    return _Errors(sources, factor, markers, magnitudes, towards, answers), frames_at
 
 
 def _answers(
@@ -210,7 +236,7 @@ def _answers(
     frames: Frames,
     sources: Mapping[str, Source],
     towards: Towards,
-    markers: _MarkerMoments,
+    markers: MarkerMoments,
     magnitudes: Magnitudes,
 ) -> Answers | None:
     """The answers of constants that were found from some frames; None where too few told anything."""
@@ -243,111 +269,57 @@ def blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
     ]
 
 
-@dataclass(frozen=True)
-class _MarkerMoments:
-    """Variances of the markers' errors: noise_m, skin_m (M,) m, and the moments of their shapes (T, M or 1, 6) and (6,).
-
-    Where poses were measured, those of their origins, m, and attitudes, rad, (2 S,) instead.
-    """
-
-    noise_m: FloatArray
-    skin_m: FloatArray
-    noise: FloatArray
-    skin: FloatArray
-    poses: PosePoints | None = None
-
-    def moments_of(self, moments: FloatArray) -> FloatArray:
-        """Moments (T, M or 1, 6) of single markers as those of what `noise_m` belongs to."""
-        if self.poses is None or moments.shape[1] == 1:
-            return moments
-        return self.poses.of_each(moments.transpose(0, 2, 1)).transpose(0, 2, 1)
-
-
-def _marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> _MarkerMoments:
-    rate_hz, cutoff_hz, order = inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order
-    stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
-    # The trial's own noise, where it shows more than the least.
-    raw = inputs.fitted(inputs.raw)
-    if inputs.poses is not None:
-        poses, errors = PosePoints.of(inputs), inputs.poses
-        noise = filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order)
-        moving = (0.0, *errors.shares[1:])  # the offset is the model's too: `pose_offsets`
-        return _MarkerMoments(
-            noise_m=poses.noise(inputs, magnitudes),
-            skin_m=np.repeat(errors.size, len(poses.groups)),
-            noise=poses.of_each(noise.transpose(0, 2, 1)).transpose(0, 2, 1) if noise.shape[1] > 1 else noise,
-            skin=stride_movement(moving, stride_s, rate_hz, cutoff_hz, order),
-            poses=poses,
-        )
-    found = measured_noise(raw, rate_hz, magnitudes.noise_from_hz, order)
-    return _MarkerMoments(
-        noise_m=np.fmax(found, magnitudes.marker_noise_m),
-        skin_m=np.array([magnitudes.soft_tissue_m.get(marker.body, 0.0) for marker in inputs.model.markers]),
-        noise=filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order),
-        skin=stride_movement(magnitudes.shares, stride_s, rate_hz, cutoff_hz, order),
-    )
-
-
 def _propagate(
-    frames: Frames,
-    sources: Mapping[str, Source],
-    markers: _MarkerMoments,
-    magnitudes: Magnitudes,
-    of_noise: tuple[bool, bool],
-    drawn: tuple[Places, slice, Mapping[str, float]],
-    towards: Towards,
-    answers: Answers | None,
+    frames: Frames, inner: slice, errors: _Errors, places: Places
 ) -> tuple[dict[str, FloatArray], FloatArray]:
-    """Variances (T, C) by source over a block of frames, whose margins serve the differences alone.
+    """Variances (T, C) by source over a block of frames, whose margins, all but `inner`, serve the differences alone.
 
-    `of_noise`: `noise_taken_off`, `noise_in_torques` of `torque_uncertainty`.
-    `drawn`: what gathers the places of the joints, the frames without the margins, and the factors of the sources.
+    `places` gathers those of the joints.
 
     The second part (T, C) belongs to the source whose last column was estimated from noisy markers: its square without the
     noise's known share. In one frame that is a poor number, near zero or below; over a period of the filter it is a good one.
     """
     inputs, count = frames.inputs, len(frames.at)
-    noise_taken_off, noise_in_torques = of_noise
+    markers, towards, answers = errors.markers, errors.towards, errors.answers
     mb, rate_hz = inputs.model.multibody, inputs.rate_hz
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     variance = {name: np.zeros((count, len(frames.rows))) for name in sources_of(inputs)}
-    columns = {name: towards.of_source(name, source, frames) for name, source in sources.items()}
+    columns = {name: towards.of_source(name, source, frames) for name, source in errors.sources.items()}
     gradient = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
     G = torque_response(
         mb, frames.q, frames.v, frames.vdot, frames.wrenches, inputs.dynamics.foot_wrench_links, frames.rows
     )
     if inputs.model.assumed:
-        variance[UNSEEN] = unseen_variance(inputs.model, frames.q, G, magnitudes, inputs.stride_s)
+        variance[UNSEEN] = unseen_variance(inputs.model, frames.q, G, errors.magnitudes, inputs.stride_s)
     steps = np.zeros((count, mb.nv, 0 if gradient is None else gradient.shape[2]))
     of_links = inputs.model.marker_arrays()[0]
     if markers.poses is not None:
         of_links = of_links[np.tile(markers.poses.groups[:, 0], 2)]
     turning = turning_of(body_poses(mb, frames.q)[0], of_links, rate_hz)
-    places = marker_places(inputs.model, frames.q)
+    markers_at = marker_places(inputs.model, frames.q)
     known = {name: np.zeros_like(variance[name]) for name in columns}
-    drawn_at, by_markers = _drawn_frames(drawn, frames), []
+    drawn_at, by_markers = places.wanted(frames.at), []
+    drawn_at = drawn_at[(drawn_at >= inner.start) & (drawn_at < inner.stop)]
     for own, wide in blocks(0, count, _CACHED_FRAMES):
-        inner = slice(own.start - wide.start, own.stop - wide.start)
+        core = slice(own.start - wide.start, own.stop - wide.start)
         fit = fit_of(frames, wide, towards)
         if gradient is not None:
-            steps[own] = -fit.inverse_hessian[inner] @ gradient[own]
+            steps[own] = -fit.inverse_hessian[core] @ gradient[own]
         rows = tuple(single(part[own]) for part in G)
         A = fit.by_markers
         if markers.poses is not None:
-            A = markers.poses.columns(A, single(places[wide]))
-        by_markers.append(A[inner][drawn_at[(drawn_at >= own.start) & (drawn_at < own.stop)] - own.start])
-        g = torque_weights(rows, A, inner, rate_hz)
-        if noise_in_torques:
-            variance[random][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
+            A = markers.poses.columns(A, single(markers_at[wide]))
+        by_markers.append(A[core][drawn_at[(drawn_at >= own.start) & (drawn_at < own.stop)] - own.start])
+        g = torque_weights(rows, A, core, rate_hz)
+        if errors.noise_in_torques:
+            variance[random][own] = quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
         for name, column in columns.items():
-            for moments in column.noise if noise_taken_off else ():
-                known[name][own] += _quadratic(g, markers.moments_of(moments[own]), markers.noise_m)
+            for moments in column.noise if errors.noise_taken_off else ():
+                known[name][own] += quadratic(g, markers.moments_of(moments[own]), markers.noise_m)
         skin = along_segments(g, (turning[0][own], turning[1][own]))
-        variance[moving][own] = _quadratic(skin, markers.skin[None, None], markers.skin_m)
+        variance[moving][own] = quadratic(skin, markers.skin[None, None], markers.skin_m)
     if len(drawn_at):
-        _add_places(
-            drawn, frames, drawn_at, (np.concatenate(by_markers), steps[drawn_at]), markers, columns, magnitudes
-        )
+        _add_places(places, frames, drawn_at, np.concatenate(by_markers), steps[drawn_at], errors, columns)
     moved = (steps, *rates(steps, rate_hz))
     if answers is not None:
         by_constants, through_skin, through_noise = answers.torques(frames)
@@ -364,32 +336,24 @@ def _propagate(
         if answers is not None:
             change = change + by_constants[name]
         variance[name] = variance[name] + np.sum(change**2, axis=2)
-        if column.noise and noise_taken_off:
+        if column.noise and errors.noise_taken_off:
             through_markers = np.sum(by_motion[:, :, -len(column.noise) :] ** 2, axis=2)
             variance[name] -= through_markers
             estimated += through_markers - (1.0 if markers.poses is None else _TWICE) * known[name]
     return variance, estimated
 
 
-def _drawn_frames(drawn: tuple[Places, slice, Mapping[str, float]], frames: Frames) -> IntArray:
-    """Rows of the block, but for its margins, in which the places of the joints are wanted."""
-    places, inner, _ = drawn
-    at = places.wanted(frames.at)
-    return at[(at >= inner.start) & (at < inner.stop)]
-
-
 def _add_places(
-    drawn: tuple[Places, slice, Mapping[str, float]],
+    places: Places,
     frames: Frames,
     at: IntArray,
-    moved: tuple[FloatArray, FloatArray],
-    markers: _MarkerMoments,
+    by_markers: FloatArray,
+    steps: FloatArray,
+    errors: _Errors,
     columns: Mapping[str, Columns],
-    magnitudes: Magnitudes,
 ) -> None:
-    """Add the places of the joints in the rows `at`; `moved`: what markers and parameters do to the fit there."""
-    places, _, factor = drawn
-    by_markers, steps = moved
+    """Add the places of the joints in the rows `at`; `by_markers`, `steps`: what markers and parameters do to the fit there."""
+    markers, factor = errors.markers, errors.factor
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     noise = markers.noise if len(markers.noise) == 1 else markers.noise[frames.at[at]]
     variance = (factor[random] * markers.noise_m) ** 2 * noise[..., 0]
@@ -404,19 +368,7 @@ def _add_places(
         first = stop
     if UNSEEN in factor:
         model, stride_s = frames.inputs.model, frames.inputs.stride_s
-        scaled.append(factor[UNSEEN] * unseen_steps(model, frames.q[at], magnitudes, stride_s))
+        scaled.append(factor[UNSEEN] * unseen_steps(model, frames.q[at], errors.magnitudes, stride_s))
     answer = by_markers.reshape(*by_markers.shape[:2], -1)
-    errors = [(answer, np.tile(variance, 3))]
-    places.add(frames.at[at], frames.q[at], errors, np.concatenate([*scaled, steps[:, :, :0]], axis=2), models)
-
-
-def _quadratic(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArray) -> FloatArray:
-    """Variance (T, C) of g0 n + g1 n' + g2 n'' (T, C, 3M) for moments (T or 1, M or 1, 6) and standard deviations (M,) of n."""
-    total = np.zeros(g[0].shape[:2])
-    for column, (i, j) in enumerate(PAIRS):
-        size = np.sqrt(moments[..., PAIRS.index((i, i))] * moments[..., PAIRS.index((j, j))])
-        if np.any(np.abs(moments[..., column]) > _UNRELATED * size):
-            twice = 1.0 if i == j else 2.0
-            weight = single(np.tile(twice * moments[..., column] * sd**2, (1, 3)))
-            total += ((g[i] * g[j]) @ weight[:, :, None])[..., 0]
-    return np.maximum(total, 0.0)  # round-off where nothing moves
+    of_markers = [(answer, np.tile(variance, 3))]
+    places.add(frames.at[at], frames.q[at], of_markers, np.concatenate([*scaled, steps[:, :, :0]], axis=2), models)
