@@ -67,6 +67,7 @@ def test_centre_of_pressure_is_where_the_c3d_library_has_it(kistler, tmp_path):
     write_c3d(tmp_path / "walk.c3d", kistler[1])
     recording = read_c3d(tmp_path / "walk.c3d")
     platforms = ezc3d.c3d(str(tmp_path / "walk.c3d"), extract_forceplat_data=True)["data"]["platform"]
+    assert recording.plates
     for plate, other in zip(recording.plates, platforms, strict=True):
         assert plate.cop_correction is not None
         channels = plate.channels

@@ -52,7 +52,9 @@ def by_code(consistency):
 
 
 def test_every_check_holds_for_a_true_walk_in_every_frame(actuated):
-    for code, check in by_code(verify(actuated)).items():
+    found = by_code(verify(actuated))
+    assert len(found) == 6
+    for code, check in found.items():
         if code == "motion":
             continue  # the simulator's curve is not the quintic through its frames
         assert check.limit == RELATIVE_LIMIT
@@ -218,6 +220,7 @@ QUICK = ("biomechzoo/HC030A/Straight/HC030A05", "sydney/dynamic/S4-AMGait03")
 def test_every_check_holds_on_real_walks(real_data, name):
     analysis = analyse_trial(real_data / "gait" / f"{name}.c3d")
     consistency = verify(actuated_motion(analysis.fit, analysis.dynamics))
+    assert len(consistency.checks) == 6
     for check in consistency.checks:
         assert check.frames > 50
         assert check.holds, check.sentence

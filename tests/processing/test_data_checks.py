@@ -619,9 +619,11 @@ def test_a_foot_that_stands_partly_beside_its_plates_accuses_no_marker(evidence)
 
 
 def test_pressure_lies_on_the_plate(evidence):
+    assert len(evidence.steps) > 1
     for step in evidence.steps:
         plate = evidence.plates[step.plate]
         p = pressure(plate, np.flatnonzero(step.firm))
+        assert len(p) > 20
         low, high = plate.corners.min(axis=0), plate.corners.max(axis=0)
         assert (p >= low - 1e-9).all()
         assert (p <= high + 1e-9).all()

@@ -115,6 +115,7 @@ def test_simulated_walker_shows_the_toe_out_it_was_given(walk_result: TrialResul
     table = walk_result.gait_cycles
     table = table[table["variable"] == "foot_progression"]
     strides = walk_result.spatiotemporal.set_index(["side", "cycle"])
+    assert set(table["side"]) == {"r", "l"}
     for key, cycle in table.groupby(["side", "cycle"], observed=True):
         stride = strides.loc[key]
         flat = np.array(FOOT_FLAT_STANCE) * stride["stance_percent"]

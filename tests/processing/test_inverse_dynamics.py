@@ -101,7 +101,9 @@ def test_a_foot_that_was_not_measured_takes_its_own_leg_and_the_base(analysis: T
 
 
 def test_joint_moments_are_one_vector_in_three_frames(analysis: TrialAnalysis) -> None:
+    assert len(analysis.dynamics.joints) > 10
     for load in analysis.dynamics.joints:
+        assert load.valid.any()
         proximal, distal = load.moment["proximal"], load.moment["distal"]
         np.testing.assert_allclose(
             np.linalg.norm(proximal[load.valid], axis=1), np.linalg.norm(distal[load.valid], axis=1), rtol=1e-9
@@ -111,9 +113,10 @@ def test_joint_moments_are_one_vector_in_three_frames(analysis: TrialAnalysis) -
 def test_joint_torques_are_the_moments_on_their_axes(analysis: TrialAnalysis) -> None:
     """A hinge's torque is the joint moment's component on the hinge's axis, here the proximal transverse axis."""
     model, dynamics = analysis.model, analysis.dynamics
-    for load in dynamics.joints:
-        if load.joint != "knee":
-            continue
+    knees = [load for load in dynamics.joints if load.joint == "knee"]
+    assert [load.side for load in knees] == ["r", "l"]
+    for load in knees:
+        assert load.valid.sum() > 50
         (column,) = [
             i for i, c in enumerate(model.coordinates) if (c.joint, c.side) == (f"knee_{load.side}", load.side)
         ]
