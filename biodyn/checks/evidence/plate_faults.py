@@ -63,41 +63,45 @@ _REVERSED = tuple(
     for turns in range(4)
 )
 
+_TURNED = "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS."
+_ORDER = "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables."
+_MOMENT_SIGN = "Check the sign of the moment channels (ANALOG:SCALE)."
+_FORCE_SIGN = "Check the sign of the force channels (ANALOG:SCALE)."
 _FAULTS = (
     PlateFault(
         "plate-rotated",
         "as if the plate were turned by 90 degrees",
-        "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS.",
+        _TURNED,
         quarter_turns=1,
     ),
     PlateFault(
         "plate-rotated",
         "as if the plate were turned by -90 degrees",
-        "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS.",
+        _TURNED,
         quarter_turns=3,
     ),
     PlateFault(
         "plate-rotated",
         "as if the plate were turned by 180 degrees",
-        "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS.",
+        _TURNED,
         quarter_turns=2,
     ),
     PlateFault(
         "plate-axes-exchanged",
         "as if Fx and Fy were swapped",
-        "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
+        _ORDER,
         exchange=True,
     ),
     PlateFault(
         "plate-axes-exchanged",
         "as if Mx and My were swapped",
-        "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
+        _ORDER,
         exchange_moments=True,
     ),
     PlateFault(
         "plate-axes-exchanged",
         "as if Fx and Fy, and Mx and My, were swapped",
-        "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
+        _ORDER,
         exchange=True,
         exchange_moments=True,
         z_up=False,  # of corners in a wrong order z points up, and undoing that does the same
@@ -111,13 +115,13 @@ _FAULTS = (
     PlateFault(
         "plate-moment-sign",
         "as if Mx had the opposite sign",
-        "Check the sign of the moment channels (ANALOG:SCALE).",
+        _MOMENT_SIGN,
         moment=(-1.0, 1.0, 1.0),
     ),
     PlateFault(
         "plate-moment-sign",
         "as if My had the opposite sign",
-        "Check the sign of the moment channels (ANALOG:SCALE).",
+        _MOMENT_SIGN,
         moment=(1.0, -1.0, 1.0),
     ),
     PlateFault(
@@ -129,13 +133,13 @@ _FAULTS = (
     PlateFault(
         "plate-force-sign",
         "as if Fx had the opposite sign",
-        "Check the sign of the force channels (ANALOG:SCALE).",
+        _FORCE_SIGN,
         force=(-1.0, 1.0, 1.0),
     ),
     PlateFault(
         "plate-force-sign",
         "as if Fy had the opposite sign",
-        "Check the sign of the force channels (ANALOG:SCALE).",
+        _FORCE_SIGN,
         force=(1.0, -1.0, 1.0),
     ),
     *_REVERSED,
