@@ -58,9 +58,13 @@ def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int
 
 
 def session_scene(source: StudySource, trials: Sequence[Trial]) -> dict[str, Any] | None:
-    """Return the view of the first walks of a session that have a result."""
+    """Return the view of the first walks of a session that have a result; the others are named."""
     done = [(trial.trial, source, trial) for trial in trials if trial.done]
-    return walks_scene(done[:MOST_WALKS])
+    scene = walks_scene(done[:MOST_WALKS])
+    others = ", ".join(name for name, _, _ in done[MOST_WALKS:])
+    if scene is None or not others:
+        return scene
+    return {**scene, "drawn": f"{scene['drawn']} Not shown, for more than {MOST_WALKS} cannot be told apart: {others}."}
 
 
 def worst_trials(trials: Sequence[Trial], measures: Sequence[str], most: int) -> list[tuple[Trial, str]]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.made_folder import MadeTrial, made_folder
 
-from biodyn.study.report.scenes import typical_walk, worst_scenes, worst_trials
+from biodyn import TrialResult
+from biodyn.study.report import scenes
+from biodyn.study.report.scenes import session_scene, typical_walk, worst_scenes, worst_trials
 from biodyn.study.report.source import StudySource, Trial
 
 _MEASURES = ("error", "residual")
@@ -32,6 +35,19 @@ def test_failed_trials_come_first_then_those_farthest_from_the_usual() -> None:
         ("fails", "error"), ("residual", "residual"), ("marker", "error"),
     ]  # fmt: skip
     assert worst_trials([_trial("unknown", "", "")], _MEASURES, 3) == []
+
+
+def test_a_session_s_view_names_the_walks_that_it_does_not_show(
+    walk_result: TrialResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = StudySource(made_folder(tmp_path / "study", [MadeTrial("S01", "a")]))
+    monkeypatch.setattr(scenes, "stored_view", lambda source, trial: walk_result.view)
+    trials = [_trial(name, "2.0", "10") for name in "abcdef"]
+    drawn = {count: session_scene(source, trials[:count]) for count in (4, 6)}
+    assert drawn[4] is not None
+    assert drawn[6] is not None
+    assert "Not shown" not in drawn[4]["drawn"]
+    assert drawn[6]["drawn"].endswith("Not shown, for more than 4 cannot be told apart: e, f.")
 
 
 def test_results_without_a_motion_have_no_view_and_do_not_stop_a_page(tmp_path: Path) -> None:
