@@ -13,7 +13,11 @@ from biodyn.cli.screen import open_console, open_in_browser, print_diagnostics
 
 def check(
     file: Annotated[
-        Path, typer.Argument(help="A recording (C3D, TRC), a table (.mot, .sto) or an OpenSim model.", metavar="FILE")
+        Path,
+        typer.Argument(
+            help="A recording (C3D, TRC, .b3d, a spreadsheet), a table (.mot, .sto) or an OpenSim model.",
+            metavar="FILE",
+        ),
     ],
     settings: Annotated[
         Path | None, typer.Option(help="Settings it would be analysed with; checked too.", metavar="FILE.toml")

@@ -20,8 +20,9 @@ def run(
     walks: Annotated[
         list[Path],
         typer.Argument(
-            help="The walk: a C3D file with markers and force plates, or a TRC file with its forces beside it; or, with --model, "
-            "coordinates (.mot, .sto). Several walks are analysed one after the other, each by itself.",
+            help="The walk: a file with markers (or poses of segments) and force plates, C3D or another format that is read, "
+            "its forces in it or beside it; or, with --model, coordinates (.mot, .sto). Several walks are analysed one after the "
+            "other, each by itself.",
             metavar="WALK.c3d|.trc|.mot...",
         ),
     ],
@@ -71,8 +72,8 @@ def run(
     forces: Annotated[
         Path | None,
         typer.Option(
-            help="Ground forces in a file of their own: a table (.mot, .sto) or an ExternalLoads XML; of a TRC by default those "
-            "beside it. 'none': look for none.",
+            help="Ground forces in a file of their own: a table, an ExternalLoads XML or exported plates; by default, where the "
+            "walk's file has none, those beside it. 'none': look for none.",
             metavar="GRF.mot|LOADS.xml|none",
         ),
     ] = None,

@@ -37,7 +37,8 @@ def study(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A folder of recordings (C3D, TRC, .b3d; spreadsheets with a column map), or a study.toml.",
+            help="A folder of recordings (C3D, TRC, .b3d, exports of Nexus, QTM and Visual3D; other spreadsheets with a "
+            "column map), or a study.toml.",
             metavar="FOLDER|STUDY.toml",
         ),
     ],
