@@ -29,6 +29,7 @@ _EXPECTED = {
     "model_type": "a table",
     "model_attributes_type": "a table",
 }
+_PLURAL = frozenset({"tuple_type", "list_type", "dict_type"})
 _NUMBERS = frozenset(
     {"float_type", "float_parsing", "finite_number", "int_type", "int_parsing", "int_from_float"}
     | {"greater_than", "greater_than_equal", "less_than", "less_than_equal"}
@@ -56,8 +57,8 @@ def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
     """Return what a model says first of a wrong table; an unknown key before what it may have made missing."""
     problems = error.errors(include_url=False)
     problem = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
-    if problem["type"] == "literal_error" and isinstance(problem["input"], Mapping):
-        # a name or a table may stand there, and a table does: what is wrong inside it
+    if problem["type"] == "literal_error" and isinstance(problem["input"], Mapping | list | tuple):
+        # a name, or a table or list, may stand there, and the latter does: what is wrong inside it
         problem = max(problems, key=lambda p: len(p["loc"]))
     path = tuple(part for part in problem["loc"] if not _is_branch(part, model))
     kind = str(problem["type"])
@@ -77,7 +78,9 @@ def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
     if kind in ("value_error", "assertion_error"):
         return Fault(path, str(problem["ctx"]["error"]))
     if kind == "literal_error":
-        return Fault(path, f"expected {problem['ctx']['expected']}, found {found(problem['input'])}")
+        others = {_EXPECTED[p["type"]] for p in problems if p["type"] in _PLURAL and p["loc"][: len(path)] == path}
+        expected = " or ".join([problem["ctx"]["expected"], *sorted(others)])
+        return Fault(path, f"expected {expected}, found {found(problem['input'])}")
     expected = _EXPECTED.get(kind, "")
     if kind in _NUMBERS:
         expected = _range(problem, model, path)

@@ -182,6 +182,12 @@ def test_layout(tmp_path: Path) -> None:
         ("[running]\nworker = 2", "Did you mean 'workers'"),
         ("[output]\nexcel = true", "output.excel"),
         ("[analysis]\nalpha = 2.0", "analysis.alpha"),
+        ('[analysis]\ntests = ["paired", "ttest"]', "analysis.tests.2' of"),
+        (
+            '[analysis]\ntests = ["ttest"]',
+            "expected 'paired', 'independent', 'anova', 'regression' or 'mixed', found 'ttest'",
+        ),
+        ('[analysis]\ntests = "ttest"', "expected 'auto' or a list, found 'ttest'"),
         ("[subjects.P03]\nmass_kg = 70.0", "The nearest is 'P0"),
         ('[trials."P01/fast03.c3d"]\nexclude = "x"', "The nearest is 'P01/fast0"),
         ('[trials."P05/fast01.c3d"]\nexclude = "x"', "The nearest is 'P0"),
