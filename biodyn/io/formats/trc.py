@@ -96,7 +96,7 @@ def read_trc(path: str | Path) -> Recording:
     rate_hz, rate_notes = _rate(place, head, table)
     points = unseen_as_nan(table.points)
     roles = point_roles(head.labels, points, {}, ())
-    columns = [i for i, kind in enumerate(roles.kinds) if kind == "marker"]
+    columns, points = roles.markers, roles.whole(points)
     require_markers(place, roles.labels, points[:, columns])
     scale = length_unit(place.name, head.unit, names()["length_units"], points[:, columns], (), None, "Units")
     positions, position_notes = without_impossible(place, points[:, columns] * scale.markers)
@@ -384,9 +384,8 @@ def _fit(times: FloatArray, rate_hz: float, digit_s: float) -> bool:
 def _computed(roles: PointRoles, points: FloatArray, unit: str) -> dict[str, ModelOutput]:
     """Points that are no markers, as stored."""
     return {
-        label: ModelOutput(label, kind, points[:, i], unit)  # type: ignore[arg-type]
-        for i, (label, kind) in enumerate(zip(roles.labels, roles.kinds, strict=True))
-        if kind not in ("marker", "dropped")
+        roles.labels[i]: ModelOutput(roles.labels[i], roles.kinds[i], points[:, i], unit)  # type: ignore[arg-type]
+        for i in roles.outputs
     }
 
 

@@ -154,7 +154,7 @@ def _markers(
     columns = [table.column(name) for three in roles.markers.values() for name in three]
     points = unseen_as_nan(np.column_stack(columns).reshape(len(table.time_s), -1, 3))
     found = point_roles(tuple(roles.markers), points, {}, ())
-    kept = [i for i, kind in enumerate(found.kinds) if kind == "marker"]
+    kept, points = found.markers, found.whole(points)
     require_markers(table.path, found.labels, points[:, kept])
     metres, unit_notes = _metres(table.path.name, points[:, kept], length)
     positions, notes = without_impossible(table.path, points[:, kept] * metres)

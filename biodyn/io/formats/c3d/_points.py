@@ -45,9 +45,8 @@ def model_outputs(groups: Groups, roles: PointRoles, points: FloatArray) -> Mapp
         for kind, parameter in unit_names.items()
     }
     return {
-        roles.labels[i]: ModelOutput(roles.labels[i], kind, points[:, i], units.get(kind, ""))  # type: ignore[arg-type]
-        for i, kind in enumerate(roles.kinds)
-        if kind not in ("marker", "dropped")
+        roles.labels[i]: ModelOutput(roles.labels[i], roles.kinds[i], points[:, i], units.get(roles.kinds[i], ""))  # type: ignore[arg-type]
+        for i in roles.outputs
     }
 
 

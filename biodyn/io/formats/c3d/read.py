@@ -108,7 +108,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     subject = subject_parameters(groups)
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = point_roles(labels, points, point_groups(groups), (subject.name,), descriptions)
-    columns = [i for i, kind in enumerate(roles.kinds) if kind == "marker"]
+    columns, points = roles.markers, roles.whole(points)
     stored = read_rotations(path, content, layout, header.processor, groups)
     on_poses = stored is not None and not np.isfinite(points[:, columns]).any()
     if not on_poses:
