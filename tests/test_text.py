@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from biodyn.cli.screen import open_console, progress
 from biodyn.errors import InputFileError, ResultError, printable
-from biodyn.io.text import clean_text
+from biodyn.io.text import clean_text, clean_texts
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,42 @@ from biodyn.io.text import clean_text
 )
 def test_clean_text(raw: bytes | str, clean: str) -> None:
     assert clean_text(raw) == clean
+
+
+@pytest.mark.parametrize(
+    ("texts", "encoding"),
+    [
+        (["右ASI", "左ASI", "C7"], "shift_jis"),
+        (["R膝", "L膝", "R踵", "L踵"], "shift_jis"),
+        (["右ASI", "左ASI", "右KNE"], "gbk"),
+        (["右髂前上棘", "左髂前上棘", "右踝"], "gbk"),
+        (["右ASI", "左膝", "C7"], "euc_jp"),
+        (["右ASI", "左ASI"], "utf-8"),
+        (["LASI", "RASI", "C7"], "utf-16-le"),
+        (["LASI", "RASI", "C7"], "utf-16-be"),
+        (["LASI", "RASI", "C7"], "utf-16"),
+        (["Müller", "Hüfte außen", "Rücken äöü"], "latin-1"),
+        (["Señal 1", "Tobillo ó", "LASI"], "cp1252"),
+    ],
+)
+@pytest.mark.parametrize("fill", [b" ", b"\0"])
+def test_one_encoding_for_the_texts_of_a_list(texts: list[str], encoding: str, fill: bytes) -> None:
+    raws = [text.encode(encoding) for text in texts]
+    width = max(len(raw) for raw in raws) + 2
+    assert clean_texts([raw.ljust(width, fill) for raw in raws]) == tuple(texts)
+
+
+def test_what_stands_behind_the_end_of_a_text_makes_it_no_wide_one() -> None:
+    assert clean_texts([b"LASI\0er", b"RASI\0xy", b"C7\0ASI\0\0"]) == ("LASI", "RASI", "C7")
+
+
+@given(st.lists(st.binary(max_size=12), max_size=6))
+def test_any_list_of_bytes_becomes_clean_unicode(raws: list[bytes]) -> None:
+    texts = clean_texts(raws)
+    assert len(texts) == len(raws)
+    for text in texts:
+        text.encode("utf-8")
+        assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in text)
 
 
 @given(st.binary(max_size=40))

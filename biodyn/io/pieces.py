@@ -43,7 +43,7 @@ class Pieces:
 def pieces_of(
     labels: Sequence[str], kinds: Sequence[str], points: FloatArray, is_unnamed: Callable[[str], bool]
 ) -> Pieces:
-    """Return which of the points (T, N, 3), NaN where not seen, are pieces of one trajectory; `kinds` as `point_roles` has them."""
+    """Return which of the points (T, N, 3), NaN where not seen, are pieces of one trajectory; `kinds` as `point_roles` has."""
     markers = [i for i, kind in enumerate(kinds) if kind == "marker"]
     unnamed = [i for i, label in enumerate(labels) if kinds[i] == "dropped" and label and is_unnamed(label)]
     pairs = list(_named_alike(labels, markers))

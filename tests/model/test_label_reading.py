@@ -49,6 +49,12 @@ def test_a_side_is_told_by_the_label_of_the_other_side() -> None:
         ("GranTrocantere.dx", "GranTrocantere.sx", "trochanter"),
         ("metatarso der", "metatarso izq", "toe"),
         ("R_WTS", "L_WTS", "wrist_radial"),
+        ("右膝外側", "左膝外側", "knee_lateral"),
+        ("右内果", "左内果", "ankle_medial"),
+        ("右上前腸骨棘", "左上前腸骨棘", "asis"),
+        ("右髂前上棘", "左髂前上棘", "asis"),
+        ("右踵", "左踵", "heel"),
+        ("Ｒ膝内", "Ｌ膝内", "knee_medial"),
     ],
 )
 def test_orders_languages_and_separators(right: str, left: str, landmark: str) -> None:

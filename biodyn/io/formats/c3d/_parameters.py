@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.io.text import clean_text
+from biodyn.io.text import clean_text, clean_texts
 
 _CHAR, _BYTE, _INT, _FLOAT = -1, 1, 2, 4
 _BIG_ENDIAN = ("MIPS",)
@@ -161,7 +161,7 @@ def _texts(data: bytes, dims: tuple[int, ...]) -> tuple[str, ...]:
     steps = range(0, len(data), width)
     if data.isascii() and (text := data.decode("ascii")).isprintable():  # nearly always, and quick
         return tuple(text[i : i + width].strip() for i in steps)
-    return tuple(clean_text(data[i : i + width]) for i in steps)
+    return clean_texts([data[i : i + width] for i in steps])
 
 
 def _numbers(data: bytes, kind: int, processor: str) -> tuple[float, ...]:

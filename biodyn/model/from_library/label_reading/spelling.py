@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from biodyn.library.load import load_table
 
 _NO_LETTER = re.compile(r"[^A-Z0-9]+")
 _IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
@@ -21,13 +23,33 @@ _ORDINAL = re.compile(r"(?<![0-9])([0-9])(ST|ND|RD|TH)(?![0-9])")
 @lru_cache(4096)
 def normalise(label: str) -> str:
     """Return a label as it is compared: capitals, without blanks, underscores, dots and dashes."""
-    return _IGNORED_CHARACTERS.sub("", label.upper())
+    return _IGNORED_CHARACTERS.sub("", _in_latin(label).upper())
+
+
+def _in_latin(label: str) -> str:
+    """The label with East Asian words as those that the dictionary has for them, and wide letters as narrow ones."""
+    if label.isascii():
+        return label
+    words = _writing()
+    if not any(word in label for word in words):
+        return label
+    label = unicodedata.normalize("NFKC", label)
+    for word, meant in words.items():
+        label = label.replace(word, f" {meant} ")
+    return label.strip()
+
+
+@cache
+def _writing() -> dict[str, str]:
+    """East Asian words and what stands for them, the longest first."""
+    table: dict[str, str] = load_table("body/label_words")["writing"]
+    return dict(sorted(table.items(), key=lambda row: -len(row[0])))
 
 
 @lru_cache(4096)
 def pieces(label: str) -> tuple[str, ...]:
     """Return what stands between the separators of a label, in capitals of the Latin alphabet without accents."""
-    plain = unicodedata.normalize("NFKD", label.replace("ß", "ss")).upper()
+    plain = unicodedata.normalize("NFKD", _in_latin(label).replace("ß", "ss")).upper()
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     if not _BARE_ORDINAL.fullmatch(plain):
         plain = _ORDINAL.sub(r"\1", plain)
