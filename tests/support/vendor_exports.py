@@ -152,6 +152,24 @@ def write_qtm(
     return tuple(files)
 
 
+def write_visual3d(path: Path, trial: SimulatedTrial, start_s: float = 0.0) -> Path:
+    """Write time, trajectories (m) and a column for each kind of event, whose times stand in its first rows; no forces."""
+    frames, rate_hz = len(trial.markers), trial.options.rate_hz
+    columns = [("TIME", "FRAME_NUMBERS", "X", [f"{start_s + k / rate_hz:.5f}" for k in range(frames)])]
+    points = trial.markers @ trial.options.R_LW.T
+    for i, label in enumerate(trial.labels):
+        columns += [(label, "TARGET", axis, [f"{x:.6f}" for x in points[:, i, j]]) for j, axis in enumerate(_AXES)]
+    for side in "rl":
+        for kind, word in (("foot_strike", "HS"), ("foot_off", "TO")):
+            times = [f"{start_s + e.time_s:.6f}" for e in trial.events if (e.side, e.kind) == (side, kind)]
+            columns.append((f"{side.upper()}{word}", "EVENT_LABEL", "X", times + [""] * (frames - len(times))))
+    over = [["walk.c3d"] * len(columns), *([one[k] for one in columns] for k in (0, 1)), ["ORIGINAL"] * len(columns)]
+    lines = [*("\t".join(["", *row]) for row in over), "\t".join(["ITEM", *(one[2] for one in columns)])]
+    lines += ["\t".join([f"{k + 1}", *(one[3][k] for one in columns)]) for k in range(frames)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
 def write_cortex(path: Path, trial: SimulatedTrial, moment: Literal["Nm", "Nmm"] = "Nmm") -> Path:
     """Write `path` (.trc) and the file of forces beside it; returns the latter."""
     markers = Markers(tuple(trial.labels), trial.markers @ trial.options.R_LW.T, trial.options.rate_hz)

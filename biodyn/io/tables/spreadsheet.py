@@ -23,7 +23,7 @@ from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_
 from biodyn.io.tables.roles import ColumnRoles
 from biodyn.io.tables.sections import section_name, sections
 from biodyn.io.tables.sheet import Sheet, is_time_or_frame, read_sheet, time_of, time_scale
-from biodyn.io.tables.text_events import nexus_events, qualisys_events
+from biodyn.io.tables.text_events import Rows, column_events, nexus_events, qualisys_events
 from biodyn.io.text import clean_text
 
 #: A .txt is one where its first bytes are those of a known program (`is_export`).
@@ -70,11 +70,14 @@ def read_spreadsheet(path: Path) -> Spreadsheet:
     motion = parts.get("Trajectories")
     sheet = read_sheet(path.name, text) if motion is None else read_sheet(path.name, motion.text, motion.first_line - 1)
     stored = nexus_events(parts.get("Events"))
-    if motion is None:
-        stored += qualisys_events(text, sheet.rate_hz)
     start_s, frame = _begin(sheet)
-    events = tuple(replace(event, time_s=event.time_s - start_s) for event in stored)
-    return replace(_with_roles(path, sheet, content), events=events, subject=sheet.subject, first_frame=frame)
+    events = [replace(event, time_s=event.time_s - start_s) for event in stored]
+    if motion is None:
+        rows = Rows(frame, start_s, len(sheet.values), _row_rate(sheet))
+        events += qualisys_events(text, rows)
+        in_columns, sheet = column_events(sheet, rows)
+        events += in_columns
+    return replace(_with_roles(path, sheet, content), events=tuple(events), subject=sheet.subject, first_frame=frame)
 
 
 def is_export(head: bytes) -> bool:
@@ -201,6 +204,14 @@ def _begin(sheet: Sheet) -> tuple[float, int]:
     if sheet.time is not None:
         start_s = time_scale(sheet.time) * float(sheet.values[0, sheet.names.index(sheet.time)])
     return start_s if math.isfinite(start_s) else 0.0, int(number)
+
+
+def _row_rate(sheet: Sheet) -> float:
+    """Rows per second, as the head states it, else by the column of time; NaN where neither tells."""
+    if sheet.rate_hz > 0.0 or sheet.time is None or len(sheet.values) < 2:
+        return sheet.rate_hz
+    first_s, last_s = time_scale(sheet.time) * sheet.values[[0, -1], sheet.names.index(sheet.time)]
+    return float((len(sheet.values) - 1) / (last_s - first_s)) if last_s > first_s else math.nan
 
 
 def _doubled(path: Path, sheet: Sheet, roles: ColumnRoles) -> tuple[Diagnostic, ...]:
