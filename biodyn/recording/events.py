@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,3 +27,8 @@ class GaitEvent:
     source: EventSource
     confidence: float = 1.0
     after_absence: bool = False
+
+    def apart_s(self, other: GaitEvent) -> float:
+        """Return the time between two events of one foot and kind, s; infinite between others."""
+        is_alike = self.side == other.side and self.kind == other.kind
+        return abs(self.time_s - other.time_s) if is_alike else math.inf

@@ -68,7 +68,7 @@ def qualisys_events(text: str, rows: Rows) -> list[StoredEvent]:
     Where frame and time of all events lie as far apart, one of them counts from another start than the rows: it is the one by
     which events lie outside the rows. An event whose frame and time are not the same has no time (NaN) otherwise.
     """
-    stored = []
+    stored: list[tuple[str, float, float]] = []
     for line in _LINES.findall(text) if _HEAD in text[:_HEAD_CHARACTERS] else ():
         _, *cells = line.split("\t") if "\t" in line else split_cells(line)
         if len(cells) < len(("name", "frame")):
@@ -78,7 +78,7 @@ def qualisys_events(text: str, rows: Rows) -> list[StoredEvent]:
     both = [event for event in stored if all(map(math.isfinite, event[1:]))]
     apart = [(by_time_s - by_frame_s) * rows.rate_hz for _, by_frame_s, by_time_s in both]
     shifted = bool(apart) and max(apart) - min(apart) < _MOST_FRAMES - _LEAST_FRAMES and not _alike(apart[0])
-    inside = [all(rows.holds(event[clock]) for event in both) for clock in (1, 2)]
+    inside = [all(map(rows.holds, times)) for times in ([s for _, s, _ in both], [s for _, _, s in both])]
     if shifted and inside[0] != inside[1]:
         by_frame = inside[0]
         return [StoredEvent(name, "", of_frame if by_frame else of_time) for name, of_frame, of_time in stored]

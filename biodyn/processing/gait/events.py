@@ -175,7 +175,7 @@ def _first_of_each(sources: Sequence[Sequence[GaitEvent]]) -> list[GaitEvent]:
     """The events of several sources; of one that two of them hold, that of the first."""
     chosen: list[GaitEvent] = []
     for events in sources:
-        chosen += [event for event in events if not any(_same(event, other) for other in chosen)]
+        chosen += [event for event in events if all(event.apart_s(other) >= SAME_EVENT_S for other in chosen)]
     return chosen
 
 
@@ -183,10 +183,6 @@ def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) ->
     # Where the stored force was cut to zero the event is extrapolated, and about as uncertain as it was moved.
     error_s = math.hypot(load_table("gait/events")["plate"][kind]["error_s"], missed_s)
     return GaitEvent(time_s, side, kind, "plate", probability_close(error_s))
-
-
-def _same(one: GaitEvent, other: GaitEvent) -> bool:
-    return one.side == other.side and one.kind == other.kind and abs(one.time_s - other.time_s) < SAME_EVENT_S
 
 
 def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
@@ -210,7 +206,7 @@ def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
 
 def _late_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
     """By how much events come after those of the plates that they tell too, s."""
-    return [event.time_s - truth.time_s for truth in plate for event in events if _same(event, truth)]
+    return [event.time_s - truth.time_s for truth in plate for event in events if event.apart_s(truth) < SAME_EVENT_S]
 
 
 def _bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> float:

@@ -36,19 +36,16 @@ def possible_events(
         same_s: two records of one event lie closer than this.
         asked_for: the user wants the file's events and no others: all stay, and the warning says so.
     """
-    wrong = [event for event in stored if not _among(event, found, same_s) and _impossible(event, found, stride_s)]
+    wrong = [event for event in stored if _apart_s(event, found) >= same_s and _impossible(event, found, stride_s)]
     if not wrong:
         return list(stored), ()
     kept = list(stored) if asked_for else [event for event in stored if event not in wrong]
     return kept, (_note(wrong, len(stored), found, same_s, asked_for),)
 
 
-def _among(event: GaitEvent, found: Sequence[GaitEvent], same_s: float) -> bool:
-    return any(_alike(event, other) and abs(event.time_s - other.time_s) < same_s for other in found)
-
-
-def _alike(one: GaitEvent, other: GaitEvent) -> bool:
-    return one.side == other.side and one.kind == other.kind
+def _apart_s(event: GaitEvent, found: Sequence[GaitEvent]) -> float:
+    """Time to the nearest of its like among those that were found, s; infinite where there is none."""
+    return min((event.apart_s(other) for other in found), default=math.inf)
 
 
 def _impossible(event: GaitEvent, found: Sequence[GaitEvent], stride_s: float) -> bool:
@@ -95,9 +92,6 @@ def _note(
 
 def _distance_s(events: Sequence[GaitEvent], found: Sequence[GaitEvent], same_s: float) -> float:
     """How far the events usually lie from their like among those that were found, s; infinite where too few have one."""
-    off_s = [
-        min((abs(event.time_s - other.time_s) for other in found if _alike(event, other)), default=math.inf)
-        for event in events
-    ]
+    off_s = [_apart_s(event, found) for event in events]
     near_s = [value for value in off_s if value < same_s]
     return float(np.median(near_s)) if len(near_s) >= max(_FEWEST, _MOST * len(events)) else math.inf
