@@ -20,6 +20,8 @@ _SEPARATORS = " _.-"
 # 251112_KUO_LASI has two words before its labels
 _MOST_STARTS = 4
 _FEWEST_NAMED = 4
+_FEWEST_ENDED = 8
+_END = re.compile(r"[_.\-][A-Za-z0-9]+$")
 _LETTER_START = re.compile("[a-z](?=[A-Z])")
 #: Share of the labels that need not have the start that the others share.
 STRANGERS = 0.1
@@ -83,8 +85,10 @@ def point_roles(
     kinds = ["marker"] * len(labels)
     _mark_unnamed(labels, kinds)
     _mark_listed(labels, kinds, groups)
-    _mark_by_name(labels, kinds)
-    _mark_by_axes(labels, kinds, points)
+    small = not any(character.isupper() for label in labels for character in label)
+    spelt = [label.upper() for label in labels] if small else labels
+    _mark_by_name(spelt, kinds, small)
+    _mark_by_axes(spelt, kinds, points)
     _mark_computed(labels, kinds, descriptions)
     _keep_unnamed(labels, kinds, points)
     diagnostics += _computed_note(labels, kinds, points)
@@ -142,7 +146,20 @@ def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[st
         if not prefix:
             break
         labels = [label.removeprefix(prefix) for label in labels]
-    return _without_common_letter(labels)
+    return _without_common_letter(_without_common_end(labels))
+
+
+def _without_common_end(labels: list[str]) -> list[str]:
+    """Strip an ending like `_01` or `_trial` that nearly all labels share and that is no side."""
+    computed = _computed_names()
+    named = [label for label in labels if label and not _is_unnamed(label)]
+    ends = Counter(end[0] for label in named if (end := _END.search(label)))
+    ending, count = ends.most_common(1)[0] if ends else ("", 0)
+    is_side = ending[1:].lower() in names()["subject_prefix"]["not_a_name"]
+    beside = sum(not label.endswith(ending) and computed.fullmatch(label) is None for label in named)
+    if is_side or count < _FEWEST_ENDED or beside > STRANGERS * len(named):
+        return labels
+    return [label.removesuffix(ending) for label in labels]
 
 
 def _without_common_letter(labels: list[str]) -> list[str]:
@@ -157,8 +174,7 @@ def _without_common_letter(labels: list[str]) -> list[str]:
 
 
 def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
-    outputs = names()["model_outputs"]["patterns"].values()
-    computed = matcher(tuple(pattern for patterns in outputs for pattern in patterns))
+    computed = _computed_names()
     named = [label for label in labels if label and not _is_unnamed(label) and not computed.fullmatch(label)]
     if len(named) < _FEWEST_NAMED:
         return ""
@@ -174,6 +190,11 @@ def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
         if len(named) - shared <= STRANGERS * len(named):
             return prefix
     return ""
+
+
+def _computed_names() -> re.Pattern[str]:
+    outputs = names()["model_outputs"]["patterns"].values()
+    return matcher(tuple(pattern for patterns in outputs for pattern in patterns))
 
 
 def _is_unnamed(label: str) -> bool:
@@ -214,9 +235,9 @@ def _mark_listed(labels: Sequence[str], kinds: list[str], groups: dict[str, list
                 kinds[i] = kind
 
 
-def _mark_by_name(labels: Sequence[str], kinds: list[str]) -> None:
+def _mark_by_name(labels: Sequence[str], kinds: list[str], ignore_case: bool) -> None:
     for kind, patterns in names()["model_outputs"]["patterns"].items():
-        pattern = matcher(tuple(patterns))
+        pattern = matcher(tuple(patterns), ignore_case)
         for i, label in enumerate(labels):
             if kinds[i] == "marker" and pattern.fullmatch(label):
                 kinds[i] = kind

@@ -51,7 +51,7 @@ from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.tracking import track
 from biodyn.processing.signals.chosen_method import fallen_back
 from biodyn.processing.signals.handedness import MIRROR, corners_run_backwards, mirrored_note
-from biodyn.processing.signals.orientation import facing_as, find_world
+from biodyn.processing.signals.orientation import facing_as, find_world, with_true_vertical
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_force_cutoff, with_method
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.recording import GaitEvent, GroundReaction
@@ -92,7 +92,7 @@ def axes(trial: TrialState) -> None:
         trial.centres = ()
         trial.notes += [*trial.walk.diagnostics, *trial.world.diagnostics]
         return
-    static = find_world(trial.static)
+    static = find_world(with_true_vertical(trial.static, trial.walk))
     trial.world = find_world(trial.walk, facing_as(trial.walk, trial.static, static))
     trial.walk = trial.walk.rotated(trial.world.R_WL)
     trial.centres = stored_centres(trial.static) if trial.settings.model.stored_centres else ()

@@ -14,7 +14,7 @@ from biodyn.model.from_library.recognition.corrected import corrected
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.processing.calibration.subject_fit.fit import FittedSubject, fit_subject
 from biodyn.processing.calibration.subject_fit.seen import SeenTrial
-from biodyn.processing.signals.orientation import facing_as, find_world
+from biodyn.processing.signals.orientation import facing_as, find_world, with_true_vertical
 from biodyn.recording import Markers, Recording
 from biodyn.session import SessionFiles
 from biodyn.trial.session_trials import content_of, serving, session_files, session_trials
@@ -59,7 +59,7 @@ def _walk_alone(trial: TrialState) -> SeenTrial:
 
 def _fitted(trial: TrialState, scaling: SubjectScaling, soft: frozenset[str], session: SessionFiles) -> SubjectModelFit:
     static, geometry = trial.files.static, trial.settings.model.geometry
-    world = find_world(static)
+    world = find_world(with_true_vertical(static, trial.files.walk))
 
     def prepared(recording: Recording) -> Markers:
         R_WL = find_world(recording, facing_as(recording, static, world)).R_WL

@@ -10,7 +10,7 @@ import pytest
 from support import real
 
 from biodyn.errors import InputFileError
-from biodyn.processing.signals.orientation import find_world
+from biodyn.processing.signals.orientation import find_world, with_true_vertical
 from biodyn.recording import ForcePlate, Markers, Recording, StoredMotion
 
 RATE_HZ = 100.0
@@ -78,6 +78,17 @@ def test_a_vertical_that_plates_and_body_contradict_is_not_believed():
     world = find_world(wrong)
     np.testing.assert_array_equal(world.R_WL, np.eye(3))
     assert codes(world) == {"vertical-contradicted"}
+
+
+@pytest.mark.parametrize("stated", [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]])
+def test_a_vertical_along_which_the_body_is_less_than_half_as_long_is_not_believed(stated):
+    """A static trial without plates: the file says that a level axis is vertical."""
+    standing = recording(np.repeat(PERSON[None], 50, axis=0))
+    wrong = Recording(standing.path, "", standing.motion, vertical=np.array(stated))
+    world = find_world(wrong)
+    np.testing.assert_array_equal(world.R_WL, find_world(standing).R_WL)
+    assert codes(world) == {"vertical-contradicted"}
+    assert "but markers say Y" in world.diagnostics[0].message
 
 
 @pytest.mark.parametrize("angle_deg", [-40, 30, 140, 220])
@@ -206,3 +217,17 @@ def test_few_and_strange_positions_give_axes_or_a_sentence(seed):
     else:
         np.testing.assert_allclose(R_WL @ R_WL.T, np.eye(3), atol=1e-12)
         assert np.linalg.det(R_WL) == pytest.approx(1.0)
+
+
+def test_a_static_trial_takes_the_vertical_of_the_walk_where_both_files_state_another():
+    """Arms held sideways: the body is as long across as high, and nothing but the walk's plates contradicts the file."""
+    arms = np.concatenate([PERSON, [[0.0, 1.35, 0.8], [0.0, 1.35, -0.8]]])
+    level = np.array([0.0, 0.0, 1.0])
+    standing = recording(np.repeat(arms[None], 50, axis=0))
+    static = Recording(standing.path, "", standing.motion, vertical=level)
+    lab = recording(walking(), plates=True)
+    walk = Recording(lab.path, "", lab.motion, lab.plates, vertical=level)
+    assert np.abs(find_world(static).R_WL[1]) @ level == 1.0
+    np.testing.assert_array_equal(find_world(with_true_vertical(static, walk)).R_WL, find_world(standing).R_WL)
+    for sound in (lab, recording(walking(), vertical=False, plates=True)):  # says nothing of the static trial's file
+        assert with_true_vertical(static, sound) is static

@@ -7,7 +7,7 @@ only, so it is constant and exact, and the path may deviate from X by up to 45 d
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,8 @@ _TURN_DEG = 45.0
 _OBLIQUE_DEG = 20.0
 _FOOT_HEIGHT_M = 0.13  # above the lowest marker: malleoli are below, shank wands above
 _COMMON = 6  # markers that tell where a body faces
+# Height of an upright body, over its extent across, with arms held sideways too: at least.
+_UPRIGHT = 0.5
 # A plate's normal this near to an axis names it; ramps and badly digitised corners stay well within.
 _NORMAL_COSINE = 0.9
 
@@ -61,6 +63,20 @@ def find_world(recording: Recording, forward_L: FloatArray | None = None) -> Wor
     forward, forward_reason, more = _find_forward(positions, recording.markers.rate_hz, up, forward_L)
     R_WL = np.vstack([forward, up, cross(forward, up)])
     return WorldFrame(R_WL, f"{up_reason}; {forward_reason}.", (*notes, *more))
+
+
+def with_true_vertical(static: Recording, walk: Recording) -> Recording:
+    """Return a static trial without the vertical that its file states, where the walk's file states the same and is wrong.
+
+    The walk's plates and markers tell; the static trial may have no plates, and arms held sideways are as long as the body.
+    """
+    if static.vertical is None or walk.vertical is None:
+        return static
+    _require_positions(walk)
+    stated = np.abs(walk.vertical)
+    up = _vertical(walk)
+    alike = np.array_equal(np.abs(static.vertical), stated) and not np.array_equal(up, stated)
+    return replace(static, vertical=up) if alike else static
 
 
 def facing_as(recording: Recording, static: Recording, static_world: WorldFrame) -> FloatArray | None:
@@ -143,7 +159,8 @@ def _nearest_axis(vector: FloatArray) -> FloatArray:
 def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, str, list[Diagnostic]]:
     """Up as a signed laboratory axis.
 
-    The axis: the file's Y_SCREEN and the plates' normals count twice, the longest extent of the body once. The sign is
+    The axis: the file's Y_SCREEN and the plates' normals count twice, the longest extent of the body once; more than
+    Y_SCREEN alone where the body is twice as long along it, as nobody is who walks or stands upright. The sign is
     always the data's, because files are wrong about it: the body is above the plates, or above the floor at 0.
     """
     frames = positions[np.isfinite(positions[..., 0]).any(axis=1)]
@@ -152,25 +169,29 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
     votes[int(np.argmax(spans))] += 1.0
     sources = []
     if recording.vertical is not None:
-        votes[int(np.argmax(np.abs(recording.vertical)))] += 2.0
+        stated = int(np.argmax(np.abs(recording.vertical)))
+        votes[stated] += 2.0 if spans[stated] >= _UPRIGHT * spans.max() else 0.5
         sources.append("the file")
     normal = _plate_axis(recording)
     if normal is not None:
         votes[normal] += 2.0
         sources.append("the plates")
     axis = int(np.argmax(votes))
+    if recording.vertical is not None and axis != int(np.argmax(np.abs(recording.vertical))):
+        sources.remove("the file")
+    told = " and ".join(sources) or "the body's longest extent (the file does not tell)"
     notes = []
     if recording.vertical is not None and axis != int(np.argmax(np.abs(recording.vertical))):
         notes.append(
             Diagnostic(
                 "vertical-contradicted",
                 "warning",
-                f"POINT:Y_SCREEN says {_name(recording.vertical)} is vertical, but plates and markers say "
-                f"{_AXIS_NAMES[axis]}, which is used.",
+                f"POINT:Y_SCREEN says {_name(recording.vertical)} is vertical, but {'plates and ' if normal is not None else ''}"
+                f"markers say {_AXIS_NAMES[axis]}, which is used.",
                 hint="Correct the vertical axis in the capture software's export.",
             )
         )
-    if spans[axis] < 0.5 * spans.max():
+    if spans[axis] < _UPRIGHT * spans.max():
         notes.append(
             Diagnostic(
                 "vertical-uncertain",
@@ -178,13 +199,12 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
                 f"The body is longer along {_AXIS_NAMES[int(np.argmax(spans))]} than along the vertical axis "
                 f"{_AXIS_NAMES[axis]} that {' and '.join(sources)} say.",
                 value=float(spans[axis]),
-                limit=float(0.5 * spans.max()),
+                limit=float(_UPRIGHT * spans.max()),
                 unit="m",
             )
         )
     up = np.zeros(3)
     up[axis] = _up_sign(recording, positions[..., axis], axis)
-    told = " and ".join(sources) if sources else "the body's longest extent (the file does not tell)"
     return up, f"{_name(up)} of the laboratory is up by {told}", notes
 
 
