@@ -15,12 +15,15 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.io.events import NOBODY, Whose
 from biodyn.io.names import matcher, names
 from biodyn.io.pieces import PIECE, Pieces, pieces_of
+from biodyn.library.load import load_table
 
 _SEPARATORS = " _.-"
 # 251112_KUO_LASI has two words before its labels
 _MOST_STARTS = 4
 _FEWEST_NAMED = 4
 _FEWEST_ENDED = 8
+# Labels of one person that stand behind the name of the other, too; and their least length, as numbers of clusters are shorter.
+_ALIKE, _NAME_LETTERS = 0.8, 3
 _END = re.compile(r"[_.\-][A-Za-z0-9]+$")
 _LETTER_START = re.compile("[a-z](?=[A-Z])")
 #: Share of the labels that need not have the start that the others share.
@@ -105,8 +108,9 @@ def _without_prefix(
 ) -> tuple[list[str], Whose, list[Diagnostic]]:
     """Strip `Subject:` (and `Subject_` where every label carries it); of several subjects keep the best seen one."""
     stripped = [label.strip() for label in raw]
-    prefixes = [label.rpartition(":")[0] for label in stripped]
-    labels = [label.rpartition(":")[2].strip() for label in stripped]
+    people = _people(stripped)
+    parts = [_cut(label, people) for label in stripped]
+    prefixes, labels = [prefix for prefix, _ in parts], [label for _, label in parts]
     diagnostics: list[Diagnostic] = []
     present = Counter(prefix for prefix, label in zip(prefixes, labels, strict=True) if prefix and label)
     if _are_segments(present, labels):
@@ -127,6 +131,38 @@ def _without_prefix(
     if not present:
         labels = _without_common_start(labels, subjects)
     return labels, Whose(best, tuple(sorted(present.keys() - {best}))), diagnostics
+
+
+def _cut(label: str, people: tuple[str, ...]) -> tuple[str, str]:
+    """What stands before a label (a name and a colon, or the start of one of the people), and the label."""
+    start = next((start for start in people if label.startswith(start)), "")
+    if start:
+        return start.rstrip(_SEPARATORS), label.removeprefix(start)
+    before, _, own = label.rpartition(":")
+    return before, own.strip()
+
+
+def _people(labels: Sequence[str]) -> tuple[str, ...]:
+    """Starts of the labels that name several people without a colon (P1_LASI, P2_LASI): behind them stand the same labels."""
+    named = [label for label in labels if label and not _is_unnamed(label)]
+    if any(":" in label for label in named):
+        return ()
+    sides = {word for pair in load_table("body/label_words")["sides"]["pairs"] for word in pair}
+    for separator in _SEPARATORS:
+        stems: dict[str, set[str]] = {}
+        for start, sign, stem in (label.partition(separator) for label in named):
+            bare = "".join(character for character in start if character.isalnum())
+            if sign and bare.upper() not in sides and bare.lower() not in names()["subject_prefix"]["not_a_name"]:
+                stems.setdefault(start, set()).add(stem)
+        words = {start: {stem for stem in own if len(stem) >= _NAME_LETTERS} for start, own in stems.items()}
+        people = [start for start, own in words.items() if len(own) >= _FEWEST_ENDED]
+        if len(people) < 2:
+            continue
+        both = set[str].intersection(*(words[start] for start in people))
+        covered = sum(len(stems[start]) for start in people)
+        if len(both) >= _ALIKE * min(len(words[start]) for start in people) and covered >= (1 - STRANGERS) * len(named):
+            return tuple(start + separator for start in people)
+    return ()
 
 
 def _are_segments(prefixes: Counter[str], labels: Sequence[str]) -> bool:
