@@ -280,3 +280,16 @@ def test_another_table_behind_a_blank_line_is_left_out():
     assert len(read_sheet("two.csv", other).values) == 4
     with pytest.raises(InputFileError, match="Line 6 "):  # blank lines count
         read_sheet("cut.csv", BLANK_WITHIN.format(blank="").replace("0.04,4,5,6", "0.04,4"))
+
+
+def test_a_force_plate_of_motive_is_refused_as_it_tells_no_place(tmp_path: Path) -> None:
+    """Its rows tell mocap and device frames, forces, moments and the centre of pressure in the plate's own axes."""
+    head = ["Force plate", *(f"line {k}, value" for k in range(30))]
+    names = "MocapFrame, MocapTime, DeviceFrame, Fx, Fy, Fz, Mx, My, Mz, Cx, Cy, Cz"
+    rows = [f"{k // 10},{k / 1000:.4f},{k % 10}," + ",".join(["1.0"] * 9) for k in range(50)]
+    (tmp_path / "walk_forceplate_1.csv").write_text("\n".join([*head, names, *rows]) + "\n")
+    for stated in ("", "rate_hz = 1000.0\n"):
+        if stated:
+            (tmp_path / "walk_forceplate_1.columns.toml").write_text(stated)
+        with pytest.raises(InputFileError, match=r"OptiTrack Motive.*not where the plate lies"):
+            read(tmp_path / "walk_forceplate_1.csv")

@@ -34,6 +34,7 @@ SPREADSHEET_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
 _MOST_TEXT_BYTES = 500_000_000
 _MOST_PARQUET_CELLS = 200_000_000
 _HEAD_BYTES = 65_536  # Visual3D names the recording over each column
+_OF_MOTIVE = {"mocapframe", "deviceframe"}
 _FRAME_NAMES = ("frame", "frame#", "frame #")
 _EXPORTS = (b"NO_OF_FRAMES\t", b"NO_OF_SAMPLES\t", b"FILE_VERSION\t")  # of Qualisys Track Manager
 _OVER_COLUMNS = re.compile(rb'"?\t"?[^\t\r\n]+\.c3d"?\s', re.IGNORECASE)
@@ -172,6 +173,7 @@ def _parquet_sheet(path: Path, content: bytes) -> Sheet:
 
 def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
     given = column_map(path)
+    _require_placed(path, sheet, given)
     time_s, used = _times(path, sheet, given)
     kept = [k for k, name in enumerate(sheet.names) if name not in used]
     columns = mapped_columns(tuple(sheet.names[k] for k in kept), given)
@@ -194,6 +196,16 @@ def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
         angle,
         () if place is None else ((place, file_sha256(place)),),
     )
+
+
+def _require_placed(path: Path, sheet: Sheet, given: ColumnMap) -> None:
+    """InputFileError for a plate of OptiTrack Motive: forces in the plate's own axes, and not where these are."""
+    if {name.lower() for name in sheet.names} >= _OF_MOTIVE and not given.content.get("plates"):
+        raise InputFileError(
+            f"'{path.name}' is a force plate as OptiTrack Motive exports it: it tells forces in the plate's own axes, but not "
+            "where the plate lies.",
+            "Export the trial as C3D, which holds both; or say [[plates]] with their corners in a column map (docs/formats.md).",
+        )
 
 
 def _begin(sheet: Sheet) -> tuple[float, int]:
