@@ -19,6 +19,8 @@ _LEAST_S, _LEAST_FRAMES = 0.05, 6
 _LEAST_WAY_M = 0.01
 # A trajectory tells lines from itself where rounding is this much less than its usual second difference.
 _ROUNDING = 0.1
+# A line stays within so many times rounding of the line between its ends.
+_BOW = 4.0
 # The step out of a held position: more than a foot's that lifts off, m and m/s.
 _STEP_M, _STEP_M_S = 0.005, 0.5
 # Frames that repeat the one before as a whole: at least so many markers; in more than this share of the frames it is the rate of
@@ -110,9 +112,18 @@ def _lines(path: FloatArray, least: int) -> BoolArray:
     for first, stop in _runs(straight):
         # centres first to stop - 1 of three frames each: the frames first + 1 to stop lie between measured ends
         way = float(np.linalg.norm(path[stop + 1] - path[first]))
-        if stop - first >= least and way > _LEAST_WAY_M:
+        if stop - first >= least and way > _LEAST_WAY_M and _bow(path[first : stop + 2]) <= _BOW * rounding:
             result[first + 1 : stop + 1] = True
     return result
+
+
+def _bow(path: FloatArray) -> float:
+    """How far a stretch (n, 3) of a trajectory leaves the line between its ends, m.
+
+    At a high rate the second differences of a smooth motion, too, are as small as rounding; over the stretch they add up.
+    """
+    share = np.linspace(0.0, 1.0, len(path))[:, None]
+    return float(np.linalg.norm(path - path[0] - share * (path[-1] - path[0]), axis=1).max())
 
 
 def _quantum(path: FloatArray) -> float:
