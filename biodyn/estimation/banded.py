@@ -95,12 +95,17 @@ class _Wide:
     def on(self, half: Half) -> Sum:
         count, m, width, n = self.rows.shape
         first, seen = half.seen(self.first, width, count)
-        rows = self.rows[seen, :, :: half.places[1]]
-        padded = np.zeros((len(rows), m, width * n + WIDTH))
-        padded[:, :, : width * n].reshape(rows.shape)[:] = rows
-        shape = len(rows), m, width * n
-        work = np.empty(width * n + WIDTH)
-        return partial(kernels.add_rows, half.panels, first, padded.ravel(), shape, self.places, work)
+        rows = np.ascontiguousarray(self.rows[seen, :, :: half.places[1]])
+        unknowns, _, stride = half.shape
+        work = np.zeros((FRAMES_AT_ONCE + width - 1) * m * (width * unknowns + 2 * WIDTH))
+        equations = (half.panels.ravel(), unknowns, stride), (first, rows.ravel(), rows.shape)
+        return partial(kernels.add_rows, *equations[0], *equations[1], _runs(self.places), work)
+
+
+def _runs(places: IntArray) -> IntArray:
+    """Ascending places as runs (R, 3) of `kernels.add_rows`."""
+    starts = np.flatnonzero(np.diff(places, prepend=-2) > 1)
+    return np.stack([starts, places[starts], np.diff(starts, append=len(places))], axis=1)
 
 
 @dataclass(frozen=True)

@@ -7,47 +7,37 @@ says of them, so that every term can be added while these columns are near the p
 
 from __future__ import annotations
 
+import numpy as np
+
 from biodyn.kernels.jit import exact_kernel, kernel
-from biodyn.kernels.lanes import WIDTH, load, store
+from biodyn.kernels.lanes import WIDTH
+from biodyn.kernels.products import add_squares
 
 
 @kernel
-def add_rows(panels, first, rows, shape, columns, work, begin, end):
+def add_rows(panels, n, stride, first, rows, shape, runs, work, begin, end):
     """Add |rest - rows x|^2 of every t: rows (T', m, W p) on the frames first + t to first + t + W - 1.
 
-    shape: (T', m, W p); `rows` is flat, and each of them is followed by WIDTH zeros, for sums run over whole Lanes.
-    columns (p,), ascending: the unknowns of a frame that the rows are given for. work (W p + WIDTH,).
+    panels, rows: flat. shape: (T', m, W, p). runs (R, 3): [a, b, c] says that the unknowns a .. a + c - 1 of the rows are b .. b +
+    c - 1 of a frame's. work: (end - begin + W - 1) m (W n + 2 WIDTH) doubles, 0 but for what an earlier call with these left.
     """
-    count, m, wide = shape
-    n, p, stride = panels.shape[1], columns.shape[0], wide + WIDTH
-    width = wide // p
+    count, m, width, p = shape
+    below = width * n + 2 * WIDTH
+    to_group, before = n - m * below, max(begin - first - width + 1, 0)
+    for t in range(before, min(end - first, count)):  # with zeros for the unknowns that have none
+        for i in range(m):
+            source, place = (t * m + i) * width * p, ((t - before) * m + i) * below
+            for s in range(width):
+                for j in range(runs.shape[0]):
+                    own, own_place = rows[source + s * p + runs[j, 0] :], work[place + s * n + runs[j, 1] :]
+                    for r in range(runs[j, 2]):
+                        own_place[r] = own[r]
     for k in range(max(begin, first), min(end, first + count + width - 1)):
-        for c in range(p):
-            work[:] = 0.0
-            for s in range(max(0, k - first - count + 1), min(width, k - first + 1)):
-                at, left = (k - first - s) * m * stride + s * p + c, wide - s * p - c
-                i = 0
-                while i + 3 <= m:  # three rows at a time: a sum is loaded and stored once for all three
-                    x, y, z = at + i * stride, at + (i + 1) * stride, at + (i + 2) * stride
-                    a, b, d = rows[x], rows[y], rows[z]
-                    for r in range(0, left, WIDTH):
-                        total = load(work, r) + a * load(rows, x + r)
-                        store(work, r, total + b * load(rows, y + r) + d * load(rows, z + r))
-                    i += 3
-                while i < m:
-                    x = at + i * stride
-                    a = rows[x]
-                    for r in range(0, left, WIDTH):
-                        store(work, r, load(work, r) + a * load(rows, x + r))
-                    i += 1
-            column = panels[k, columns[c], columns[c] :]
-            if p == n:
-                for r in range(wide - c):
-                    column[r] += work[r]
-            else:
-                for d in range(width):
-                    for r in range(c if d == 0 else 0, p):
-                        column[d * n + columns[r] - columns[c]] += work[d * p + r - c]
+        low = max(0, k - first - count + 1)
+        groups, at = min(width, k - first + 1) - low, (k - first - low - before) * m * below + low * n
+        for j in range(runs.shape[0]):
+            some = runs[j, 1], runs[j, 2]
+            add_squares(panels, k * n * stride, stride, work, at, below, n, *some, m, groups, to_group, width - low)
 
 
 @kernel

@@ -5,8 +5,7 @@ A block column of n unknowns lies in memory as it is worked on: `panels` (flat) 
 rows of the lower triangle from the block's first unknown on, (reach + 1) n of them, then WIDTH zeros. What stands at i < p is
 never used. With U = L^T every row is one of U.
 
-All work is done by `add_products`, a product of matrices whose sums stay in the processor's registers (Goto & van de Geijn
-2008, doi 10.1145/1356052.1356053). Right-hand sides are rows, too: their number is a multiple of WIDTH. `np.int64` stands
+All work is done by `products.add_products`. Right-hand sides are rows, too: their number is a multiple of WIDTH. `np.int64` stands
 where a plain number would have numba compile a part once more for that number.
 """
 
@@ -17,47 +16,10 @@ import math
 import numpy as np
 
 from biodyn.kernels.jit import kernel, part
-from biodyn.kernels.lanes import WIDTH, broadcast, load, number, store
+from biodyn.kernels.lanes import WIDTH, broadcast, load, store
+from biodyn.kernels.products import add_products
 
-_TILE = 6  # rows whose sums stay in registers: with two of four doubles each, twelve of the sixteen of AVX2
-
-
-@part
-def add_products(C, c, to_next, A, a, along, across, B, b, below, rows, lanes, count, sign, more):
-    """Add sign sum_p A[p, i] B[p, j] to C[i, j] for `rows` i, p < count, and j from 0 on in whole Lanes until `lanes`.
-
-    C[i, j] is C[c + i to_next + j], A[p, i] is A[a + p along + i across], B[p, j] is B[b + p below + j]. What has
-    i >= j + WIDTH + more may be left out.
-    """
-    for j in range(0, lanes, WIDTH):
-        for i in range(0, min(rows, j + WIDTH + more), _TILE):
-            # of a last tile that is not full the last row is done several times
-            last = rows - 1 - i
-            r1, r2, r3, r4, r5 = min(1, last), min(2, last), min(3, last), min(4, last), min(5, last)
-            a1, a2, a3, a4, a5 = r1 * across, r2 * across, r3 * across, r4 * across, r5 * across
-            s0 = s1 = s2 = s3 = s4 = s5 = broadcast(0.0)
-            at, x = a + i * across, b + j
-            for _ in range(count):
-                row = load(B, x)
-                s0 = s0 + number(A, at) * row
-                s1 = s1 + number(A, at + a1) * row
-                s2 = s2 + number(A, at + a2) * row
-                s3 = s3 + number(A, at + a3) * row
-                s4 = s4 + number(A, at + a4) * row
-                s5 = s5 + number(A, at + a5) * row
-                at += along
-                x += below
-            y = c + i * to_next + j
-            y1, y2, y3 = y + r1 * to_next, y + r2 * to_next, y + r3 * to_next
-            y4, y5 = y + r4 * to_next, y + r5 * to_next
-            s0, s1, s2 = load(C, y) + sign * s0, load(C, y1) + sign * s1, load(C, y2) + sign * s2
-            s3, s4, s5 = load(C, y3) + sign * s3, load(C, y4) + sign * s4, load(C, y5) + sign * s5
-            store(C, y, s0)
-            store(C, y1, s1)
-            store(C, y2, s2)
-            store(C, y3, s3)
-            store(C, y4, s4)
-            store(C, y5, s5)
+_TILE = 6  # rows that are put in together: those of a tile of products
 
 
 @part
@@ -177,9 +139,11 @@ def inverse_block(panels, n, reach, stride, k, ring, across, work):
         add_products(
             work, at, lanes, panels, own + (s + 1) * n, stride, one, work, V, lanes, n, lanes, n, 1.0, n,
         )  # fmt: skip
-    add_products(
-        work, crossed, across, work, G, lanes, one, ring, nothing, across, n, all_rows, all_rows, -1.0, n,
-    )  # fmt: skip
+    for s in range(reach):  # a block of the ring after the other stays near the processor
+        at = s * n
+        add_products(
+            work, crossed, across, work, G + at * lanes, lanes, one, ring, at * across, across, n, all_rows, n, -1.0, all_rows,
+        )  # fmt: skip
     add_products(work, square, lanes, work, V, lanes, one, work, V, lanes, n, lanes, n, 1.0, n)
     add_products(
         work, square, lanes, work, crossed, one, across, work, G, lanes, n, lanes, all_rows, -1.0, n,

@@ -130,10 +130,11 @@ def _work() -> dict[str, Callable[[], object]]:
 
 def _normal_equations(n: int) -> None:
     """Sum equations of n unknowns in one frame."""
-    places, lanes = np.arange(n), n + WIDTH
+    lanes = n + WIDTH
     whole = np.zeros((1, n, lanes))
     whole[0, :, :n] = np.eye(n)
-    normal.add_rows(whole, 0, np.zeros(lanes), (1, 1, n), places, np.empty(lanes), 0, 1)
+    work = np.zeros(lanes + WIDTH)
+    normal.add_rows(whole.ravel(), n, lanes, 0, np.zeros(n), (1, 1, 1, n), np.array([[0, 0, n]]), work, 0, 1)
     normal.add_repeated(whole, 0, np.zeros(1), np.zeros((1, n, n)), 0, 1)
 
 
