@@ -7,9 +7,11 @@ phi = [m, m c (3), I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the link origin, lin
 
 from __future__ import annotations
 
+from biodyn.kernels.blocks import drain
 from biodyn.kernels.jit import inline, kernel
+from biodyn.kernels.lanes import WIDTH, load3, load9, store, store3
 from biodyn.kernels.sweep import get6, halves, place
-from biodyn.kernels.vec3 import add, cross, dot, rotate_back, row3, row9
+from biodyn.kernels.vec3 import add, cross, dot, rotate_back
 
 
 @inline
@@ -23,13 +25,16 @@ def _last_coordinate(tree, i):
 
 
 @kernel
-def regressor(tree, q, v, vdot, Y, work):
-    """Fill Y (T, rows, 10 n), given as zeros, for the first `rows` coordinates; q (T, nq), v, vdot (T, nv), work a Sweep."""
-    rows = Y.shape[1]
-    for t in range(q.shape[0]):
-        place(tree, q[t], v[t], vdot[t], False, work)
-        for i in range(tree.parent.shape[0]):
-            R, p = row9(work.R_WB, i), row3(work.p_OB, i)
+def regressor(tree, q, v, vdot, Y, rows, matrix, work):
+    """Fill Y (T, rows 10 n) for the first `rows` coordinates; q (T, nq), v, vdot (T, nv).
+
+    matrix (rows 10 n WIDTH,), zeros; work a Sweep.
+    """
+    n = tree.parent.shape[0]
+    for first in range(0, q.shape[0], WIDTH):
+        place(tree, q, v, vdot, first, False, work)
+        for i in range(n):
+            R, p = load9(work.R_WB, 9 * i), load3(work.p_OB, 3 * i)
             w, u = halves(get6(work.v, i))
             dw, du = halves(get6(work.a, i))
             # velocity and acceleration of the link origin, classical, in link axes
@@ -43,18 +48,30 @@ def regressor(tree, q, v, vdot, Y, work):
                 s_w, s_u = halves(get6(work.s, j))
                 s_u = rotate_back(R, add(s_u, cross(s_w, p)))
                 s_w = rotate_back(R, s_w)
-                at = 10 * i
-                Y[t, j, at] = dot(s_u, a)
+                at = 10 * (j * n + i)
+                store(matrix, at * WIDTH, dot(s_u, a))
                 # f = dw x h + w x (w x h), n = h x a:  s.(A h) = (A^T s).h
                 along = add(cross(s_u, dw), cross(cross(s_u, w), w))
-                along = add(along, cross(a, s_w))
-                Y[t, j, at + 1], Y[t, j, at + 2], Y[t, j, at + 3] = along
+                store3(matrix, at + 1, add(along, cross(a, s_w)))
                 # s_w . (I dw + w x I w) = s_w . I dw + (s_w x w) . I w
                 x = cross(s_w, w)
-                Y[t, j, at + 4] = s_w[0] * dw[0] + x[0] * w[0]
-                Y[t, j, at + 5] = s_w[0] * dw[1] + s_w[1] * dw[0] + x[0] * w[1] + x[1] * w[0]
-                Y[t, j, at + 6] = s_w[0] * dw[2] + s_w[2] * dw[0] + x[0] * w[2] + x[2] * w[0]
-                Y[t, j, at + 7] = s_w[1] * dw[1] + x[1] * w[1]
-                Y[t, j, at + 8] = s_w[1] * dw[2] + s_w[2] * dw[1] + x[1] * w[2] + x[2] * w[1]
-                Y[t, j, at + 9] = s_w[2] * dw[2] + x[2] * w[2]
+                store3(
+                    matrix,
+                    at + 4,
+                    (
+                        s_w[0] * dw[0] + x[0] * w[0],
+                        s_w[0] * dw[1] + s_w[1] * dw[0] + x[0] * w[1] + x[1] * w[0],
+                        s_w[0] * dw[2] + s_w[2] * dw[0] + x[0] * w[2] + x[2] * w[0],
+                    ),
+                )
+                store3(
+                    matrix,
+                    at + 7,
+                    (
+                        s_w[1] * dw[1] + x[1] * w[1],
+                        s_w[1] * dw[2] + s_w[2] * dw[1] + x[1] * w[2] + x[2] * w[1],
+                        s_w[2] * dw[2] + x[2] * w[2],
+                    ),
+                )
                 j = tree.dof_parent[j]
+        drain(matrix, Y, first)

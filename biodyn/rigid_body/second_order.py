@@ -12,6 +12,7 @@ from biodyn.kernels import coriolis, id_derivatives, rnea
 from biodyn.kernels import regressor as regressors
 from biodyn.kernels.aba import forward_dynamics as articulated
 from biodyn.kernels.aba import work_size
+from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.sweep import Sweep
 from biodyn.kernels.types import Tree
 from biodyn.rigid_body.frames import checked, external, state, workspace
@@ -21,20 +22,28 @@ from biodyn.threads import by_halves
 
 def _sweep(tree: Tree) -> Sweep:
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
+
+    def fields(count: int) -> FloatArray:
+        return workspace(count * WIDTH)
+
     return Sweep(
-        R_WB=np.zeros((n, 9)),
-        p_OB=np.zeros((n, 3)),
-        v=np.zeros((n, 6)),
-        a=np.zeros((n, 6)),
-        f=np.zeros((n, 6)),
-        outer=np.zeros((n, 6)),
-        inertia=np.zeros((n, 36)),
-        B=np.zeros((n, 36)),
-        s=np.zeros((nv, 6)),
-        rate=np.zeros((nv, 6)),
-        carried=np.zeros((nv, 6)),
-        twice=np.zeros((nv, 6)),
-        origin=np.zeros((1, 3)),
+        R_WB=fields(9 * n),
+        p_OB=fields(3 * n),
+        v=fields(6 * n),
+        a=fields(6 * n),
+        f=fields(6 * n),
+        outer=fields(6 * n),
+        inertia=fields(36 * n),
+        B=fields(36 * n),
+        s=fields(6 * nv),
+        rate=fields(6 * nv),
+        carried=fields(6 * nv),
+        twice=fields(6 * nv),
+        origin=fields(3),
+        q=fields(nv + n),  # a joint has one number more than rates at most
+        qd=fields(nv),
+        qdd=fields(nv),
+        wrench=fields(6),
     )
 
 
@@ -44,9 +53,9 @@ def coriolis_matrix(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
     q (T, nq), v (T, nv). Echeandia & Wensing 2021, doi 10.1115/1.4051169.
     """
     positions, rates = state(mb, q, v=v)
-    C = np.zeros((positions.shape[0], mb.nv, mb.nv))
-    coriolis.coriolis_matrix(mb.tree, positions, rates, C, _sweep(mb.tree))
-    return C
+    C = np.empty((positions.shape[0], mb.nv * mb.nv))
+    coriolis.coriolis_matrix(mb.tree, positions, rates, C, workspace(mb.nv * mb.nv * WIDTH), _sweep(mb.tree))
+    return C.reshape(-1, mb.nv, mb.nv)
 
 
 def inertial_parameters(mb: Multibody) -> FloatArray:
@@ -64,17 +73,18 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: 
     """
     positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
-    Y = np.zeros((frames, mb.nv if rows is None else rows, 10 * n))
-    by_halves(
-        frames,
-        lambda part: regressors.regressor(
-            mb.tree, positions[part], rates[part], accelerations[part], Y[part], _sweep(mb.tree)
-        ),
-    )
+    kept = mb.nv if rows is None else rows
+    Y = np.empty((frames, kept * 10 * n))
+
+    def fill(part: slice) -> None:
+        motion = positions[part], rates[part], accelerations[part]
+        regressors.regressor(mb.tree, *motion, Y[part], kept, workspace(Y.shape[1] * WIDTH), _sweep(mb.tree))
+
+    by_halves(frames, fill)
     if n == len(mb.bodies):
-        return Y
-    by_link = Y.reshape(frames, -1, n, 10)[:, :, mb.link_of_body]
-    return np.ascontiguousarray(by_link.reshape(*Y.shape[:2], -1))
+        return Y.reshape(frames, kept, -1)
+    by_link = Y.reshape(frames, kept, n, 10)[:, :, mb.link_of_body]
+    return np.ascontiguousarray(by_link.reshape(frames, kept, -1))
 
 
 def effects_of_inertia(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, changes: ArrayLike) -> FloatArray:
@@ -136,13 +146,15 @@ def inverse_dynamics_derivatives(
     frames = positions.shape[0]
     loads, path, start = external(mb, frames, wrenches, wrench_bodies)
     links = path[start[1:] - 1] if len(start) > 1 else np.zeros(0, dtype=np.int64)
-    by_q, by_v, by_vdot = (np.zeros((frames, mb.nv, mb.nv)) for _ in range(3))
+    found = [np.zeros((frames, mb.nv * mb.nv)) for _ in range(3)]
 
     def fill(part: slice) -> None:
-        motion, filled = (positions[part], rates[part], accelerations[part]), (by_q[part], by_v[part], by_vdot[part])
-        id_derivatives.inverse_dynamics_derivatives(mb.tree, *motion, loads[part], links, *filled, _sweep(mb.tree))
+        motion, filled = (positions[part], rates[part], accelerations[part]), (one[part] for one in found)
+        work = workspace(id_derivatives.work_size(mb.tree)), _sweep(mb.tree)
+        id_derivatives.inverse_dynamics_derivatives(mb.tree, *motion, loads[part], links, *filled, *work)
 
     by_halves(frames, fill)
+    by_q, by_v, by_vdot = (one.reshape(frames, mb.nv, mb.nv) for one in found)
     return by_q, by_v, by_vdot
 
 
