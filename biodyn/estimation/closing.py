@@ -26,7 +26,7 @@ from biodyn.estimation.terms import (
     add_markers,
     balance_rows,
     marker_information,
-    on_coefficients,
+    rows_of,
     smooth_thirds,
 )
 from biodyn.estimation.windows import smooth_step
@@ -76,8 +76,6 @@ def closed(problem: Problem, solution: Solution, closed_share: float) -> Closing
     free = _moving(tight)
     information, right = marker_information(tight, solution.path.q)
     information = np.ascontiguousarray(information[:, free[:, None], free])
-    place, rate, acceleration = (part[:, :, free] for part in solution.derivatives)
-    parts = place, rate, acceleration
     normal = Normal.empty(problem.knots.count, REACH, len(free))
     add_markers(normal, tight, information, right[:, free])
     weights, third = smooth_thirds(tight, coefficients, solution.stiff, shown=True)
@@ -88,8 +86,8 @@ def closed(problem: Problem, solution: Solution, closed_share: float) -> Closing
     path = solution.path
     left = inverse_dynamics(mb, path.q, path.v, path.vdot, tight.wrenches, tight.wrench_links)[:, :_ROOT]
     if tight.to_close.any():
-        _close(normal, tight, left, parts)
-    _hold_torques(normal, tight, parts, free)
+        _close(normal, tight, left, solution.derivatives, free)
+    _hold_torques(normal, tight, solution.derivatives, free)
     step = np.zeros_like(coefficients)
     step[:, free] = Factor(normal).solve(normal.g)
     moved_by = problem.knots.values(step)[0]
@@ -101,7 +99,7 @@ def closed(problem: Problem, solution: Solution, closed_share: float) -> Closing
     return Closing(problem.knots.values(coefficients)[0] + share * moved_by, share, unbalanced)
 
 
-def _close(normal: Normal, problem: Problem, left: FloatArray, parts: Derivatives) -> None:
+def _close(normal: Normal, problem: Problem, left: FloatArray, parts: Derivatives, free: IntArray) -> None:
     """The whole body gives way to what is left over, `left` (T, 6) [moment; force]; NaN never.
 
     Beyond the frames of `problem.to_close` what it gives way by fades out within `_FADE_S`: ended from one frame to the next it
@@ -114,7 +112,7 @@ def _close(normal: Normal, problem: Problem, left: FloatArray, parts: Derivative
     scale = share[:, None] ** 2 / problem.sizes.balance
     rest = -share[:, None] * left[nearest] * scale
     for offset in range(problem.knots.step):
-        rows = balance_rows(problem, parts, rest, scale, offset)
+        rows = balance_rows(problem, parts, rest, scale, offset, free)
         normal.add_wide(0, rows.rows, rows.rest)
 
 
@@ -128,15 +126,11 @@ def _moving(problem: Problem) -> IntArray:
 
 
 def _hold_torques(normal: Normal, problem: Problem, parts: Derivatives, free: IntArray) -> None:
-    """The joint torques of legs and trunk stay, in every frame in which they are known.
-
-    parts: derivatives (T, nv, F) by the coordinates at the places `free` (F,) in v.
-    """
+    """The joint torques of legs and trunk stay, in every frame in which they are known; free: (F,) places in v of the unknowns."""
     sd, step = _HELD_NM_KG * problem.model.mass_kg, problem.knots.step
     for rows_at, columns in problem.torque_groups:
         places, own = problem.torque_rows[rows_at], np.flatnonzero(np.isin(free, columns))
         for offset in range(step):
-            frames = slice(offset, None, step)
-            rows = on_coefficients(problem.knots, [part[frames, places[:, None], own] for part in parts], offset)
-            held = problem.torque_known[frames][:, rows_at] / sd
-            normal.add_wide(0, rows * held[:, :, None, None], np.zeros(held.shape), own)
+            held = problem.torque_known[offset::step, rows_at] / sd
+            rows = rows_of(problem.knots, parts, places, free[own], held, offset)
+            normal.add_wide(0, rows, np.zeros(held.shape), own)

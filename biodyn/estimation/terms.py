@@ -23,6 +23,8 @@ from biodyn.threads import by_halves, side_by_side
 #: Third differences of coefficients: what the smoothness of a motion is made of.
 THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
 _SECOND = np.array([1.0, -2.0, 1.0])
+_ITSELF = np.ones(1)
+_ROOT = 6
 #: How many coefficients ahead the widest term couples: the second difference of torques at knots, each of five coefficients.
 REACH = len(_SECOND) + DEGREE - 2
 # A coordinate that no marker tells counts as one that is known within this, for its smoothness.
@@ -193,11 +195,46 @@ def add_dynamics(
     return found, torques
 
 
-def balance_rows(problem: Problem, parts: Derivatives, rest: FloatArray, scale: FloatArray, offset: int) -> Rows:
-    """The balance in the frames that lie `offset` behind a knot; rest, scale: (T, 6)."""
+def balance_rows(
+    problem: Problem,
+    parts: Derivatives,
+    rest: FloatArray,
+    scale: FloatArray,
+    offset: int,
+    columns: IntArray | None = None,
+) -> Rows:
+    """The balance in the frames that lie `offset` behind a knot; rest, scale: (T, 6); columns: as of `rows_of`."""
     frames = slice(offset, None, problem.knots.step)
-    by_place = on_coefficients(problem.knots, [part[frames, :6] for part in parts], offset)
-    return Rows(frames, by_place * scale[frames, :, None, None], rest[frames])
+    rows = rows_of(problem.knots, parts, np.arange(_ROOT), columns, scale[frames], offset)
+    return Rows(frames, rows, rest[frames])
+
+
+def rows_of(
+    knots: Knots,
+    parts: Derivatives,
+    places: IntArray,
+    columns: IntArray | None,
+    scale: FloatArray,
+    offset: int,
+    differences: FloatArray = _ITSELF,
+) -> FloatArray:
+    """Derivatives by the coefficients (T', m, W, n) of forces in frames that lie `offset` behind a knot, times scale (T', m).
+
+    parts: derivatives (T, nv, nv) by place, rate and acceleration. places: (m,) in v of the forces; columns: (n,) in v of the
+    coordinates, None = all. differences: weights of the forces in so many frames, a knot apart.
+    """
+    used = used_weights(np.stack([weights[offset] for weights in knots.weights]))
+    among = np.arange(parts[0].shape[2]) if columns is None else columns
+    rows = np.empty((*scale.shape, used.shape[1] + len(differences) - 1, len(among)))
+    of_scale = np.ascontiguousarray(scale, dtype=np.float64)
+
+    def fill(part: slice) -> None:
+        frames, work = (offset + part.start * knots.step, knots.step), np.empty((3, len(among)))
+        filled = of_scale[part], rows[part], work
+        kernels.spread_rows(*parts, frames, places, among, used, differences, *filled)
+
+    by_halves(len(rows), fill)
+    return rows
 
 
 def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
@@ -254,16 +291,12 @@ def _torque_rows(
 
     tau: (knots, nv); change: (knots - 2, R) of `torque_changes`.
     """
-    places, step = problem.torque_rows[rows_at], problem.knots.step
-    by_place = on_coefficients(problem.knots, [part[::step, places[:, None], columns] for part in parts], 0)
+    places = problem.torque_rows[rows_at]
     tau = tau[:, places]
     count = len(tau) - len(_SECOND) + 1
     at_knots = problem.torque_known[:: problem.knots.step, rows_at]
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
     scale = known / change[:, rows_at]
-    _, m, width, n = by_place.shape
-    wide = np.zeros((count, m, width + len(_SECOND) - 1, n))
-    for i, w in enumerate(_SECOND):
-        wide[:, :, i : i + width] += w * by_place[i : i + count]
     rest = -sum(w * tau[i : i + count] for i, w in enumerate(_SECOND)) * scale
-    return TorqueRows(rows_at, columns, wide * scale[:, :, None, None], np.asarray(rest), scale)
+    rows = rows_of(problem.knots, parts, places, columns, scale, 0, _SECOND)
+    return TorqueRows(rows_at, columns, rows, np.asarray(rest), scale)

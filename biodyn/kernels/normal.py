@@ -60,6 +60,34 @@ def add_repeated(panels, first, weights, square, begin, end):
 
 
 @exact_kernel
+def spread_rows(by_place, by_rate, by_acceleration, frames, places, columns, weights, differences, scale, rows, work):
+    """Fill rows (T', m, W, p) on the coefficients of a spline, of forces whose derivatives are by_... (T, n, n).
+
+    Row t is scale[t] (T', m) times the sum over d of differences[d] times the forces `places` (m,) in the frame
+    frames[0] + (t + d) frames[1]; it depends on the unknowns `columns` (p,). weights (3, S) of place, rate and acceleration on the
+    coefficients from a frame's first on, W = S + len(differences) - 1. work (3, p).
+    """
+    count, m, _, p = rows.shape
+    for t in range(count):
+        for i in range(m):
+            own, force = rows[t, i], places[i]
+            own[:] = 0.0
+            for d in range(differences.shape[0]):
+                k = frames[0] + (t + d) * frames[1]
+                place, rate, acceleration = by_place[k, force], by_rate[k, force], by_acceleration[k, force]
+                for c in range(p):
+                    at = columns[c]
+                    work[0, c], work[1, c], work[2, c] = place[at], rate[at], acceleration[at]
+                for s in range(weights.shape[1]):
+                    x, y, z, row = weights[0, s], weights[1, s], weights[2, s], own[d + s]
+                    for c in range(p):
+                        row[c] += differences[d] * ((x * work[0, c] + y * work[1, c]) + z * work[2, c])
+            for w in range(own.shape[0]):
+                for c in range(p):
+                    own[w, c] *= scale[t, i]
+
+
+@exact_kernel
 def marker_columns(columns, p_WM, moved, J):
     """Fill J (T, M, 3, nv) with the derivatives of the markers at p_WM (T, M, 3) by the coordinates.
 

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from biodyn.kernels.jit import kernel, part
-from biodyn.kernels.lanes import WIDTH, broadcast, load, store
+from biodyn.kernels.lanes import WIDTH, broadcast, load, number, store
 from biodyn.kernels.products import add_products
 
 _TILE = 6  # rows that are put in together: those of a tile of products
@@ -108,13 +108,13 @@ def backward(panels, n, reach, stride, right, width, begin, end):
             n, width, count, -1.0, n,
         )  # fmt: skip
         for row in range(behind - 1, own - 1, -1):
-            at, diagonal = row * width, row * stride + row - own
-            add_products(
-                right, at, width, panels, diagonal + 1, one, stride, right, at + width, width,
-                one, width, behind - 1 - row, -1.0, n,
-            )  # fmt: skip
-            for j in range(at, at + width, WIDTH):
-                store(right, j, load(right, j) * (1.0 / panels[diagonal]))
+            across = row - own
+            for j in range(0, width, WIDTH):
+                x = load(right, row * width + j) * (1.0 / panels[row * stride + across])
+                store(right, row * width + j, x)
+                for p in range(own, row):
+                    y = load(right, p * width + j)
+                    store(right, p * width + j, y - number(panels, p * stride + across) * x)
 
 
 @kernel
