@@ -130,8 +130,11 @@ def _take_step(tree, problem, q, step, result):
 
 
 @merged
-def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
-    """Minimise the cost of frame t from work.q on; return (cost, iterations, status)."""
+def _fit(tree, problem, t, restart, near, tolerance, max_iterations, work):
+    """Minimise the cost of frame t from work.q on; return (cost, iterations, status).
+
+    restart: nothing is known of where it lies. near: it lies so near that the curvature helps from the first step on.
+    """
     q, trial, nv = work.q, work.trial, work.step.shape[0]
     stride = work.hessian.shape[0] // nv
     floating = 0
@@ -160,7 +163,7 @@ def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
                 break
             if coarse and (size < _COARSE or iterations >= _COARSE_ITERATIONS):
                 coarse = False
-            exact = size < _FAR and not coarse
+            exact = (near or size < _FAR) and not coarse
             if size < math.inf:
                 damping = 0.0 if damping < 1e-4 else 0.1 * damping
             last = size if size < math.inf else 0.0
@@ -226,7 +229,7 @@ def _unwind(tree, problem, settled, work):
 def inverse_kinematics(
     tree, problem, q_start, tolerance, max_iterations, min_markers, work, q, marker_error, cost, iterations, status
 ):
-    """Fit every frame, each from the one before.
+    """Fit every frame, each from the one before where `problem.q_near` does not tell it another start.
 
     Fills q (T, nq), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); NaN in q, cost and errors where
     fewer than min_markers markers are seen. q_start (nq,) is the guess for the first frame that has enough.
@@ -252,7 +255,14 @@ def inverse_kinematics(
             cost[t], iterations[t], status[t] = math.nan, 0, UNSEEN
             restart = 1
             continue
-        cost[t], iterations[t], status[t] = _fit(tree, problem, t, restart > 0, tolerance, max_iterations, work)
+        near = problem.q_near.shape[0] > 0 and problem.q_near[t, 0] == problem.q_near[t, 0]
+        if near:
+            for a in range(q.shape[1]):
+                work.q[a] = problem.q_near[t, a]
+            restart = 0
+        cost[t], iterations[t], status[t] = _fit(
+            tree, problem, t, restart > 0, near, tolerance, max_iterations, work
+        )
         restart = 1 if status[t] == STOPPED else 0
         if status[t] == CONVERGED:
             _unwind(tree, problem, settled > 0, work)

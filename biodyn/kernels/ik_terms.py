@@ -69,6 +69,7 @@ class Problem(NamedTuple):
     upper: FloatArray  # (nv,)
     prior_weights: FloatArray  # (nv,)
     q_prior: FloatArray  # (0, 1 or T, nq)
+    q_near: FloatArray  # (0 or T, nq) what frames start from, NaN = from the frame before
 
 
 @part

@@ -216,6 +216,7 @@ def inverse_kinematics(
     max_iterations: int = 60,
     prior_weights: ArrayLike | None = None,
     q_prior: ArrayLike | None = None,
+    q_near: ArrayLike | None = None,
 ) -> InverseKinematics:
     """Fit all coordinates to all visible markers of every frame: weighted nonlinear least squares.
 
@@ -231,6 +232,7 @@ def inverse_kinematics(
         prior_weights, q_prior: (nv,) and (nq,) or (T, nq): adds sum_j prior_weights_j (q - q_prior)_j^2 to the cost
             (unit m^2 / rad^2 against markers of weight 1), for coordinates the markers see badly or not at all.
             Quaternions count by the rotation vector to the prior in the body's axes, a free joint's place as in q.
+        q_near: (T, nq) what each frame is fitted from, as known from an earlier fit; NaN rows as if there were none.
 
     Every frame starts from the one before, with the root laid over the markers anew where it has turned meanwhile. A first frame
     whose posture is far from q0 can end in a wrong minimum (an elbow bent backwards, with the upper arm turned round), and many
@@ -261,11 +263,12 @@ def inverse_kinematics(
         upper=high,
         prior_weights=pulls,
         q_prior=prior,
+        q_near=np.zeros((0, mb.nq)) if q_near is None else checked(q_near, (len(recorded), mb.nq), "q_near"),
     )
     turned = _turned(mb, body, places, np.where(seen[..., None], recorded, np.nan))
     fit = _Fit(mb, body, problem, turned, float(tolerance), int(max_iterations))
     result = fit.from_start(start)
-    if usable.size and (limited := _at_limits(mb, result.q[usable], low, high)):
+    if q_near is None and usable.size and (limited := _at_limits(mb, result.q[usable], low, high)):
         posture = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0")
         better = fit.reached_backwards(posture, usable[usable < (*turned, len(recorded))[0]], result)
         if better is not None:
@@ -349,6 +352,7 @@ class _Fit:
             p_WM=np.ascontiguousarray(own.p_WM[rows]),
             weights=own.weights if len(own.weights) == 1 else np.ascontiguousarray(own.weights[rows]),
             q_prior=own.q_prior if len(own.q_prior) <= 1 else np.ascontiguousarray(own.q_prior[rows]),
+            q_near=np.ascontiguousarray(own.q_near[rows]) if len(own.q_near) else own.q_near,
         )
         frames, markers = problem.p_WM.shape[:2]
         result = InverseKinematics(

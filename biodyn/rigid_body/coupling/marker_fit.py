@@ -70,11 +70,11 @@ def fit_coordinates(
         iterations=np.empty(frames, dtype=np.int64),
         status=np.empty(frames, dtype=np.int8),
     )
-    nothing = np.zeros(0)
+    nothing, none = np.zeros(0), np.zeros((0, 0))
     links = coupled.multibody.link_of_body[body].astype(np.int64)
     for start in range(0, frames, BLOCK):
         at = slice(start, start + BLOCK)
-        problem = Problem(links, places, recorded[at], _part(shares, at), nothing, nothing, nothing, np.zeros((0, 0)))
+        problem = Problem(links, places, recorded[at], _part(shares, at), nothing, nothing, nothing, none, none)
         part = goal._replace(
             lower=_part(goal.lower, at), upper=_part(goal.upper, at), targets=_part(goal.targets, at),
             starts=goal.starts if start == 0 or not np.isfinite(result.cost[start - 1]) else goal.starts[:0],

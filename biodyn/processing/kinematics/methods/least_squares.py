@@ -31,6 +31,8 @@ from biodyn.rigid_body.marker_fit import UNDETERMINED
 _HALF_FADED = 0.5
 # Postures change little in this time.
 _JUDGED_EVERY_S = 0.04
+# A fit so near to its bridge is the one that the bridge asks for.
+_ELSEWHERE_RAD = np.radians(2.0)
 
 _Solve = Callable[..., InverseKinematics]
 
@@ -57,7 +59,11 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
         """What fits the markers p_WM (T, M, 3), and the shares (T, M) of their weights."""
         ramp = visibility_weights(np.isfinite(p_WM[..., 0]), ramp_frames)
 
-        def solve(prior_weights: FloatArray | None = None, q_prior: FloatArray | None = None) -> InverseKinematics:
+        def solve(
+            prior_weights: FloatArray | None = None,
+            q_prior: FloatArray | None = None,
+            q_near: FloatArray | None = None,
+        ) -> InverseKinematics:
             return inverse_kinematics(
                 model.multibody,
                 links,
@@ -71,6 +77,7 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
                 max_iterations=settings.max_iterations,
                 prior_weights=prior_weights,
                 q_prior=q_prior,
+                q_near=q_near,
             )
 
         return solve, ramp
@@ -151,4 +158,8 @@ def _carried_over_gaps(
     q_prior[:, [c.q_index for c in others]] = static[[c.q_index for c in others]]
     if root_open.any():
         bridges[:ROOT_V], q_prior[:, :ROOT_Q] = bridge_root(solution.q, root_open)
-    return solve(np.where(bridges > 0.0, bridges, held), q_prior), lost
+    # A fit that its bridge leads elsewhere begins there as the first one did: from the frame before, lest it stay astray.
+    pulled = [c.q_index for c in model.coordinates if bridges[c.v_index]]
+    elsewhere = (np.abs(q_prior[:, pulled] - solution.q[:, pulled]) > _ELSEWHERE_RAD).any(axis=1) | root_open
+    q_near = np.where(elsewhere[:, None], np.nan, solution.q)
+    return solve(np.where(bridges > 0.0, bridges, held), q_prior, q_near), lost
