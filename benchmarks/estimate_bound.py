@@ -40,6 +40,7 @@ from biodyn.estimation.terms import (
     torque_derivatives,
     used_weights,
 )
+from biodyn.kernels.lanes import WIDTH
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
 from biodyn.model.moved_centre import with_misplaced_centre
@@ -266,15 +267,15 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
     J = marker_jacobian(model, scene.path.q)[:, scene.columns].reshape(frames, -1, nv) / noise_m
     flat = X.reshape(frames, -1, P)
     seen = J.transpose(0, 2, 1) @ flat
-    coupled = np.zeros((knots.count, nv, P))
+    coupled = np.zeros((knots.count, nv, P + -P % WIDTH))
     for i, w in enumerate(used_weights(knots.weights[0][0])):
-        coupled[i : i + frames] += w * seen
+        coupled[i : i + frames, :, :P] += w * seen
     of_root = torques[:, :6] * root[:, :, None]
     of_change = np.diff(torques[:, 6:], 2, axis=0) * known[:, :, None]
     for rows, values in ((root_rows, of_root), (wide, of_change)):
         add_gathered(coupled, rows, values)
     own = sum(part.reshape(-1, P).T @ part.reshape(-1, P) for part in (flat, of_root, of_change))
-    halved = factor.forward(coupled).reshape(-1, P)
+    halved = factor.forward(coupled)[:, :, :P].reshape(-1, P)
     whole = np.eye(P) + own - halved.T @ halved
     kinds = np.concatenate([np.full(one.torques.shape[2], KINDS.index(one.kind)) for one in unknowns])
     rng, errors = np.random.default_rng(0), {}

@@ -125,26 +125,18 @@ class _Shared:
 def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> None:
     """Add to right (T, n, P) what `add_wide` from the first frame on adds to the right-hand side, for P different residuals.
 
-    rows: (T', m, W, n); values: (T', m, P) the residuals. A frame k gets the sum of rows[k - s, :, s]^T values[k - s] over s.
+    rows: (T', m, W, n); values: (T', m, P') the residuals, P' <= P; P is a multiple of WIDTH. A frame k gets the sum of
+    rows[k - s, :, s]^T values[k - s] over s.
     """
-    count, m, width, n = rows.shape
-    before = width - 1
-    shifted = np.zeros((count + before, width, m, n))
-    for s in range(width):
-        shifted[s : s + count, before - s] = rows[:, :, s]
-    by_frame = shifted.reshape(count + before, width * m, n).transpose(0, 2, 1)
-    padded = np.zeros((count + 2 * before, m, values.shape[2]))
-    padded[before : before + count] = values
-    frame, row, column = padded.strides
-    shape = (count + before, width * m, values.shape[2])
-    windows = np.lib.stride_tricks.as_strided(padded, shape, (frame, row, column), writeable=False)
+    of_rows, lanes = np.ascontiguousarray(rows).ravel(), right.shape[2]
+    padded = np.zeros((*values.shape[:2], lanes))
+    padded[:, :, : values.shape[2]] = values
+    flat = right.reshape(-1)
 
     def add(part: slice) -> None:
-        for begin in range(part.start, part.stop, FRAMES_AT_ONCE):
-            here = slice(begin, min(begin + FRAMES_AT_ONCE, part.stop))
-            right[here] += by_frame[here] @ windows[here]
+        kernels.gather_rows(of_rows, rows.shape, padded.ravel(), lanes, flat, part.start, part.stop)
 
-    by_halves(len(windows), add)
+    by_halves(len(right), add)
 
 
 class Factor:

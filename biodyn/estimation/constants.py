@@ -76,7 +76,7 @@ def constants_of(
     ordered = of_all[:, :, np.argsort(at)]
     for part in balance:
         asked += np.einsum("tip,ti->p", effect[part.frames], part.rest)
-        add_gathered(several[:, :, :every], part.rows, ordered[part.frames])
+        add_gathered(several, part.rows, ordered[part.frames])
     several[:, :, motion] = right
     halved = factor.forward(several).reshape(-1, several.shape[2])
     flat, products = effect.reshape(6 * len(effect), count), _products(halved)

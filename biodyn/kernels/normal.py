@@ -11,7 +11,7 @@ import numpy as np
 
 from biodyn.kernels.jit import exact_kernel, kernel
 from biodyn.kernels.lanes import WIDTH
-from biodyn.kernels.products import add_squares
+from biodyn.kernels.products import add_grouped, add_squares
 
 
 @kernel
@@ -57,6 +57,24 @@ def add_repeated(panels, first, weights, square, begin, end):
                     w = weights[s] * weights[s + d]
                     for r in range(n):
                         ahead[r] += w * own[r]
+
+
+@kernel
+def gather_rows(rows, shape, values, lanes, right, begin, end):
+    """Add to the frames begin .. end - 1 of right (T, n, lanes) the sum over s of rows[k - s, :, s]^T values[k - s].
+
+    All flat. rows (T', m, W, n), its shape; values (T', m, lanes); lanes: a multiple of WIDTH.
+    """
+    count, m, width, n = shape
+    along = width * n
+    for k in range(begin, min(end, count + width - 1)):
+        low = max(0, k - count + 1)
+        groups, t = min(width, k + 1) - low, k - low
+        leaps = n - m * along, -m * lanes
+        of_rows, of_values = t * m * along + low * n, t * m * lanes
+        add_grouped(
+            right, k * n * lanes, lanes, rows, of_rows, along, values, of_values, lanes, n, lanes, m, groups, leaps[0], leaps[1],
+        )  # fmt: skip
 
 
 @exact_kernel

@@ -65,8 +65,8 @@ def _tiles_of(zero: Any, loaded: Any, stored: Any, more: Any) -> Callable[..., N
     """What sums some columns: one Lanes of them, or two, as the four functions have it."""
 
     @inline
-    def tiles(C, c, to_next, A, a, along, across, B, b, below, rows, count, groups, to_group, sign):
-        """Add to the columns of C from c on; see `add_groups`."""
+    def tiles(C, c, to_next, A, a, along, across, B, b, below, rows, count, groups, a_leap, b_leap, sign):
+        """Add to the columns of C from c on sign times the sum over groups: of A and B, each begins a leap after the one before."""
         for i in range(0, rows, _ROWS):
             # of a last tile that is not full the last row is done several times
             last = rows - 1 - i
@@ -74,7 +74,7 @@ def _tiles_of(zero: Any, loaded: Any, stored: Any, more: Any) -> Callable[..., N
             a1, a2, a3, a4, a5 = r1 * across, r2 * across, r3 * across, r4 * across, r5 * across
             s0, s1, s2, s3, s4, s5 = zero(), zero(), zero(), zero(), zero(), zero()
             for group in range(groups):
-                at, x = a + i * across + group * to_group, b + group * to_group
+                at, x = a + i * across + group * a_leap, b + group * b_leap
                 for _ in range(count):
                     row = loaded(B, x)
                     s0 = more(s0, number(A, at), row)
@@ -115,11 +115,11 @@ def add_products(C, c, to_next, A, a, along, across, B, b, below, rows, lanes, c
     if _IN_PAIRS:
         while j + WIDTH < lanes:
             used = min(rows, j + 2 * WIDTH + more)
-            _two(C, c + j, to_next, A, a, along, across, B, b + j, below, used, count, 1, 0, sign)
+            _two(C, c + j, to_next, A, a, along, across, B, b + j, below, used, count, 1, 0, 0, sign)
             j += 2 * WIDTH
     while j < lanes:
         used = min(rows, j + WIDTH + more)
-        _one(C, c + j, to_next, A, a, along, across, B, b + j, below, used, count, 1, 0, sign)
+        _one(C, c + j, to_next, A, a, along, across, B, b + j, below, used, count, 1, 0, 0, sign)
         j += WIDTH
 
 
@@ -134,9 +134,25 @@ def add_squares(C, c, to_next, A, a, below, n, begin, rows, count, groups, to_gr
     if _IN_PAIRS:
         while j + WIDTH < lanes:
             used, left = min(rows, j - begin + 2 * WIDTH), min(groups, most - j // n)
-            _two(C, c + j, to_next, A, a + begin, below, one, A, a + j, below, used, count, left, to_group, 1.0)
+            _two(C, c + j, to_next, A, a + begin, below, one, A, a + j, below, used, count, left, to_group, to_group, 1.0)
             j += 2 * WIDTH
     while j < lanes:
         used, left = min(rows, j - begin + WIDTH), min(groups, most - j // n)
-        _one(C, c + j, to_next, A, a + begin, below, one, A, a + j, below, used, count, left, to_group, 1.0)
+        _one(C, c + j, to_next, A, a + begin, below, one, A, a + j, below, used, count, left, to_group, to_group, 1.0)
+        j += WIDTH
+
+
+@part
+def add_grouped(C, c, to_next, A, a, along, B, b, below, rows, lanes, count, groups, a_leap, b_leap):
+    """Add sum_s sum_p A[s, p, i] B[s, p, j] to C[i, j] for `rows` i, p < count, s < groups, and j < `lanes`, whole Lanes.
+
+    C[i, j] is C[c + i to_next + j], A[s, p, i] is A[a + s a_leap + p along + i], B[s, p, j] is B[b + s b_leap + p below + j].
+    """
+    j, one = 0, np.int64(1)
+    if _IN_PAIRS:
+        while j + WIDTH < lanes:
+            _two(C, c + j, to_next, A, a, along, one, B, b + j, below, rows, count, groups, a_leap, b_leap, 1.0)
+            j += 2 * WIDTH
+    while j < lanes:
+        _one(C, c + j, to_next, A, a, along, one, B, b + j, below, rows, count, groups, a_leap, b_leap, 1.0)
         j += WIDTH

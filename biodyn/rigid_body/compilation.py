@@ -72,6 +72,7 @@ def trial_kernels() -> tuple[Any, ...]:
         manifold.integrate,
         normal.add_rows,
         normal.add_repeated,
+        normal.gather_rows,
         normal.spread_rows,
         panels.factorise,
         panels.forward,
@@ -137,6 +138,7 @@ def _normal_equations(n: int) -> None:
     work = np.zeros(lanes + WIDTH)
     normal.add_rows(whole.ravel(), n, lanes, 0, np.zeros(n), (1, 1, 1, n), np.array([[0, 0, n]]), work, 0, 1)
     normal.add_repeated(whole, 0, np.zeros(1), np.zeros((1, n, n)), 0, 1)
+    normal.gather_rows(np.zeros(n), (1, 1, 1, n), np.zeros(WIDTH), WIDTH, np.zeros(n * WIDTH), 0, 1)
     square, one, first = np.zeros((1, n, n)), np.ones(1), np.arange(1)
     normal.spread_rows(
         square, square, square, (0, 1), first, first, np.ones((3, 1)), one, one[None], np.empty((1, 1, 1, 1)), np.empty((3, 1))
