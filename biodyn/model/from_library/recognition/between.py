@@ -67,15 +67,16 @@ def exchanges(
     near = _neighbours(labels, own, bodies, parents)
     # A marker whose distances fit takes part in no exchange.
     shortest = max(_LEAST_S * markers.rate_hz / step, 1.0)
-    suspects = [
-        i
-        for i in range(len(labels))
-        if near[i]
-        and np.count_nonzero(_mean(np.abs(_apart(p[:, [i]], p[:, near[i]]) - own[i, near[i]])) > LEAST_GAIN_M / 2)
-        >= shortest
+    off = {i: _mean(np.abs(_apart(p[:, [i]], p[:, mine]) - own[i, mine])) for i, mine in enumerate(near) if mine}
+    suspects = [i for i, one in off.items() if np.count_nonzero(one > LEAST_GAIN_M / 2) >= shortest]
+    # Nothing is gained where both together are off by less; of neighbours it is not the same distances that tell.
+    pairs = [
+        (i, j)
+        for i, j in combinations(suspects, 2)
+        if i in near[j] or j in near[i] or np.any(off[i] + off[j] > 2.0 * LEAST_GAIN_M)
     ]
     found: list[TimedExchange] = []
-    for i, j, gain, better in _tried(p, own, near, list(combinations(suspects, 2))):
+    for i, j, gain, better in _tried(p, own, near, pairs):
         count = int(better.sum())
         longest = max((stop - first for first, stop in _stretches(better)), default=0)
         if longest * step >= _LEAST_S * markers.rate_hz:
