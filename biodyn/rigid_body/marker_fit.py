@@ -75,22 +75,27 @@ def _placed_base(
     weights: FloatArray,
     by_all: bool = False,
 ) -> FloatArray:
-    """Return q0 with the free root body laid over the markers of one frame (M, 3): its own if they fix it and not `by_all`."""
-    tree = mb.tree
+    """Return q0 (nq,) for each frame (F, nq), with the free root body laid over its markers p_WM (F, M, 3).
+
+    weights: (F, M). Over the root's own markers, if they fix it and not `by_all`, else over all.
+    """
+    tree, placed = mb.tree, np.repeat(q0[None], len(p_WM), axis=0)
     if not (tree.kind[0] == FREE and tree.parent[0] == -1):
-        return q0
+        return placed
     R_WB, p_WB = body_poses(mb, q0[None])
     x = np.einsum("mij,mj->mi", R_WB[0, marker_body], p_BM) + p_WB[0, marker_body]
     x_root = (x - p_WB[0, 0]) @ R_WB[0, 0]
-    use = np.isfinite(p_WM).all(axis=1) & (weights > 0)
-    own = use & (marker_body == 0)
-    chosen = own if not by_all and _spread(x_root[own]) > _LEAST_SPREAD_M else use
-    R, p = rigid_fit(x_root[chosen], p_WM[chosen], weights[chosen])
+    shown = np.where(np.isfinite(p_WM).all(axis=2), weights, 0.0)
     R_PJ, p_PJ = tree.R_PJ[0].reshape(3, 3), tree.p_PJ[0]
-    q = q0.copy()
-    q[:3] = R_PJ.T @ (p - p_PJ)
-    q[3:7] = quaternion_from_matrix(R_PJ.T @ R)
-    return q
+    kinds, kind_of = np.unique(shown, axis=0, return_inverse=True)  # frames that show the same markers alike
+    for number, share in enumerate(kinds):
+        frames, use = np.flatnonzero(kind_of.ravel() == number), share > 0
+        own = use & (marker_body == 0)
+        chosen = own if not by_all and _spread(x_root[own]) > _LEAST_SPREAD_M else use
+        R, p = rigid_fit(x_root[chosen], p_WM[frames][:, chosen], share[chosen])
+        placed[frames, :3] = (p - p_PJ) @ R_PJ
+        placed[frames, 3:7] = [quaternion_from_matrix(R_PJ.T @ one) for one in R]
+    return placed
 
 
 def _turned(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatArray) -> list[int]:
@@ -253,7 +258,8 @@ def inverse_kinematics(
     usable = np.flatnonzero(seen.sum(axis=1) >= MIN_MARKERS)
     if usable.size:
         first = int(usable[0])
-        start = _placed_base(mb, start, body, places, recorded[first], shares[min(first, len(shares) - 1)])
+        shown = shares[min(first, len(shares) - 1)]
+        start = _placed_base(mb, start, body, places, recorded[first : first + 1], shown[None])[0]
     problem = Problem(
         marker_link=mb.link_of_body[body].astype(np.int64),
         p_BM=places,
@@ -310,7 +316,7 @@ class _Fit:
         for first, stop in pairwise((0, *self.turned, len(self.problem.p_WM))):
             if pieces:
                 known = pieces[-1].q[np.isfinite(pieces[-1].q).all(axis=1)]
-                start = self._placed(known[-1] if len(known) else start, first)
+                start = self._placed(known[-1] if len(known) else start, np.array([first]))[0]
             pieces.append(self._solved(slice(first, stop), start))
         if len(pieces) == 1:
             return pieces[0]
@@ -325,8 +331,8 @@ class _Fit:
         if not len(usable):
             return None
         some = usable[np.unique(np.linspace(0, len(usable) - 1, _COMPARED_FRAMES).astype(int))]
-        starts = [self._placed(posture, int(frame), by_all=True) for frame in some]
-        R, p = body_poses(self.mb, np.array(starts))
+        starts = self._placed(posture, some, by_all=True)
+        R, p = body_poses(self.mb, starts)
         places = np.einsum("tmij,mj->tmi", R[:, self.marker_body], self.problem.p_BM) + p[:, self.marker_body]
         away = np.nanmean(np.sum((self.problem.p_WM[some] - places) ** 2, axis=2), axis=1)
         nearest = int(np.argmin(away))
@@ -337,13 +343,11 @@ class _Fit:
         better = solution.cost[-1] < _BETTER * found.cost[usable[0]]
         return solution.q[-1] if better and np.isfinite(solution.q[-1]).all() else None
 
-    def _placed(self, q: FloatArray, frame: int, by_all: bool = False) -> FloatArray:
-        """q (nq,) with the root laid over the markers of a frame, see `_placed_base`."""
-        shares = self.problem.weights
-        shown = shares[min(frame, len(shares) - 1)]
-        return _placed_base(
-            self.mb, q, self.marker_body, self.problem.p_BM, self.problem.p_WM[frame], shown, by_all=by_all
-        )
+    def _placed(self, q: FloatArray, frames: IntArray, by_all: bool = False) -> FloatArray:
+        """q (nq,) with the root laid over the markers of frames (F,), (F, nq), see `_placed_base`."""
+        own, places = self.problem, self.problem.p_BM
+        shown = own.weights[np.minimum(frames, len(own.weights) - 1)]
+        return _placed_base(self.mb, q, self.marker_body, places, own.p_WM[frames], shown, by_all=by_all)
 
     def _solved(self, rows: slice | IntArray, start: FloatArray) -> InverseKinematics:
         """Run the kernel from `start` (nq,) over some frames, in their order."""
