@@ -93,13 +93,13 @@ class _Wide:
     places: IntArray
 
     def on(self, half: Half) -> Sum:
-        count, m, width, n = self.rows.shape
+        count, m, width, _ = self.rows.shape
         first, seen = half.seen(self.first, width, count)
         rows = np.ascontiguousarray(self.rows[seen, :, :: half.places[1]])
-        unknowns, _, stride = half.shape
-        work = np.zeros((FRAMES_AT_ONCE + width - 1) * m * (width * unknowns + 2 * WIDTH))
-        equations = (half.panels.ravel(), unknowns, stride), (first, rows.ravel(), rows.shape)
-        return partial(kernels.add_rows, *equations[0], *equations[1], _runs(self.places), work)
+        n, _, stride = half.shape
+        work = np.zeros((FRAMES_AT_ONCE + width - 1) * m * (width * n + 2 * WIDTH))
+        given = first, rows.ravel(), rows.shape, _runs(self.places), work
+        return partial(kernels.add_rows, half.panels.ravel(), n, stride, *given)
 
 
 def _runs(places: IntArray) -> IntArray:

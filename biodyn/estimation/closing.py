@@ -126,7 +126,10 @@ def _moving(problem: Problem) -> IntArray:
 
 
 def _hold_torques(normal: Normal, problem: Problem, parts: Derivatives, free: IntArray) -> None:
-    """The joint torques of legs and trunk stay, in every frame in which they are known; free: (F,) places in v of the unknowns."""
+    """The joint torques of legs and trunk stay, in every frame in which they are known.
+
+    free: (F,) places in v of the unknowns.
+    """
     sd, step = _HELD_NM_KG * problem.model.mass_kg, problem.knots.step
     for rows_at, columns in problem.torque_groups:
         places, own = problem.torque_rows[rows_at], np.flatnonzero(np.isin(free, columns))

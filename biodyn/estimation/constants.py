@@ -72,7 +72,8 @@ def constants_of(
     of_all = np.concatenate([np.zeros((*effect.shape[:2], 1)), _probes(problem)[:, :, :probes], effect], axis=2)
     at = _places_of_columns(of_all)  # of the motion, the probes and the constants
     motion, probed, constant = at[0], at[1 : 1 + probes], at[1 + probes :]
-    several = np.zeros((*right.shape, every + (-every) % WIDTH))  # so many are worked on in place
+    several = np.empty((*right.shape, every + (-every) % WIDTH))  # so many are worked on in place
+    several[:] = 0.0
     ordered = of_all[:, :, np.argsort(at)]
     for part in balance:
         asked += np.einsum("tip,ti->p", effect[part.frames], part.rest)

@@ -10,7 +10,7 @@ and dtau/dvdot = M. A wrench F fixed in the world adds s_i . (s_j x* F_i) to dta
 
 from __future__ import annotations
 
-from biodyn.kernels.blocks import drain, drain_blocks, is_whole
+from biodyn.kernels.blocks import drain
 from biodyn.kernels.jit import kernel, part
 from biodyn.kernels.lanes import WIDTH, broadcast, load3, store
 from biodyn.kernels.sweep import (
@@ -84,7 +84,7 @@ def _fill_of(tree, i, j, of_q, of_v, of_vdot, work):
 
 @kernel
 def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, by_vdot, matrices, work):
-    """Fill by_q, by_v, by_vdot (T, nv nv), given as zeros; rows are tau.
+    """Fill by_q, by_v, by_vdot (T, nv nv); rows are tau.
 
     wrenches (T, K, 6) about the world origin on the links (K,); matrices: see `work_size`, zeros; work a Sweep.
     """
@@ -97,14 +97,9 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, 
         for i in range(tree.parent.shape[0]):
             for j in range(tree.idx_v[i], tree.idx_v[i] + tree.nv[i]):
                 _fill_of(tree, i, j, of_q, of_v, of_vdot, work)
-        if is_whole(by_q, first):
-            drain_blocks(of_q, by_q, first, tree.dof_blocks)
-            drain_blocks(of_v, by_v, first, tree.dof_blocks)
-            drain_blocks(of_vdot, by_vdot, first, tree.dof_blocks)
-        else:
-            drain(of_q, by_q, first)
-            drain(of_v, by_v, first)
-            drain(of_vdot, by_vdot, first)
+        drain(of_q, by_q, first)
+        drain(of_v, by_v, first)
+        drain(of_vdot, by_vdot, first)
 
 
 def work_size(tree: Tree) -> int:

@@ -260,9 +260,7 @@ def inverse_kinematics(
             for a in range(q.shape[1]):
                 work.q[a] = problem.q_near[t, a]
             restart = 0
-        cost[t], iterations[t], status[t] = _fit(
-            tree, problem, t, restart > 0, near, tolerance, max_iterations, work
-        )
+        cost[t], iterations[t], status[t] = _fit(tree, problem, t, restart > 0, near, tolerance, max_iterations, work)
         restart = 1 if status[t] == STOPPED else 0
         if status[t] == CONVERGED:
             _unwind(tree, problem, settled > 0, work)

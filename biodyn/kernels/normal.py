@@ -7,8 +7,6 @@ says of them, so that every term can be added while these columns are near the p
 
 from __future__ import annotations
 
-import numpy as np
-
 from biodyn.kernels.jit import exact_kernel, kernel
 from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.products import add_grouped, add_squares
@@ -16,10 +14,11 @@ from biodyn.kernels.products import add_grouped, add_squares
 
 @kernel
 def add_rows(panels, n, stride, first, rows, shape, runs, work, begin, end):
-    """Add |rest - rows x|^2 of every t: rows (T', m, W p) on the frames first + t to first + t + W - 1.
+    """Add |rest - rows x|^2 of every t: rows (T', m, W, p) on the frames first + t to first + t + W - 1.
 
-    panels, rows: flat. shape: (T', m, W, p). runs (R, 3): [a, b, c] says that the unknowns a .. a + c - 1 of the rows are b .. b +
-    c - 1 of a frame's. work: (end - begin + W - 1) m (W n + 2 WIDTH) doubles, 0 but for what an earlier call with these left.
+    panels: flat, of n unknowns a frame. rows: flat, shape: theirs. runs (R, 3): [a, b, c] says that the unknowns from a to
+    a + c - 1 of the rows are those from b to b + c - 1 of a frame. work: (end - begin + W - 1) m (W n + 2 WIDTH) doubles, 0 but
+    for what an earlier call with these runs left.
     """
     count, m, width, p = shape
     below = width * n + 2 * WIDTH
@@ -82,8 +81,8 @@ def spread_rows(by_place, by_rate, by_acceleration, frames, places, columns, wei
     """Fill rows (T', m, W, p) on the coefficients of a spline, of forces whose derivatives are by_... (T, n, n).
 
     Row t is scale[t] (T', m) times the sum over d of differences[d] times the forces `places` (m,) in the frame
-    frames[0] + (t + d) frames[1]; it depends on the unknowns `columns` (p,). weights (3, S) of place, rate and acceleration on the
-    coefficients from a frame's first on, W = S + len(differences) - 1. work (3, p).
+    frames[0] + (t + d) frames[1]; it depends on the unknowns `columns` (p,). weights (3, S): of place, rate and acceleration on
+    the coefficients from a frame's first on; W = S + len(differences) - 1. work (3, p).
     """
     count, m, _, p = rows.shape
     for t in range(count):

@@ -5,8 +5,8 @@ A block column of n unknowns lies in memory as it is worked on: `panels` (flat) 
 rows of the lower triangle from the block's first unknown on, (reach + 1) n of them, then WIDTH zeros. What stands at i < p is
 never used. With U = L^T every row is one of U.
 
-All work is done by `products.add_products`. Right-hand sides are rows, too: their number is a multiple of WIDTH. `np.int64` stands
-where a plain number would have numba compile a part once more for that number.
+All work is done by `products.add_products`. Right-hand sides are rows, too: their number is a multiple of WIDTH. `np.int64`
+stands where a plain number would have numba compile a part once more for that number.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ _ROWS = 6  # of a tile: with two of four doubles each, twelve of the sixteen reg
 
 def _has_many_registers() -> bool:
     """Whether what is compiled runs on thirty-two registers of eight doubles."""
-    chosen = numba.config.CPU_FEATURES
+    config: Any = numba.config  # its type leaves out what the environment sets
+    chosen = config.CPU_FEATURES
     return bool(binding.get_host_cpu_features().get("avx512f") if chosen is None else "+avx512f" in chosen.split(","))
 
 
@@ -66,7 +67,7 @@ def _tiles_of(zero: Any, loaded: Any, stored: Any, more: Any) -> Callable[..., N
 
     @inline
     def tiles(C, c, to_next, A, a, along, across, B, b, below, rows, count, groups, a_leap, b_leap, sign):
-        """Add to the columns of C from c on sign times the sum over groups: of A and B, each begins a leap after the one before."""
+        """Add to the columns of C from c on, sign times; a group of A and of B begins a leap after the one before."""
         for i in range(0, rows, _ROWS):
             # of a last tile that is not full the last row is done several times
             last = rows - 1 - i
@@ -134,7 +135,9 @@ def add_squares(C, c, to_next, A, a, below, n, begin, rows, count, groups, to_gr
     if _IN_PAIRS:
         while j + WIDTH < lanes:
             used, left = min(rows, j - begin + 2 * WIDTH), min(groups, most - j // n)
-            _two(C, c + j, to_next, A, a + begin, below, one, A, a + j, below, used, count, left, to_group, to_group, 1.0)
+            _two(
+                C, c + j, to_next, A, a + begin, below, one, A, a + j, below, used, count, left, to_group, to_group, 1.0
+            )
             j += 2 * WIDTH
     while j < lanes:
         used, left = min(rows, j - begin + WIDTH), min(groups, most - j // n)

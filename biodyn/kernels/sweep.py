@@ -17,7 +17,20 @@ from biodyn.kernels.blocks import fill
 from biodyn.kernels.bundle import bundle
 from biodyn.kernels.jit import inline, part
 from biodyn.kernels.joints import joint_column, joint_pose
-from biodyn.kernels.lanes import WIDTH, LaneMemory, broadcast, broadcast3, load, load3, load6, load9, store, store3, store6, store9
+from biodyn.kernels.lanes import (
+    WIDTH,
+    LaneMemory,
+    broadcast,
+    broadcast3,
+    load,
+    load3,
+    load6,
+    load9,
+    store,
+    store3,
+    store6,
+    store9,
+)
 from biodyn.kernels.vec3 import add, compose, congruent, cross, rotate, row3, row6, sub
 
 

@@ -141,7 +141,17 @@ def _normal_equations(n: int) -> None:
     normal.gather_rows(np.zeros(n), (1, 1, 1, n), np.zeros(WIDTH), WIDTH, np.zeros(n * WIDTH), 0, 1)
     square, one, first = np.zeros((1, n, n)), np.ones(1), np.arange(1)
     normal.spread_rows(
-        square, square, square, (0, 1), first, first, np.ones((3, 1)), one, one[None], np.empty((1, 1, 1, 1)), np.empty((3, 1))
+        square,
+        square,
+        square,
+        (0, 1),
+        first,
+        first,
+        np.ones((3, 1)),
+        one,
+        one[None],
+        np.empty((1, 1, 1, 1)),
+        np.empty((3, 1)),
     )
 
 

@@ -146,7 +146,7 @@ def inverse_dynamics_derivatives(
     frames = positions.shape[0]
     loads, path, start = external(mb, frames, wrenches, wrench_bodies)
     links = path[start[1:] - 1] if len(start) > 1 else np.zeros(0, dtype=np.int64)
-    found = [np.zeros((frames, mb.nv * mb.nv)) for _ in range(3)]
+    found = [np.empty((frames, mb.nv * mb.nv)) for _ in range(3)]
 
     def fill(part: slice) -> None:
         motion, filled = (positions[part], rates[part], accelerations[part]), (one[part] for one in found)
