@@ -225,7 +225,7 @@ def rows_of(
     parts: derivatives (T, nv, nv) by place, rate and acceleration. places: (m,) in v of the forces; columns: (n,) in v of the
     coordinates, None = all. differences: weights of the forces in so many frames, a knot apart.
     """
-    used = used_weights(np.stack([weights[offset] for weights in knots.weights]))
+    used = np.ascontiguousarray(used_weights(np.stack([weights[offset] for weights in knots.weights])))
     among = np.arange(parts[0].shape[2]) if columns is None else columns
     rows = np.empty((*scale.shape, used.shape[1] + len(differences) - 1, len(among)))
     of_scale = np.ascontiguousarray(scale, dtype=np.float64)
