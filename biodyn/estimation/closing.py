@@ -19,7 +19,6 @@ from biodyn.estimation.deviation import DEGREE
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.solve import Solution
 from biodyn.estimation.terms import (
-    REACH,
     THIRD,
     Derivatives,
     add_kept,
@@ -76,7 +75,8 @@ def closed(problem: Problem, solution: Solution, closed_share: float) -> Closing
     free = _moving(tight)
     information, right = marker_information(tight, solution.path.q)
     information = np.ascontiguousarray(information[:, free[:, None], free])
-    normal = Normal.empty(problem.knots.count, REACH, len(free))
+    # no term reaches beyond the coefficients of one frame; at a knot the last of them is none
+    normal = Normal.empty(problem.knots.count, DEGREE if problem.knots.step > 1 else DEGREE - 1, len(free))
     add_markers(normal, tight, information, right[:, free])
     weights, third = smooth_thirds(tight, coefficients, solution.stiff, shown=True)
     normal.add_diagonal(0, THIRD, weights[:, free], -(weights * third)[:, free])
