@@ -18,6 +18,28 @@ _DOUBTFUL = 1.6
 # So is a height so many times that of the legs, or the other way: .92 to 1.09 in eleven people; small children's legs are short.
 _DOUBTFUL_HEIGHT = 1.3
 _M_AN_INCH = 0.0254
+# Half of what is wrong with these widths is wrong with a leg's joint centre; others place arms, hands and the foot's outline.
+_OF_LEGS = ("knee_width", "ankle_width")
+
+
+def _assumed_measures(assumed: Mapping[str, float]) -> list[Diagnostic]:
+    """What is said of measures, m, that were taken from body height; of both sides at once."""
+    kinds: dict[tuple[str, float], list[str]] = {}
+    for name, value in assumed.items():
+        kinds.setdefault((name.rpartition("_")[0], value), []).append(name)
+    return [
+        Diagnostic(
+            "assumed-measure",
+            "warning" if kind in _OF_LEGS else "info",
+            f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not in the file: {1000 * value:.0f} mm was taken from "
+            "body height.",
+            value=value,
+            unit="m",
+            hint=f"Measure it and give it: --set subject.{kind}_mm={1000 * value:.0f}, or [subject] of the settings; or add "
+            "medial markers to the static trial.",
+        )
+        for (kind, value), names in kinds.items()
+    ]
 
 
 def not_in_walk(
@@ -85,18 +107,7 @@ def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
                 f"No marker information on {', '.join(str(name) for name in alone)}: fixed at the static value.",
             )
         )
-    for name, value in pose.assumed.items():
-        notes.append(
-            Diagnostic(
-                "assumed-measure",
-                "info" if name.startswith("foot_width") else "warning",
-                f"{name} is not in the file: {1000 * value:.0f} mm was taken from body height.",
-                value=value,
-                unit="m",
-                hint=f"Measure it and give it: --set subject.{name.rpartition('_')[0]}_mm={1000 * value:.0f}, or [subject] of "
-                "the settings; or add medial markers to the static trial.",
-            )
-        )
+    notes += _assumed_measures(pose.assumed)
     for landmark, notice in pose.stood_in.items():
         notes.append(
             Diagnostic(
