@@ -9,10 +9,10 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.comparison.exchange import AXES, CENTRES, FORCE_SMOOTHING, INERTIAS, MASS, SMOOTHING, Exchange
 from biodyn.comparison.smoothing import RelativeFilter
-from biodyn.conventions import SIDE_NAMES
+from biodyn.conventions import SIDE_NAMES, FloatArray
 
-# Smaller differences are not told.
-_LEAST_M, _LEAST_DEG, _LEAST_SHARE = 1e-4, 0.1, 1e-4
+# Smaller differences are not told: of millimetres what rounds to none.
+_LEAST_M, _LEAST_DEG = 5e-4, 0.1
 
 
 @dataclass(frozen=True)
@@ -31,32 +31,41 @@ def facts(exchange: Exchange, joints: list[int], estimated: bool = False) -> tup
     found = [*_centres(exchange, joints), *_axes(exchange, joints)]
     found += _smoother_estimate(exchange) if estimated else _filters(SMOOTHING, "motion", exchange.motion_filter)
     found += _filters(FORCE_SMOOTHING, "ground forces", exchange.force_filter)
-    a, b = exchange.a.inertias, exchange.b.inertias
     masses = exchange.a.mass_kg, exchange.b.mass_kg
-    if abs(masses[1] / masses[0] - 1.0) > _LEAST_SHARE:
+    if f"{masses[0]:.1f}" != f"{masses[1]:.1f}":
         found.append(Fact(MASS, f"body mass {masses[0]:.1f} kg and {masses[1]:.1f} kg"))
-    for s in joints:
-        share = [float(x.mass[s] / m) for x, m in zip((a, b), masses, strict=True)]
-        gyration = [float(np.sqrt(np.trace(x.tensor[s]) / 2.0 / max(x.mass[s], 1e-9))) for x in (a, b)]
-        if abs(share[1] / share[0] - 1.0) > 1e-3 or abs(gyration[1] / gyration[0] - 1.0) > 1e-3:
-            found.append(
-                Fact(
-                    INERTIAS,
-                    f"{exchange.a.names[s]}: {100 * share[0]:.2f} and {100 * share[1]:.2f} % of the mass, radius of gyration "
-                    f"{1e3 * gyration[0]:.0f} and {1e3 * gyration[1]:.0f} mm",
-                )
-            )
+    found += _inertias(exchange, joints, masses)
     return tuple(found)
+
+
+def _inertias(exchange: Exchange, joints: list[int], masses: tuple[float, float]) -> list[Fact]:
+    """Mass, size and mass centre of each segment, where its two numbers are not written alike."""
+    found = []
+    a, b = exchange.a.inertias, exchange.b.inertias
+    for s in joints:
+        share = [f"{100 * x.mass[s] / m:.2f}" for x, m in zip((a, b), masses, strict=True)]
+        gyration = [f"{1e3 * np.sqrt(np.trace(x.tensor[s]) / 2.0 / max(x.mass[s], 1e-9)):.0f}" for x in (a, b)]
+        apart = b.com[s] - a.com[s]
+        parts = [f"{share[0]} and {share[1]} % of the mass"] if share[0] != share[1] else []
+        parts += [f"radius of gyration {gyration[0]} and {gyration[1]} mm"] if gyration[0] != gyration[1] else []
+        parts += [f"mass centre against its joint {_away(apart)}"] if np.linalg.norm(apart) > _LEAST_M else []
+        if parts:
+            found.append(Fact(INERTIAS, f"{exchange.a.names[s]}: {', '.join(parts)}"))
+    return found
+
+
+def _away(offset_m: FloatArray) -> str:
+    """How far a point lies from the first one's, in the axes of its segment."""
+    x, y, z = (1e3 * offset_m).tolist()
+    return f"{1e3 * np.linalg.norm(offset_m):.0f} mm away ({x:+z.0f} forward, {y:+z.0f} up, {z:+z.0f} to the right)"
 
 
 def _centres(exchange: Exchange, joints: list[int]) -> list[Fact]:
     found = []
     for s in joints:
-        x, y, z = (1e3 * exchange.offset[s]).tolist()
-        size = float(np.linalg.norm(exchange.offset[s]))
-        if size > _LEAST_M:
-            where = f"{x:+z.0f} forward, {y:+z.0f} up, {z:+z.0f} to the right in the axes of {exchange.a.names[s]}"
-            found.append(Fact(CENTRES, f"{joint_words(exchange, s)} centre {1e3 * size:.0f} mm away ({where})"))
+        if np.linalg.norm(exchange.offset[s]) > _LEAST_M:
+            where = f"{_away(exchange.offset[s])} in the axes of {exchange.a.names[s]}"
+            found.append(Fact(CENTRES, f"{joint_words(exchange, s)} centre {where}"))
     return found
 
 
