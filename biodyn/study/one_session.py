@@ -19,7 +19,7 @@ from biodyn.settings import joined
 from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.starting import DEFINITION_NAME
-from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.study.plan import PlannedTrial, StudyPlan, no_walk
 from biodyn.study.progress import told
 from biodyn.study.result import StudyResult
 from biodyn.study.running.run import OnOutcome
@@ -64,10 +64,7 @@ def open_session(
     plan = with_entries(discover(folder, definition), entries)
     trials = plan.trials if walks is None else _chosen(plan, walks)
     if not trials:
-        raise StudyError(
-            f"No walk was found among the {len(plan.files)} files of '{root}'.",
-            "See 'biodyn study FOLDER --dry-run' for the role of each file.",
-        )
+        raise no_walk(plan)
     trials = _with_static(trials, static, mass_kg)
     whose = _one_session(trials, root)
     _require_one_model(trials)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from biodyn.errors import StudyError
+
 # What a study does with a file; what the recording is for by itself is a `biodyn.session.Role`.
 FileUse = Literal["walk", "static", "functional", "other", "excluded", "unreadable"]
 
@@ -79,3 +81,16 @@ class StudyPlan:
     root: Path
     trials: tuple[PlannedTrial, ...]
     files: tuple[StudyFile, ...]
+
+
+def no_walk(plan: StudyPlan) -> StudyError:
+    """Return what is said of a folder in which nothing can be analysed."""
+    if not plan.files:
+        return StudyError(
+            f"'{plan.root}' holds no recording of a format that is read.",
+            "Give the folder of the recordings; 'biodyn check FILE' says what a file is.",
+        )
+    return StudyError(
+        f"No walk was found among the {len(plan.files)} recordings of '{plan.root}'.",
+        "See 'biodyn study FOLDER --dry-run' for the role of each file.",
+    )

@@ -18,7 +18,7 @@ from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.naming import safe_name
 from biodyn.study.discovery.starting import DEFINITION_NAME
 from biodyn.study.output_folder import remove_obsolete, require_free, tidy_when_stopped
-from biodyn.study.plan import StudyPlan
+from biodyn.study.plan import StudyPlan, no_walk
 from biodyn.study.progress import told
 from biodyn.study.result import StudyResult
 from biodyn.study.running.lock import only_run, require_there
@@ -59,7 +59,7 @@ class Study:
         `entries`: "section.key=value" over all settings. `reports`: trials that get a page of their own, in place of
         study.toml's `[output] reports`.
 
-        Raises StudyError where there is no such folder or no recording in it, SettingsError for a bad study.toml.
+        Raises StudyError where there is no such folder, SettingsError for a bad study.toml.
         """
         path = Path(source)
         if path.suffix.lower() == ".toml":
@@ -105,10 +105,7 @@ class Study:
         """
         folder = Path(out).resolve()
         if not self.plan.trials:
-            raise StudyError(
-                f"No walk was found among the {len(self.plan.files)} recordings of '{self.plan.root}'.",
-                "See 'biodyn study FOLDER --dry-run' for the role of each file.",
-            )
+            raise no_walk(self.plan)
         _require_arrow()
         self._require_possible()
         # On a cluster others may still be writing when this process is stopped: the next run tidies up.

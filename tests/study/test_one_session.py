@@ -15,7 +15,7 @@ from support.sessions import Laboratory
 
 from biodyn.errors import ResultError, SettingsError, StudyError
 from biodyn.output.report.paper_head import PaperHead
-from biodyn.study import open_session, run_session
+from biodyn.study import Study, open_session, run_session
 from biodyn.study.record import TrialRecord, read_record, write_record
 from biodyn.study.report import write_study_report
 from biodyn.study.running.lock import LOCK_NAME
@@ -65,7 +65,7 @@ def test_choices_stand_over_a_study_toml(tmp_path: Path) -> None:
         (("",), "2 people: subject01, subject02"),
         (("subject01/walk01.c3d", "subject02/walk01.c3d"), "2 people"),
         (("subject01/static.c3d",), "'static.c3d' is no walk: static"),
-        (("subject01/truth",), "No walk was found"),
+        (("subject01/truth",), "holds no recording"),
         (("subject01/nothing.c3d",), "does not exist"),
         (("subject01", "subject02"), "is a folder among walks"),
     ],
@@ -73,6 +73,16 @@ def test_choices_stand_over_a_study_toml(tmp_path: Path) -> None:
 def test_what_is_no_session_is_said(names: tuple[str, ...], said: str) -> None:
     with pytest.raises(StudyError, match=re.escape(said)):
         open_session([SAMPLES / name for name in names])
+
+
+def test_a_folder_without_recordings_is_told_from_one_without_walks(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing", encoding="utf-8")
+    for refused in (lambda: open_session([tmp_path]), lambda: Study.open(tmp_path).run(tmp_path / "out")):
+        with pytest.raises(StudyError, match="holds no recording of a format that is read"):
+            refused()
+    shutil.copy(SAMPLES / "subject01" / "static.c3d", tmp_path)
+    with pytest.raises(StudyError, match="No walk was found among the 1 recordings"):
+        Study.open(tmp_path).run(tmp_path / "out")
 
 
 def test_two_sessions_of_one_person_are_not_one(tmp_path: Path) -> None:
