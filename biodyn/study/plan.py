@@ -87,8 +87,9 @@ def no_walk(plan: StudyPlan) -> StudyError:
     """Return what is said of a folder in which nothing can be analysed."""
     if not plan.files:
         return StudyError(
-            f"'{plan.root}' holds no recording of a format that is read.",
-            "Give the folder of the recordings; 'biodyn check FILE' says what a file is.",
+            f"'{plan.root}' holds no recording that is taken without being named.",
+            "Give the folder of the recordings; spreadsheets need a column map beside them, or a study.toml that names them "
+            "(docs/formats.md).",
         )
     return StudyError(
         f"No walk was found among the {len(plan.files)} recordings of '{plan.root}'.",

@@ -78,7 +78,7 @@ def test_what_is_no_session_is_said(names: tuple[str, ...], said: str) -> None:
 def test_a_folder_without_recordings_is_told_from_one_without_walks(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing", encoding="utf-8")
     for refused in (lambda: open_session([tmp_path]), lambda: Study.open(tmp_path).run(tmp_path / "out")):
-        with pytest.raises(StudyError, match="holds no recording of a format that is read"):
+        with pytest.raises(StudyError, match="holds no recording that is taken"):
             refused()
     shutil.copy(SAMPLES / "subject01" / "static.c3d", tmp_path)
     with pytest.raises(StudyError, match="No walk was found among the 1 recordings"):
