@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -147,12 +148,10 @@ def _people(labels: Sequence[str]) -> tuple[str, ...]:
     named = [label for label in labels if label and not _is_unnamed(label)]
     if any(":" in label for label in named):
         return ()
-    sides = {word for pair in load_table("body/label_words")["sides"]["pairs"] for word in pair}
     for separator in _SEPARATORS:
         stems: dict[str, set[str]] = {}
         for start, sign, stem in (label.partition(separator) for label in named):
-            bare = "".join(character for character in start if character.isalnum())
-            if sign and bare.upper() not in sides and bare.lower() not in names()["subject_prefix"]["not_a_name"]:
+            if sign and not _is_side(start):
                 stems.setdefault(start, set()).add(stem)
         words = {start: {stem for stem in own if len(stem) >= _NAME_LETTERS} for start, own in stems.items()}
         people = [start for start, own in words.items() if len(own) >= _FEWEST_ENDED]
@@ -191,9 +190,8 @@ def _without_common_end(labels: list[str]) -> list[str]:
     named = [label for label in labels if label and not _is_unnamed(label)]
     ends = Counter(end[0] for label in named if (end := _END.search(label)))
     ending, count = ends.most_common(1)[0] if ends else ("", 0)
-    is_side = ending[1:].lower() in names()["subject_prefix"]["not_a_name"]
     beside = sum(not label.endswith(ending) and computed.fullmatch(label) is None for label in named)
-    if is_side or count < _FEWEST_ENDED or beside > STRANGERS * len(named):
+    if _is_side(ending) or count < _FEWEST_ENDED or beside > STRANGERS * len(named):
         return labels
     return [label.removesuffix(ending) for label in labels]
 
@@ -226,6 +224,17 @@ def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
         if len(named) - shared <= STRANGERS * len(named):
             return prefix
     return ""
+
+
+def _is_side(text: str) -> bool:
+    """True for a word that says right or left, in any language, whatever signs stand around it."""
+    bare = "".join(character for character in text if character.isalnum())
+    return bare.upper() in _side_words() or bare.lower() in names()["subject_prefix"]["not_a_name"]
+
+
+@cache
+def _side_words() -> frozenset[str]:
+    return frozenset(word for pair in load_table("body/label_words")["sides"]["pairs"] for word in pair)
 
 
 def _computed_names() -> re.Pattern[str]:

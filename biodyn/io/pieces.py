@@ -55,10 +55,12 @@ def pieces_of(
         if paths.fit(whole, piece, near=False):
             paths.join(whole, piece)
             joined.append((whole, piece))
-    whole_of = _of_unnamed(paths, [i for i in markers if i not in {piece for _, piece in joined}], unnamed)
-    for piece, whole in whole_of.items():
-        paths.join(whole, piece)
-        joined.append((whole, piece))
+    wholes = [i for i in markers if i not in {piece for _, piece in joined}]
+    while found := _of_unnamed(paths, wholes, unnamed):  # each may bring the next one near
+        for piece, whole in found.items():
+            paths.join(whole, piece)
+            joined.append((whole, piece))
+        unnamed = [i for i in unnamed if i not in found]
     return Pieces(tuple(joined), _notes(labels, joined))
 
 
@@ -172,9 +174,11 @@ class _Paths:
 def _breaks(one: BoolArray, other: BoolArray) -> Iterator[tuple[bool, int, int]]:
     """Breaks of at most `_SHORT` frames between the two: whether `one` comes first, its last frame, the first frame then."""
     frames = np.flatnonzero(one ^ other)
-    for at, then in zip(frames[:-1].tolist(), frames[1:].tolist(), strict=True):
-        if one[at] != one[then] and then - at <= _SHORT and not (one & other)[at:then].any():
-            yield bool(one[at]), at, then
+    both = np.concatenate([[0], np.cumsum(one & other)])
+    at, then = frames[:-1], frames[1:]
+    short = (one[at] != one[then]) & (then - at <= _SHORT) & (both[then] == both[at])
+    for k in np.flatnonzero(short).tolist():
+        yield bool(one[at[k]]), int(at[k]), int(then[k])
 
 
 def _size(points: FloatArray) -> float:

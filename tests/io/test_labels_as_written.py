@@ -41,7 +41,7 @@ def test_an_ending_behind_nearly_all_labels_says_nothing(points, ending):
     assert point_roles(written, places, {}, ()).labels == tuple(labels)
 
 
-@pytest.mark.parametrize("ending", ["_L", "_right"])
+@pytest.mark.parametrize("ending", ["_L", "_right", "_li", "_DX"])
 def test_a_side_behind_all_labels_stays(points, ending):
     labels, places = points
     written = tuple(label + ending for label in labels)

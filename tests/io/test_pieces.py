@@ -76,6 +76,18 @@ def test_clusters_that_are_numbered_stay_apart(walk):
     assert point_roles(labels, points, {}, ()).pieces == ()
 
 
+def test_pieces_that_only_meet_each_other_are_joined_one_after_the_other(walk):
+    labels, points = broken(walk, "RHEE", "*110", 100)
+    points = np.concatenate([points, points[:, -1:]], axis=1)
+    points[180:, -2] = np.nan
+    points[:183, -1] = np.nan
+    roles = point_roles([*labels, "*111"], points, {}, ())
+    at = walk.labels.index("RHEE")
+    assert roles.pieces == ((at, len(labels) - 1), (at, len(labels)))
+    seen = np.isfinite(roles.whole(points)[:, at, 0])
+    assert list(np.flatnonzero(~seen)) == [100, 101, 102, 180, 181, 182]
+
+
 def test_two_unnamed_points_at_one_time_are_left(walk):
     """Which of them is the marker nobody can tell: neither is taken."""
     labels, points = broken(walk, "LASI", "*110", 120)
