@@ -18,7 +18,7 @@ _WALKING = "walking"
     kind="finding",
     limit=0.08,
     findings={"forces-smoothed-before": "Forces were filtered before they were stored"},
-    source="plates of 19 real walks: 0.31 to 1.5, through 10 Hz 0.01 to 0.08; simulated walks 0.10 and more",
+    source="22 real and 36 simulated walks: 0.21 and more, through 10 Hz 0.01 to 0.09 (benchmarks/smoothed_before.py)",
 )
 def stored_forces(trial: TrialFacts, limit: float) -> CheckResult:
     """Do the forces of a walk hold what a foot strike makes?"""
@@ -38,7 +38,7 @@ def stored_forces(trial: TrialFacts, limit: float) -> CheckResult:
     kind="finding",
     limit=0.048,
     findings={"markers-smoothed-before": "Markers were filtered before they were stored"},
-    source="19 real walks: 0.16 and more, through 6 Hz 0.075, through 4 Hz 0.03 to 0.047; slow simulated walks through 6 Hz 0.05",
+    source="22 real and 36 simulated walks: 0.14 and more, through 3 Hz 0.01 to 0.04 (benchmarks/smoothed_before.py)",
 )
 def stored_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Do the feet of a walk accelerate as feet do?"""

@@ -4,8 +4,8 @@ Pieces are joined where they are never seen together (but in one place), meet ac
 keep the same distances to the markers that they move with. What does not fit stays apart.
 
 All limits are shares of the person's size, so that any unit of length will do: of 1.7 m, 0.01 is 17 mm. They were chosen on
-trajectories of 13 recorded walks cut in two: 97 % of the halves fit each other, 1 in 50 halves of two different markers does
-by its distances alone.
+13 recorded walks. `benchmarks/pieces.py` counts: 94 % of unnamed pieces are joined and none to another marker, 4 % where
+the point lies 2 cm beside the marker; two markers under one label are taken for one in 14 of 1150 cases.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def forces_smoothed(content: float, limit: float) -> tuple[Diagnostic, ...]:
 def markers_smoothed(content: float, limit: float) -> tuple[Diagnostic, ...]:
     """Say that the trajectories were low-passed before they were stored."""
     text = (
-        "The markers were low-passed before they were stored, at about 4 Hz or lower: accelerations of the feet at 6 to 9 Hz "
+        "The markers were low-passed before they were stored, below about 4 Hz: accelerations of the feet at 6 to 9 Hz "
         f"have {content:.2f} of the size of those at 2 to 4 Hz; in measured walks .16 and more. Fast parts of the motion, and "
         "the joint torques with them, are lost."
     )
