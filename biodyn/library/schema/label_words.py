@@ -51,6 +51,7 @@ class LabelWords(Table):
     place: dict[Name, _Place] = Field(description="where on a part")
     part: dict[Name, OneOrMore] = Field(description="parts of the body and their spellings")
     joined: dict[Name, Name] = Field(description="spellings that stand for several words")
+    writing: dict[Name, Name] = Field(description="words of other writings and what stands for them")
     segment: dict[Name, Name] = Field(
         description="words that name a segment: before its landmarks they say nothing more"
     )
