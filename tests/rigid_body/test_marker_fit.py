@@ -238,3 +238,21 @@ def test_reaches_the_reference_optimum_in_every_frame(name):
     q[:, 3:7] = q[:, [6, 3, 4, 5]]
     assert np.degrees(np.abs(difference(mb, fit.q, q)).max()) < 0.001
     np.testing.assert_allclose(fit.cost, optimum["cost"], rtol=1e-8)
+
+
+def test_frames_start_where_they_are_known_to_lie():
+    """The same fit in fewer steps, and a frame of which nothing is known starts from the one before."""
+    mb = leg()
+    bodies, p_BM = on_every_body(mb)
+    q = walk(mb, 7)
+    p_WM = markers_at(mb, q, bodies, p_BM) + np.random.default_rng(0).normal(scale=0.003, size=(len(q), len(bodies), 3))
+    first = inverse_kinematics(mb, bodies, p_BM, p_WM, np.ones(len(bodies)))
+    near = first.q.copy()
+    near[5] = np.nan
+    again = inverse_kinematics(mb, bodies, p_BM, p_WM, np.ones(len(bodies)), q_near=near)
+    assert apart(mb, first.q, again.q) < 1e-8  # the tolerance of the fit
+    known = np.arange(len(q)) != 5
+    assert (again.iterations[known] < first.iterations[known]).all()
+    assert again.iterations[5] == first.iterations[5]
+    with pytest.raises(ModelError, match="q_near"):
+        inverse_kinematics(mb, bodies, p_BM, p_WM, np.ones(len(bodies)), q_near=near[:3])
