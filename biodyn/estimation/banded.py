@@ -125,8 +125,8 @@ class _Shared:
 def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> None:
     """Add to right (T, n, P) what `add_wide` from the first frame on adds to the right-hand side, for P different residuals.
 
-    rows: (T', m, W, n); values: (T', m, P') the residuals, P' <= P; P is a multiple of WIDTH. A frame k gets the sum of
-    rows[k - s, :, s]^T values[k - s] over s.
+    right: in C order, P a multiple of WIDTH. rows: (T', m, W, n); values: (T', m, P') the residuals, P' <= P. A frame k gets the
+    sum of rows[k - s, :, s]^T values[k - s] over s.
     """
     of_rows, lanes = np.ascontiguousarray(rows).ravel(), right.shape[2]
     padded = np.zeros((*values.shape[:2], lanes))
