@@ -97,6 +97,10 @@ class Check:
         }
 
 
+#: How the hint of what only follows from something else begins; then the titles of that, with commas.
+BEGIN_WITH = "Begin with: "
+
+
 @dataclass(frozen=True)
 class Cause:
     """A check or finding that decided a verdict."""
@@ -120,6 +124,17 @@ class Verdict:
         """Return the findings that no check has told already."""
         told = {code for check in self.checks if check.status != "pass" for code in check.covers}
         return [finding for finding in findings if finding.code not in told]
+
+    @property
+    def to_look_at(self) -> list[Cause]:
+        """The causes in the order in which to look at them: first those that another one says to begin with."""
+        begun = {
+            title
+            for cause in self.causes
+            if cause.hint.startswith(BEGIN_WITH)
+            for title in cause.hint.removeprefix(BEGIN_WITH).rstrip(".").split(", ")
+        }
+        return sorted(self.causes, key=lambda cause: cause.title not in begun)
 
     @property
     def sentence(self) -> str:

@@ -10,7 +10,7 @@ from biodyn.checks.evidence.residual import residual_beyond, residual_status, un
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.checks.titles import finding_title
-from biodyn.diagnostics import Diagnostic
+from biodyn.diagnostics import BEGIN_WITH, Diagnostic
 from biodyn.processing.signals.rms import rms, vector_rms
 
 _SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model cannot know: docs/methods.md, section 9"
@@ -141,7 +141,7 @@ def _hint(findings: tuple[Diagnostic, ...]) -> str:
         finding_title(note.code) for note in findings if note.severity != "info" and note.code not in _CONSEQUENCES
     )
     if causes:
-        return f"Begin with: {', '.join(causes)}."
+        return f"{BEGIN_WITH}{', '.join(causes)}."
     return (
         "Check body mass (--mass), offset and position of the plates, and whose foot each contact is; where those are right: "
         "trunk and arm markers, or a body unlike the anthropometric table's (model.anthropometry)."

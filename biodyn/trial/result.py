@@ -156,7 +156,7 @@ class TrialResult(ShownResult):
         """The lines of `summary`, those of the verdict and of a check with its status."""
         verdict = self.verdict
         checks = [(f"{STATUS_WORDS[c.status]:<{_WORD_WIDTH}} {c.title}: {c.text}", c.status) for c in verdict.checks]
-        hints = dict.fromkeys((cause.title, cause.hint) for cause in verdict.causes if cause.hint)
+        hints = dict.fromkeys((cause.title, cause.hint) for cause in verdict.to_look_at if cause.hint)
         first: list[tuple[str, Status | None]] = [(f"{verdict.sentence}.", verdict.status)]
         looked = [f"Look at: {title}: {hint}" for title, hint in list(hints)[:_LOOKED_AT]]
         plain = [*looked, *peak_lines(self.view.values), *self._used()]

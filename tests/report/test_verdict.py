@@ -174,6 +174,18 @@ def test_a_cause_that_was_found_is_named_by_the_residual() -> None:
     assert "Other" not in found["residual-force"].hint
 
 
+def test_what_to_begin_with_is_looked_at_first() -> None:
+    """A mass in pounds: the hint that says so stood behind three consequences, of which screen and report show three."""
+    light = walker(moving=False, frames=60, support={"r": 0.2, "l": 0.2})
+    verdict = judge(replace(light, diagnostics=(note("warning", "mass-mismatch"),))).verdict
+    assert verdict is not None
+    assert verdict.causes[0].status == verdict.status == "fail"  # the gravest decide
+    assert verdict.to_look_at[0].code == "mass-mismatch"
+    assert [cause.code for cause in verdict.to_look_at[1:]] == [
+        cause.code for cause in verdict.causes if cause.code != "mass-mismatch"
+    ]
+
+
 def test_what_nobody_saw_is_open_by_its_upright_twin() -> None:
     """A trunk fixed to a pelvis that tilts: the moment that is open is its weight times how far its centre is carried."""
     tilted = np.deg2rad(10.0)

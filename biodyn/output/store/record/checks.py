@@ -12,8 +12,8 @@ from biodyn.diagnostics import Verdict
 
 
 def verdict_causes(analysis: TrialAnalysis) -> list[dict[str, Any]]:
-    """The checks and findings that decided the verdict, the gravest first."""
-    return [asdict(cause) for cause in verdict_of(analysis).causes]
+    """The checks and findings that decided the verdict, in the order in which to look at them."""
+    return [asdict(cause) for cause in verdict_of(analysis).to_look_at]
 
 
 def check_records(analysis: TrialAnalysis) -> list[dict[str, Any]]:
