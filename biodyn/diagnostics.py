@@ -97,10 +97,6 @@ class Check:
         }
 
 
-#: How the hint of what only follows from something else begins; then the titles of that, with commas.
-BEGIN_WITH = "Begin with: "
-
-
 @dataclass(frozen=True)
 class Cause:
     """A check or finding that decided a verdict."""
@@ -114,11 +110,15 @@ class Cause:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of a trial as a whole: its status, the checks, and what decided, the gravest first; no causes where it passes."""
+    """Of a trial as a whole: its status, the checks, and what decided, the gravest first; no causes where it passes.
+
+    begin_with: codes of the causes that others only follow from.
+    """
 
     status: Status
     checks: tuple[Check, ...]
     causes: tuple[Cause, ...]
+    begin_with: frozenset[str] = frozenset()
 
     def besides(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
         """Return the findings that no check has told already."""
@@ -127,14 +127,8 @@ class Verdict:
 
     @property
     def to_look_at(self) -> list[Cause]:
-        """The causes in the order in which to look at them: first those that another one says to begin with."""
-        begun = {
-            title
-            for cause in self.causes
-            if cause.hint.startswith(BEGIN_WITH)
-            for title in cause.hint.removeprefix(BEGIN_WITH).rstrip(".").split(", ")
-        }
-        return sorted(self.causes, key=lambda cause: cause.title not in begun)
+        """The causes in the order in which to look at them: first what others only follow from."""
+        return sorted(self.causes, key=lambda cause: cause.code not in self.begin_with)
 
     @property
     def sentence(self) -> str:

@@ -6,19 +6,15 @@ from typing import Literal
 
 import numpy as np
 
-from biodyn.checks.evidence.residual import residual_beyond, residual_status, unseen_share
+from biodyn.checks.evidence.residual import causes_of_residual, residual_beyond, residual_status, unseen_share
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.checks.titles import finding_title
-from biodyn.diagnostics import BEGIN_WITH, Diagnostic
+from biodyn.diagnostics import Diagnostic
 from biodyn.processing.signals.rms import rms, vector_rms
 
 _SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model cannot know: docs/methods.md, section 9"
 _CAUSES = "any of the above; trunk and arm markers, a body that differs from the anthropometric table"
-# Findings about these are consequences, no causes of a residual.
-_CONSEQUENCES = frozenset(
-    ("residual-force", "residual-moment", "contact-rejected", "contact-ambiguous", "estimate-not-made")
-)
 
 
 # -- the recording ----------------------------------------------------------------------------------------------------
@@ -137,11 +133,9 @@ def _residual(trial: TrialFacts, kind: Literal["force", "moment"]) -> CheckResul
 
 
 def _hint(findings: tuple[Diagnostic, ...]) -> str:
-    causes = dict.fromkeys(
-        finding_title(note.code) for note in findings if note.severity != "info" and note.code not in _CONSEQUENCES
-    )
+    causes = dict.fromkeys(finding_title(note.code) for note in causes_of_residual(findings))
     if causes:
-        return f"{BEGIN_WITH}{', '.join(causes)}."
+        return f"Begin with: {', '.join(causes)}."
     return (
         "Check body mass (--mass), offset and position of the plates, and whose foot each contact is; where those are right: "
         "trunk and arm markers, or a body unlike the anthropometric table's (model.anthropometry)."

@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.consistency import with_consistency
+from biodyn.checks.evidence.residual import begin_with
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckDefinition, CheckResult, Kind, ask_in_turn, checks
 from biodyn.checks.titles import finding_title
@@ -53,7 +54,8 @@ def verdict_of(told: Sequence[Check], findings: Sequence[Diagnostic]) -> Verdict
     causes += [Cause(check.code, check.title, check.status, check.text, check.hint) for check in decisive]
     order = list(STATUS_WORDS)
     causes.sort(key=lambda cause: order.index(cause.status))
-    return Verdict(gravest(cause.status for cause in causes), tuple(told), tuple(causes))
+    first = begin_with([cause.code for cause in causes], findings)
+    return Verdict(gravest(cause.status for cause in causes), tuple(told), tuple(causes), first)
 
 
 def _missed(check: Check) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,20 @@ from biodyn.recording import GroundReaction, PlateWrench
 # Beyond this multiple of the part of the limit that is measured, no error of measurement and no usual body explains the
 # residual: 15 % of the peak ground force, while sound recordings reach 6 %.
 FAIL_FACTOR = 3.0
+_RESIDUALS = ("residual-force", "residual-moment")
+# Findings about these follow from other ones, and are no causes of a residual.
+_CONSEQUENCES = frozenset((*_RESIDUALS, "contact-rejected", "contact-ambiguous", "estimate-not-made"))
+
+
+def causes_of_residual(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the findings that a residual may follow from."""
+    return tuple(note for note in findings if note.severity != "info" and note.code not in _CONSEQUENCES)
+
+
+def begin_with(decisive: Iterable[str], findings: Iterable[Diagnostic]) -> frozenset[str]:
+    """Return the codes of what to look at before the residual, where that is among the codes of what decides."""
+    residual_decides = not set(_RESIDUALS).isdisjoint(decisive)
+    return frozenset(note.code for note in causes_of_residual(findings)) if residual_decides else frozenset()
 
 
 @dataclass(frozen=True)
