@@ -17,6 +17,7 @@ from support.sessions import Laboratory, cut, hidden, renamed, shown, unloaded, 
 from typer.testing import CliRunner, Result
 
 from biodyn.cli import app, main
+from biodyn.cli.options import number
 from biodyn.cli.screen import Shown, open_console, tell_result
 from biodyn.io import read
 from biodyn.io.formats.trc import write_trc
@@ -126,6 +127,18 @@ def test_quiet_json_and_open(
         abs=0.02,
     )
     assert opened == []
+
+
+@pytest.mark.parametrize(("word", "kg"), [("76,5", 76.5), ("76.5", 76.5), ("76", 76.0)])
+def test_numbers_may_have_a_decimal_comma(word: str, kg: float) -> None:
+    assert number(word) == kg
+
+
+@pytest.mark.parametrize("word", ["seventy", "1,234.5", "7,6,5", ""])
+def test_a_word_that_is_no_number_is_named(word: str, tmp_path: Path) -> None:
+    refused = biodyn("run", tmp_path / "walk.c3d", "--mass", word)
+    assert refused.exit_code == BAD_INPUT
+    assert f"'{word}' is no number" in refused.output
 
 
 def test_models_lists_the_library() -> None:

@@ -8,6 +8,17 @@ from typing import Annotated
 
 import typer
 
+
+def number(text: str) -> float:
+    """Return the number of a word; a decimal comma will do. Raises BadParameter with the word where it is none."""
+    try:
+        return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is no number, as 76.5 is.") from None
+
+
+Mass = Annotated[float | None, typer.Option("--mass", help="Body mass, kg.", metavar="KG", parser=number)]
+Height = Annotated[float | None, typer.Option("--height", help="Body height, m.", metavar="M", parser=number)]
 Preset = Annotated[
     str | None,
     typer.Option(

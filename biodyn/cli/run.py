@@ -10,7 +10,7 @@ import typer
 
 from biodyn.cli.endings import CHECKS_FAILED, plain_errors
 from biodyn.cli.one_walk import Asked, analyse
-from biodyn.cli.options import Entries, Head, Pdf, Preset
+from biodyn.cli.options import Entries, Head, Height, Mass, Pdf, Preset
 from biodyn.cli.screen import Shown, open_console
 from biodyn.cli.several import run_each
 
@@ -41,8 +41,8 @@ def run(
             metavar="A-B",
         ),
     ] = None,
-    mass: Annotated[float | None, typer.Option(help="Body mass, kg.", metavar="KG")] = None,
-    height: Annotated[float | None, typer.Option(help="Body height, m.", metavar="M")] = None,
+    mass: Mass = None,
+    height: Height = None,
     settings: Annotated[Path | None, typer.Option(help="Settings over the defaults.", metavar="FILE.toml")] = None,
     preset: Preset = None,
     entries: Entries = None,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from biodyn.cli.endings import plain_errors
-from biodyn.cli.options import Entries, Head, Pdf, Preset, Workers, model_entry
+from biodyn.cli.options import Entries, Head, Mass, Pdf, Preset, Workers, model_entry
 from biodyn.cli.screen import open_console
 from biodyn.cli.study import end_as, run_shown
 
@@ -25,7 +25,7 @@ def session(
         Path | None,
         typer.Option(help="The static trial of all walks, by default found among them.", metavar="STATIC.c3d"),
     ] = None,
-    mass: Annotated[float | None, typer.Option(help="Body mass, kg.", metavar="KG")] = None,
+    mass: Mass = None,
     model: Annotated[
         Path | None,
         typer.Option(
