@@ -174,15 +174,15 @@ def note_of(path: Path, **options) -> str:
 
 
 @posix_fork
-def test_a_crash_of_the_library_costs_its_second_opinion_only(write_c3d, monkeypatch):
-    monkeypatch.setattr(_ezc3d, "parse", lambda path: os.kill(os.getpid(), signal.SIGSEGV))
+def test_a_crash_of_the_library_costs_its_second_opinion_only(write_c3d, with_parser):
+    with_parser(lambda path: os.kill(os.getpid(), signal.SIGSEGV))
     assert "broke down" in note_of(write_c3d())
 
 
 @posix_fork
-def test_a_crash_of_the_library_on_a_damaged_list_of_parameters_is_an_error(write_c3d, monkeypatch):
+def test_a_crash_of_the_library_on_a_damaged_list_of_parameters_is_an_error(write_c3d, with_parser):
     """Then nobody knows what the parameters were."""
-    monkeypatch.setattr(_ezc3d, "parse", lambda path: os.kill(os.getpid(), signal.SIGSEGV))
+    with_parser(lambda path: os.kill(os.getpid(), signal.SIGSEGV))
     path = write_c3d()
     at = path.read_bytes().index(b"LABELS", 512) + 6
     text = message_of(changed(path, at, b"\xff\xff"))
@@ -191,20 +191,20 @@ def test_a_crash_of_the_library_on_a_damaged_list_of_parameters_is_an_error(writ
 
 
 @posix_fork
-def test_a_crash_while_handing_over_is_said(write_c3d, monkeypatch):
+def test_a_crash_while_handing_over_is_said(write_c3d, with_parser):
     class Deadly:
         @property
         def data(self):
             os.kill(os.getpid(), signal.SIGSEGV)
 
     facts = {"shapes": [[1000, 50, 3]], "parameters": {}}
-    monkeypatch.setattr(_ezc3d, "parse", lambda path: (facts, [Deadly()]))
+    with_parser(lambda path: (facts, [Deadly()]))
     assert "broke down" in note_of(write_c3d())
 
 
 @posix_fork
 @pytest.mark.parametrize(("kills", "outcome"), [(1, "read"), (99, "killed from outside")])
-def test_a_reader_that_somebody_kills_starts_again(write_c3d, monkeypatch, tmp_path, kills, outcome):
+def test_a_reader_that_somebody_kills_starts_again(write_c3d, with_parser, tmp_path, kills, outcome):
     parse, starts = _ezc3d.parse, tmp_path / "starts"
 
     def killed(path):
@@ -214,7 +214,7 @@ def test_a_reader_that_somebody_kills_starts_again(write_c3d, monkeypatch, tmp_p
             os.kill(os.getpid(), signal.SIGKILL)
         return parse(path)
 
-    monkeypatch.setattr(_ezc3d, "parse", killed)
+    with_parser(killed)
     path = write_c3d()
     if outcome == "read":
         assert read_c3d(path).markers.frame_count > 0
@@ -224,14 +224,14 @@ def test_a_reader_that_somebody_kills_starts_again(write_c3d, monkeypatch, tmp_p
 
 
 @posix_fork
-def test_a_hang_is_ended(write_c3d, monkeypatch):
-    monkeypatch.setattr(_ezc3d, "parse", lambda path: time.sleep(60))
+def test_a_hang_is_ended(write_c3d, with_parser):
+    with_parser(lambda path: time.sleep(60))
     assert "did not finish within 0.2 s" in note_of(write_c3d(), timeout_s=0.2)
 
 
 @posix_fork
-def test_memory_is_bounded(write_c3d, monkeypatch):
-    monkeypatch.setattr(_ezc3d, "parse", lambda path: bytearray(1 << 36))
+def test_memory_is_bounded(write_c3d, with_parser):
+    with_parser(lambda path: bytearray(1 << 36))
     assert "could not read this file" in note_of(write_c3d())
 
 

@@ -1,8 +1,9 @@
-"""A small process forks the readers of C3D files for a large one: the same answers, the same guard."""
+"""A process of its own forks the readers of C3D files: the same answers, the same guard, and nothing left behind."""
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -24,34 +25,34 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="fork is used on
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], forker.Forker]]:
     """Starts a forker as the process is now; it ends with the test."""
-    lines = []
+    started = []
+    monkeypatch.setattr(forker, "_LARGEST_OWNER_BYTES", 1 << 60)  # however many tests ran before
 
-    def started() -> forker.Forker:
+    def begin() -> forker.Forker:
         monkeypatch.setattr(forker, "_started", None)
-        forker.start_forker(lambda: None)
-        found = forker.running_forker()
+        found = forker.forker_of_this_process()
         assert found is not None
-        lines.append(found.line)
+        started.append(found)
         return found
 
-    yield started
-    for line in lines:
-        line.close()
+    yield begin
+    for one in started:
+        one.end()
 
 
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that this process itself forked a reader for."""
     own: list[str] = []
     fork = forker.fork_reader
-    monkeypatch.setattr(
-        "biodyn.io.formats.c3d._process.fork_reader", lambda path, *rest: (own.append(path), fork(path, *rest))[1]
-    )
+    monkeypatch.setattr(forker, "fork_reader", lambda path, *rest: (own.append(path), fork(path, *rest))[1])
     return own
 
 
 def test_it_reads_what_a_fork_of_this_process_reads(write_c3d, start, monkeypatch):
     paths = [write_c3d(f"{i}.c3d") for i in range(7)]
-    direct = parse_files(paths, 60.0)
+    with monkeypatch.context() as alone:
+        alone.setattr(forker, "forker_of_this_process", lambda: None)
+        direct = parse_files(paths, 60.0)
     start()
     own = counting(monkeypatch)
     for mine, other in zip(parse_files(paths, 60.0), direct, strict=True):
@@ -75,7 +76,7 @@ def test_a_name_that_is_no_unicode_is_read(write_c3d, start):
     ("parse", "words"),
     [
         (lambda path: os.kill(os.getpid(), signal.SIGSEGV), "broke down on it (signal 11)"),
-        (lambda path: time.sleep(60), "did not finish within 0.3 s"),
+        (lambda path: time.sleep(60), "did not finish within 3 s"),
         (lambda path: bytearray(1 << 36), "impossible sizes"),
     ],
 )
@@ -84,7 +85,7 @@ def test_a_reader_that_fails_costs_its_file_only(write_c3d, start, monkeypatch, 
     monkeypatch.setattr(_ezc3d, "parse", lambda path: (parse if "bad" in path else whole)(path))
     start()
     own = counting(monkeypatch)
-    bad, good = parse_files([write_c3d("bad.c3d"), write_c3d("good.c3d")], 0.3 if "finish" in words else 60.0)
+    bad, good = parse_files([write_c3d("bad.c3d"), write_c3d("good.c3d")], 3.0 if "finish" in words else 60.0)
     assert isinstance(bad, Failure)
     assert words in bad.reason
     assert isinstance(good, Parsed)
@@ -93,10 +94,13 @@ def test_a_reader_that_fails_costs_its_file_only(write_c3d, start, monkeypatch, 
 
 def test_without_its_forker_a_process_forks_by_itself(write_c3d, start, monkeypatch):
     found = start()
-    found.line.close()
+    os.kill(found.pid, signal.SIGKILL)
     own = counting(monkeypatch)
-    assert isinstance(parse_files([write_c3d()], 60.0)[0], Parsed)
-    assert len(own) == 1
+    for _ in range(2):
+        assert isinstance(parse_files([write_c3d()], 60.0)[0], Parsed)
+    assert len(own) == 2
+    with pytest.raises(ChildProcessError):  # nothing of it is left
+        os.waitpid(found.pid, 0)
 
 
 def test_what_a_dying_forker_leaves_in_the_pipe_is_not_taken_for_the_answer(write_c3d, start, monkeypatch):
@@ -111,25 +115,106 @@ def test_what_a_dying_forker_leaves_in_the_pipe_is_not_taken_for_the_answer(writ
     assert isinstance(parse_files([write_c3d()], 60.0)[0], Parsed)
 
 
-def test_a_fork_of_the_owner_has_no_forker(start):
+def test_a_forker_that_is_killed_while_it_is_asked_costs_no_file(write_c3d, start, monkeypatch):
+    whole = _ezc3d.parse
+
+    def parse(path):
+        if os.getppid() != owner:  # the forker's reader
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(60)
+        return whole(path)
+
+    owner = os.getpid()
+    monkeypatch.setattr(_ezc3d, "parse", parse)
     start()
+    assert isinstance(parse_files([write_c3d()], 60.0)[0], Parsed)
+
+
+def test_a_fork_of_the_owner_starts_a_forker_of_its_own(write_c3d, start):
+    """And leaves its parent's alone, by its end, too."""
+    found, path = start(), write_c3d()
     pid = os.fork()
     if pid == 0:
-        os._exit(0 if forker.running_forker() is None else 1)
+        code = 1
+        try:
+            own = forker.forker_of_this_process()
+            read = isinstance(parse_files([path], 60.0)[0], Parsed)
+            code = 0 if own is not None and own.pid != found.pid and found.line.fileno() < 0 and read else 2
+        finally:
+            os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert forker.forker_of_this_process() is found
+    assert isinstance(parse_files([path], 60.0)[0], Parsed)
+
+
+def test_a_thread_that_may_end_before_its_process_starts_none(write_c3d, monkeypatch):
+    monkeypatch.setattr(forker, "_started", None)
+    own = counting(monkeypatch)
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(parse_files, [write_c3d()], 60.0).result()[0]
+    assert isinstance(answer, Parsed)
+    assert len(own) == 1
+    assert forker._started is None
+
+
+def test_a_process_that_has_grown_large_forks_by_itself(write_c3d, monkeypatch):
+    """Its forker would keep what it frees."""
+    monkeypatch.setattr(forker, "_started", None)
+    monkeypatch.setattr(forker, "_LARGEST_OWNER_BYTES", 1 << 20)
+    own = counting(monkeypatch)
+    (found,) = parse_files([write_c3d("walk.c3d")], 60.0)
+    assert isinstance(found, Parsed)
+    assert len(own) == 1
+    assert forker._started is None
+
+
+def test_files_are_found_from_the_folder_that_the_owner_is_in(write_c3d, start, monkeypatch):
+    path = write_c3d()
+    start()
+    monkeypatch.chdir(path.parent)
+    assert isinstance(parse_files([Path(path.name)], 60.0)[0], Parsed)
+
+
+def test_it_holds_nothing_of_its_owner_open(start):
+    """A pipe that the owner closes is closed for whoever reads it."""
+    reading, writing = os.pipe()
+    start()
+    os.close(writing)
+    assert select.select([reading], [], [], 30.0)[0]  # as long as somebody holds it open there is nothing to read
+    assert os.read(reading, 1) == b""
+    os.close(reading)
+
+
+def test_it_goes_on_after_an_interrupt_that_its_owner_survives(write_c3d, start, monkeypatch):
+    found = start()
+    os.kill(found.pid, signal.SIGINT)
+    own = counting(monkeypatch)
+    assert isinstance(parse_files([write_c3d()], 60.0)[0], Parsed)
+    assert own == []
+
+
+def test_nothing_is_left_or_told_when_its_owner_ends(write_c3d):
+    code = (
+        "import sys\nfrom biodyn.io import read\nfrom biodyn.io.formats.c3d import forker\n"
+        "read(sys.argv[1])\nprint(forker.forker_of_this_process().pid)\n"
+    )
+    command = [sys.executable, "-X", "dev", "-W", "error::ResourceWarning", "-c", code, str(write_c3d())]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "ResourceWarning" not in done.stderr
+    assert not Path(f"/proc/{done.stdout.strip()}").exists()
 
 
 def test_it_ends_with_its_owner():
     code = (
         "import os, sys\n"
-        "from biodyn.io.formats.c3d.forker import start_forker\n"
-        "start_forker(lambda: print(os.getpid(), flush=True))\n"
+        "from biodyn.io.formats.c3d import forker\n"
+        "print(forker.forker_of_this_process().pid, flush=True)\n"
         "sys.stdin.read(1)\n"
-        "os._exit(0)\n"
     )
     owner = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert owner.stdout is not None
     number = int(owner.stdout.readline())
+    assert _runs(number)
     owner.kill()
     owner.wait()
     end = time.monotonic() + 20.0
@@ -144,12 +229,12 @@ def test_a_reader_that_hangs_ends_with_the_process_that_asked_for_it(tmp_path, w
     """It hangs in the library, which holds Python's lock; the process is killed alone, as one that took too long may be."""
     pipe = tmp_path / "endless.c3d"
     os.mkfifo(pipe)
-    start = "start_forker(lambda: None)" if way == "by the forker" else "pass"
+    alone = "forker.forker_of_this_process = lambda: None" if way == "by a fork" else "pass"
     code = (
         "import sys\nfrom pathlib import Path\n"
-        "from biodyn.io.formats.c3d.forker import start_forker\n"
+        "from biodyn.io.formats.c3d import forker\n"
         "from biodyn.io.formats.c3d._process import parse_files\n"
-        f"{start}\n"
+        f"{alone}\n"
         f"parse_files([Path(sys.argv[1])], 60.0, fork={way != 'by a new interpreter'})\n"
     )
     owner = subprocess.Popen([sys.executable, "-c", code, str(pipe)])

@@ -1,4 +1,7 @@
-"""Run the C3D parser in a process of its own and bring back its answer, or say how it died."""
+"""Run the C3D parser in a process of its own and bring back its answer, or say how it died.
+
+This process reads the file itself meanwhile: `parsing` starts the others, and nobody waits for them before `answers`.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,18 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.io.formats.c3d import _ezc3d
-from biodyn.io.formats.c3d.forker import Forker, fork_reader, running_forker
+from biodyn.io.formats.c3d.forker import start_reader
 
 # What parsing may take beyond what the process already uses: the whole file in doubles, several times over.
 _MEMORY_BASE_BYTES = 1 << 30
@@ -28,6 +31,7 @@ _MEMORY_PER_FILE_BYTE = 40
 _CHUNK = 1 << 20
 _SIGKILL = 9  # not in `signal` on every system
 _ATTEMPTS = 4  # at a file whose reader somebody kills
+_HEARD_S = 1.0  # for a reader that had to wait with its answer until somebody took it
 # What C++ says when it is asked for more memory than there is, or for a negative amount.
 _SIZE_ERRORS = ("std::", "vector", "basic_string")
 
@@ -103,77 +107,106 @@ def _memory_bytes(path: Path) -> int:
 
 
 class _Fork:
-    """A forked parser and the bytes it has sent so far; forked by this process, or by the small one that it started."""
+    """A forked parser and the bytes it has sent so far; forked by this process, or by its forker."""
 
     fd: int
-    pid: int
     deadline: float
     chunks: list[bytes]
-    _forker: Forker | None
 
     def __init__(self, path: Path, timeout_s: float) -> None:
-        if sys.platform == "win32":
-            raise NotImplementedError("Windows cannot fork.")
         _ezc3d.preload()
         self.chunks = []
         self.deadline = time.monotonic() + timeout_s
-        self._forker = running_forker()
-        asked = str(path), _memory_bytes(path), timeout_s
         self.fd, write_fd = os.pipe()
-        pid = None if self._forker is None else self._forker.forked(*asked, write_fd)
-        if self._forker is not None and pid is None:
-            # It has ended, and a reader that it forked in its last moment may write into this pipe.
-            os.close(write_fd)
-            os.close(self.fd)
-            self.fd, write_fd = os.pipe()
-        if pid is None:
-            self._forker, pid = None, fork_reader(*asked, write_fd, self.fd)
-        self.pid = pid
+        self._reader = start_reader(str(path.absolute()), _memory_bytes(path), timeout_s, write_fd, self.fd)
         os.close(write_fd)
 
     def end(self) -> None:
-        """Kill the parser; harmless where it has ended and its forker, too."""
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, _SIGKILL)
+        """Kill the parser; harmless where it has ended."""
+        self._reader.kill()
 
     def finish(self) -> int:
         """Close the pipe, reap the process and return its exit status, negative for a signal."""
         os.close(self.fd)
-        status = os.waitpid(self.pid, 0)[1] if self._forker is None else self._forker.status(self.pid)
-        return -_SIGKILL if status is None else os.waitstatus_to_exitcode(status)  # None: the forker was killed
+        return self._reader.exit_code()
 
 
 def _too_late(timeout_s: float) -> Failure:
     return Failure(f"the C3D library did not finish within {timeout_s:g} s")
 
 
-def _parse_forked(paths: Sequence[Path], timeout_s: float, at_once: int) -> list[Parsed | Failure]:
-    results: list[Parsed | Failure] = [Failure("not read")] * len(paths)
-    waiting = list(enumerate(paths))[::-1]
-    running: dict[int, tuple[int, _Fork]] = {}
-    with selectors.DefaultSelector() as selector:
-        while waiting or running:
-            while waiting and len(running) < at_once:
-                index, path = waiting.pop()
-                child = _Fork(path, timeout_s)
-                running[child.fd] = (index, child)
-                selector.register(child.fd, selectors.EVENT_READ)
-            soonest = min(child.deadline for _, child in running.values())
-            ready = {key.fd for key, _ in selector.select(max(0.0, soonest - time.monotonic()))}
-            for fd, (index, child) in list(running.items()):
-                if fd in ready:
-                    child.chunks.append(os.read(fd, _CHUNK))
-                finished = fd in ready and not child.chunks[-1]
-                late = not finished and time.monotonic() > child.deadline
-                if not finished and not late:
-                    continue
-                if late:
-                    child.end()
-                selector.unregister(fd)
-                del running[fd]
-                exit_code = child.finish()
-                results[index] = _too_late(timeout_s) if late else _decode(b"".join(child.chunks), exit_code)
-    return results
+class _Begun(Protocol):
+    """Files that are being parsed."""
+
+    def look(self) -> None:
+        """Take what has come, without waiting."""
+
+    def answers(self) -> list[Parsed | Failure]:
+        """Wait for all; the answers stand in the order of the files."""
+
+    def end(self) -> None:
+        """End what still runs."""
+
+
+class _Forks:
+    """Files that are parsed by forks, so many at once, each until its time is over."""
+
+    def __init__(self, paths: Sequence[Path], timeout_s: float, at_once: int) -> None:
+        self._results: list[Parsed | Failure] = [Failure("not read")] * len(paths)
+        self._waiting = list(enumerate(paths))[::-1]
+        self._running: dict[int, tuple[int, _Fork]] = {}
+        self._timeout_s, self._at_once = timeout_s, at_once
+        self._selector = selectors.DefaultSelector()
+        try:
+            self._start()
+        except BaseException:  # no further process is allowed: those that were started end
+            self.end()
+            raise
+
+    def look(self) -> None:
+        self._take(0.0)
+
+    def answers(self) -> list[Parsed | Failure]:
+        heard = time.monotonic() + _HEARD_S
+        for _, child in self._running.values():  # it may stand before a full pipe
+            child.deadline = max(child.deadline, heard)
+        while self._running:
+            soonest = min(child.deadline for _, child in self._running.values())
+            self._take(max(0.0, soonest - time.monotonic()))
+        return self._results
+
+    def end(self) -> None:
+        self._waiting.clear()
+        for _, child in self._running.values():
+            child.end()
+            child.finish()
+        self._running.clear()
+        self._selector.close()
+
+    def _start(self) -> None:
+        while self._waiting and len(self._running) < self._at_once:
+            index, path = self._waiting.pop()
+            child = _Fork(path, self._timeout_s)
+            self._running[child.fd] = (index, child)
+            self._selector.register(child.fd, selectors.EVENT_READ)
+
+    def _take(self, longest_s: float) -> None:
+        """Take what comes within so many seconds, end what is late, and start what waits."""
+        ready = {key.fd for key, _ in self._selector.select(longest_s)}
+        for fd, (index, child) in list(self._running.items()):
+            if fd in ready:
+                child.chunks.append(os.read(fd, _CHUNK))
+            finished = fd in ready and not child.chunks[-1]
+            late = fd not in ready and time.monotonic() > child.deadline
+            if not finished and not late:
+                continue
+            if late:
+                child.end()
+            self._selector.unregister(fd)
+            del self._running[fd]
+            exit_code = child.finish()
+            self._results[index] = _too_late(self._timeout_s) if late else _decode(b"".join(child.chunks), exit_code)
+        self._start()
 
 
 def _parse_fresh(path: Path, timeout_s: float) -> Parsed | Failure:
@@ -196,25 +229,75 @@ def _parse_fresh(path: Path, timeout_s: float) -> Parsed | Failure:
     return _decode(done.stdout, done.returncode)
 
 
-def parse_files(paths: Sequence[Path], timeout_s: float, fork: bool | None = None) -> list[Parsed | Failure]:
-    """Parse the files side by side, each in its own process; the answers stand in the order of `paths`.
+class _Interpreters:
+    """Files that are parsed by new interpreters, so many at once."""
+
+    def __init__(self, paths: Sequence[Path], timeout_s: float, at_once: int) -> None:
+        self._pool = ThreadPoolExecutor(at_once)
+        self._results = [self._pool.submit(_parse_fresh, path, timeout_s) for path in paths]
+
+    def look(self) -> None:
+        pass  # threads do
+
+    def answers(self) -> list[Parsed | Failure]:
+        return [result.result() for result in self._results]
+
+    def end(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+class Parsing:
+    """Files that are parsed side by side, each in its own process, see `parsing`."""
+
+    def __init__(self, paths: Sequence[Path], timeout_s: float, fork: bool | None) -> None:
+        self._paths, self._timeout_s, self._fork = paths, timeout_s, fork
+        self._begun = _begin(paths, timeout_s, fork)
+
+    def look(self) -> None:
+        """Take what has been read so far, and let the next file begin; called now and then by who does something else."""
+        self._begun.look()
+
+    def answers(self) -> list[Parsed | Failure]:
+        """Wait for what is missing; the answers stand in the order of the files.
+
+        A reader that was killed from outside starts anew, a few times.
+        """
+        answers = self._begun.answers()
+        for _ in range(_ATTEMPTS - 1):
+            again = [i for i, answer in enumerate(answers) if isinstance(answer, Failure) and answer.killed]
+            if not again:
+                break
+            self._begun.end()
+            self._begun = _begin([self._paths[i] for i in again], self._timeout_s, self._fork)
+            for i, answer in zip(again, self._begun.answers(), strict=True):
+                answers[i] = answer
+        return answers
+
+    def end(self) -> None:
+        """End what still runs."""
+        self._begun.end()
+
+
+@contextmanager
+def parsing(paths: Sequence[Path], timeout_s: float, fork: bool | None = None) -> Iterator[Parsing]:
+    """Start to parse files; no process of it is left when the block ends.
 
     `timeout_s` is for each file from the start of its process. `fork` chooses the kind of process (None: by itself).
-    A reader that is killed from outside starts anew, a few times.
     """
-    answers = _parse_once(paths, timeout_s, fork)
-    for _ in range(_ATTEMPTS - 1):
-        again = [i for i, answer in enumerate(answers) if isinstance(answer, Failure) and answer.killed]
-        if not again:
-            break
-        for i, answer in zip(again, _parse_once([paths[i] for i in again], timeout_s, fork), strict=True):
-            answers[i] = answer
-    return answers
+    begun = Parsing(paths, timeout_s, fork)
+    try:
+        yield begun
+    finally:
+        begun.end()
 
 
-def _parse_once(paths: Sequence[Path], timeout_s: float, fork: bool | None) -> list[Parsed | Failure]:
+def parse_files(paths: Sequence[Path], timeout_s: float, fork: bool | None = None) -> list[Parsed | Failure]:
+    """Parse the files and wait for them; see `parsing` and `Parsing.answers`."""
+    with parsing(paths, timeout_s, fork) as begun:
+        return begun.answers()
+
+
+def _begin(paths: Sequence[Path], timeout_s: float, fork: bool | None) -> _Begun:
     at_once = max(1, min(4, os.cpu_count() or 1))
-    if _may_fork() if fork is None else fork:
-        return _parse_forked(paths, timeout_s, at_once)
-    with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(lambda path: _parse_fresh(path, timeout_s), paths))
+    kind = _Forks if (_may_fork() if fork is None else fork) else _Interpreters
+    return kind(paths, timeout_s, at_once)

@@ -1,9 +1,10 @@
-"""Read C3D files: the bytes are parsed in a process that may die, what comes back is interpreted here, in SI."""
+"""Read C3D files, in SI: here, and by the C3D library in a process that may die, whose answer is the second opinion."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from biodyn.io.formats.c3d._layout import DataLayout, data_layout
 from biodyn.io.formats.c3d._parameters import Groups, cleaned_groups
 from biodyn.io.formats.c3d._platforms import plate_channels, read_plates
 from biodyn.io.formats.c3d._points import model_outputs, point_groups, point_texts, values_of
-from biodyn.io.formats.c3d._process import Failure, Parsed, parse_files
+from biodyn.io.formats.c3d._process import Failure, Parsed, parsing
 from biodyn.io.formats.c3d._rotations import read_rotations
 from biodyn.io.formats.c3d._second_reading import second_opinion
 from biodyn.io.formats.c3d._subject import subject_parameters
@@ -69,13 +70,47 @@ def read_c3d_many(
         except InputFileError as error:
             results[i] = error
     asked = [i for i, (header, _) in sound.items() if header.processor not in _READ_ALONE]
-    parsed = dict(zip(asked, parse_files([sound[i][0].path for i in asked], timeout_s), strict=True))
+    own: dict[int, _OwnReading | InputFileError] = {}
+    with parsing([sound[i][0].path for i in asked], timeout_s) as library:
+        for i, (header, layout) in sound.items():
+            if header.parameters.is_whole:
+                own[i] = _read_here(header, layout, header.groups)
+            library.look()
+        answers = dict(zip(asked, library.answers(), strict=True))
     for i, (header, layout) in sound.items():
         try:
-            results[i] = _recording(header, layout, parsed.get(i))
+            groups, notes = _parameters(header, answers.get(i))
+            found = own.get(i) or _read_here(header, layout, groups)
+            if isinstance(found, InputFileError):
+                raise found
+            results[i] = _confirmed(found, layout, answers.get(i), notes)
         except InputFileError as error:
             results[i] = error
     return [result for result in results if result is not None]
+
+
+@dataclass(frozen=True)
+class _OwnReading:
+    """A file as biodyn reads it, and its numbers for the library to confirm."""
+
+    recording: Recording
+    data: DataSection
+
+
+def _read_here(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnReading | InputFileError:
+    try:
+        return _own_reading(header, layout, groups)
+    except InputFileError as error:
+        return error
+
+
+def _confirmed(
+    found: _OwnReading, layout: DataLayout, answer: Parsed | Failure | None, notes: Sequence[Diagnostic]
+) -> Recording:
+    """The recording, with what is said of its parameters and layout, and of what the library reads differently."""
+    opinion = second_opinion(found.data, layout, answer)
+    said = (*notes, *layout.notes, *opinion, *found.recording.diagnostics)
+    return replace(found.recording, diagnostics=said)
 
 
 def _parameters(header: C3dHeader, answer: Parsed | Failure | None) -> tuple[Groups, tuple[Diagnostic, ...]]:
@@ -98,9 +133,8 @@ def _parameters(header: C3dHeader, answer: Parsed | Failure | None) -> tuple[Gro
     return cleaned_groups(answer.facts["parameters"]), (note,)
 
 
-def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure | None) -> Recording:
+def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnReading:
     path = header.path
-    groups, notes = _parameters(header, answer)
     content = file_bytes(path)
     data = read_data(content, layout, header.processor, groups, plate_channels(groups))
     _require_possible_samples(path, data.samples)
@@ -134,7 +168,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     type_notes = mistaken_types(plates)
     plates, moment_notes = (plates, ()) if type_notes else corrected_moments(plates)
     plates, repeated_notes = without_repeated(plates)
-    return Recording(
+    recording = Recording(
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
         motion=motion,
@@ -146,9 +180,6 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
         first_frame=layout.first_frame,
         declared_static=_declared_static(groups),
         diagnostics=(
-            *notes,
-            *layout.notes,
-            *second_opinion(data, layout, answer),
             *_analog_notes(data),
             *roles.diagnostics,
             *scale.diagnostics,
@@ -163,6 +194,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
             *dropped_note(roles),
         ),
     )
+    return _OwnReading(recording, data)
 
 
 def _with_poses(
