@@ -19,8 +19,9 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache
 from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from biodyn.errors import SettingsError
 
@@ -40,7 +41,8 @@ PROCESSORS_VARIABLE: Final = "BIODYN_PROCESSORS"
 
 A = TypeVar("A")
 B = TypeVar("B")
-_WORTH_A_THREAD: Final = 200  # frames, of some microseconds each: a thread costs a hundred
+_WORTH_A_THREAD: Final = 200  # frames, of some microseconds each: to hand over a part costs some tens
+_IDLE_S: Final = 0.1  # a fork warns of threads: none is left when the caller goes on
 _beside: ContextVar[bool] = ContextVar("beside", default=False)
 
 
@@ -48,36 +50,110 @@ def side_by_side(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]
     """Return what both give: computed at the same time where this process may take two processors, else one after the other.
 
     Neither may need what the other does. Within a part everything is done one after the other. What the first raises is raised
-    here, else what the second does; both have ended then.
+    here, else what the second does; none of both goes on then. The second part is done here, too, where the other thread did not
+    come to it by the end of the first: where others use the processors.
     """
     if _beside.get() or threads_of_a_trial() < 2:
         return first(), second()
-    found: list[B] = []
-    raised: list[BaseException] = []
-    as_here = _number_errors()
-
-    def run() -> None:
-        _beside.set(True)
-        try:
-            with as_here:
-                found.append(second())
-        except BaseException as error:  # raised again where it is waited for
-            raised.append(error)
-
-    other = Thread(target=copy_context().run, args=(run,), name="biodyn beside")
-    try:
-        other.start()
-    except RuntimeError:  # no further thread is allowed
+    part = _Part(second)
+    if not _other_thread().does(part):  # no further thread is allowed
         return first(), second()
     before = _beside.set(True)
     try:
         result = first()
     finally:
         _beside.reset(before)
-        other.join()
-    if raised:
-        raise raised[0]
-    return result, found[0]
+        is_left = part.take()
+        if not is_left:
+            part.wait()
+    return result, second() if is_left else part.result()
+
+
+class _Part(Generic[B]):
+    """The second of two parts, for whoever takes it first."""
+
+    def __init__(self, work: Callable[[], B]) -> None:
+        self._work, self._context, self._as_here = work, copy_context(), _number_errors()
+        self._turn, self._running = Lock(), Lock()
+        self._running.acquire()
+        self._found: list[B] = []
+        self._raised: list[BaseException] = []
+
+    def take(self) -> bool:
+        """Whether it is the caller's from now on: nobody took it before."""
+        return self._turn.acquire(blocking=False)
+
+    def run(self) -> None:
+        """Do it, as the thread that asked for it would."""
+        try:
+            self._context.run(self._in_context)
+        finally:
+            self._running.release()
+
+    def _in_context(self) -> None:
+        _beside.set(True)
+        try:
+            with self._as_here:
+                self._found.append(self._work())
+        except BaseException as error:  # raised again by `result`
+            self._raised.append(error)
+
+    def wait(self) -> None:
+        """Wait until it was run."""
+        self._running.acquire()
+
+    def result(self) -> B:
+        """What it gave, or raise what it raised."""
+        if self._raised:
+            raise self._raised[0]
+        return self._found[0]
+
+
+class _OtherThread:
+    """A thread of this process that does one part after the other; it ends when none came for a while."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self._parts: SimpleQueue[_Part[Any]] = SimpleQueue()
+        self._changing, self._runs = Lock(), False
+
+    def does(self, part: _Part[Any]) -> bool:
+        """Hand over a part; False where no thread can be started."""
+        with self._changing:
+            if not self._runs:
+                try:
+                    # one that waits for parts keeps no process from ending
+                    Thread(target=self._serve, name="biodyn beside", daemon=True).start()
+                except RuntimeError:
+                    return False
+                self._runs = True
+            self._parts.put(part)
+        return True
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                part = self._parts.get(timeout=_IDLE_S)
+            except Empty:
+                with self._changing:
+                    if self._parts.empty():
+                        self._runs = False
+                        return
+            else:
+                if part.take():
+                    part.run()
+                del part  # what it holds may be large
+
+
+_thread: _OtherThread | None = None
+
+
+def _other_thread() -> _OtherThread:
+    """That of this process: a forked one has none of its parent's threads."""
+    global _thread
+    if _thread is None or _thread.owner != os.getpid():
+        _thread = _OtherThread()
+    return _thread
 
 
 def _number_errors() -> AbstractContextManager[object]:

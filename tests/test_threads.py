@@ -102,23 +102,81 @@ def test_parts_of_parts_start_no_further_threads() -> None:
 
 @pytest.mark.usefixtures("two")
 def test_what_a_part_raises_is_raised_here_when_both_have_ended() -> None:
-    ended = []
+    begun, ended = threading.Event(), []
 
     def fail(name: str) -> None:
         raise ValueError(name)
 
+    def fail_beside(name: str) -> None:
+        assert begun.wait(10.0)
+        fail(name)
+
     def last() -> None:
+        begun.set()
         time.sleep(0.05)
         ended.append(True)
 
     with pytest.raises(ValueError, match="first"):
-        side_by_side(lambda: fail("first"), last)
+        side_by_side(lambda: fail_beside("first"), last)
     assert ended == [True]
     with pytest.raises(ValueError, match="second"):
         side_by_side(last, lambda: fail("second"))
     with pytest.raises(ValueError, match="first"):  # as one after the other, where the second is never begun
         side_by_side(lambda: fail("first"), lambda: fail("second"))
-    assert not [thread for thread in threading.enumerate() if "beside" in thread.name]
+
+
+@pytest.mark.usefixtures("two")
+def test_no_thread_is_left_when_no_part_came_for_a_while() -> None:
+    side_by_side(lambda: None, lambda: None)
+    limit = time.monotonic() + 30.0
+    while [thread for thread in threading.enumerate() if "beside" in thread.name]:
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+    met = threading.Barrier(2, timeout=10.0)  # and another one comes when it is asked for
+    assert side_by_side(lambda: met.wait() >= 0, lambda: met.wait() >= 0) == (True, True)
+
+
+@pytest.mark.usefixtures("two")
+def test_a_part_that_the_other_thread_does_not_come_to_is_done_here() -> None:
+    """Another caller keeps it busy; what this caller's first part raises leaves the second one undone."""
+    busy, free = threading.Event(), threading.Event()
+
+    def until_free() -> None:
+        busy.set()
+        assert free.wait(30.0)
+
+    def keep_busy() -> None:
+        side_by_side(lambda: free.wait(30.0), until_free)
+
+    caller = threading.Thread(target=keep_busy)
+    caller.start()
+    try:
+        assert busy.wait(10.0)
+        assert side_by_side(threading.get_ident, threading.get_ident) == (threading.get_ident(),) * 2
+        done: list[bool] = []
+        with pytest.raises(ZeroDivisionError):
+            side_by_side(lambda: 1 / 0, lambda: done.append(True))
+    finally:
+        free.set()
+        caller.join()
+    side_by_side(lambda: None, lambda: None)  # behind what was handed over and taken back
+    assert not done
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+@pytest.mark.usefixtures("two")
+def test_a_forked_process_has_a_thread_of_its_own() -> None:
+    side_by_side(lambda: None, lambda: None)
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            met = threading.Barrier(2, timeout=10.0)
+            code = 0 if side_by_side(lambda: met.wait() >= 0, lambda: met.wait() >= 0) == (True, True) else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 @pytest.mark.usefixtures("two")
