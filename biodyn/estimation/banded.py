@@ -14,6 +14,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.estimation.halves import FRAMES_AT_ONCE, Half, Sum, Term, halves_of, panels_of
+from biodyn.estimation.memory import Memory
 from biodyn.kernels import normal as kernels
 from biodyn.kernels.lanes import WIDTH
 from biodyn.threads import by_halves, side_by_side
@@ -36,9 +37,9 @@ class Normal:
     n: int
 
     @classmethod
-    def empty(cls, frames: int, reach: int, n: int) -> Normal:
-        """Return equations of no measurement yet."""
-        return cls._in(panels_of(frames, reach, n), frames, reach)
+    def empty(cls, frames: int, reach: int, n: int, memory: Memory | None = None) -> Normal:
+        """Return equations of no measurement yet; None = in memory of their own."""
+        return cls._in(panels_of(frames, reach, n, memory), frames, reach)
 
     def again(self) -> Normal:
         """Return equations of no measurement yet in the same memory; a factor of these is lost."""
@@ -63,9 +64,10 @@ class Normal:
         """
         count, m, width, n = rows.shape
         places = np.arange(n) if columns is None else columns
-        pulled = (residual[:, None] @ rows.reshape(count, m, width * n)).reshape(count, width, n)
+        pulled, pull = residual[:, None] @ rows.reshape(count, m, width * n), np.zeros((count + width - 1, n))
         for s in range(width):
-            self.g[first + s : first + s + count, places] += pulled[:, s]
+            pull[s : s + count] += pulled[:, 0, s * n : (s + 1) * n]
+        self.g[first : first + len(pull), places] += pull
         self.terms.append(_Wide(first, rows, places))
 
     def add_shared(self, first: int, weights: FloatArray, G: FloatArray, right: FloatArray) -> None:
@@ -94,11 +96,10 @@ class _Wide:
 
     def on(self, half: Half) -> Sum:
         count, m, width, _ = self.rows.shape
-        first, seen = half.seen(self.first, width, count)
-        rows = np.ascontiguousarray(self.rows[seen, :, :: half.places[1]])
         n, _, stride = half.shape
         work = np.zeros((FRAMES_AT_ONCE + width - 1) * m * (width * n + 2 * WIDTH))
-        given = first, rows.ravel(), rows.shape, _runs(self.places), work
+        rows = np.ascontiguousarray(self.rows)
+        given = half.seen(self.first, width, count), rows.ravel(), rows.shape, _runs(self.places), work
         return partial(kernels.add_rows, half.panels.ravel(), n, stride, *given)
 
 
@@ -117,9 +118,9 @@ class _Shared:
     G: FloatArray
 
     def on(self, half: Half) -> Sum:
-        first, seen = half.seen(self.first, len(self.weights), len(self.G))
+        seen = half.seen(self.first, len(self.weights), len(self.G))
         weights = np.ascontiguousarray(self.weights[:: half.places[1]])
-        return partial(kernels.add_repeated, half.panels, first, weights, np.ascontiguousarray(self.G[seen]))
+        return partial(kernels.add_repeated, half.panels, seen, weights, np.ascontiguousarray(self.G))
 
 
 def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> None:

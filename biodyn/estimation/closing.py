@@ -16,6 +16,7 @@ from scipy.ndimage import distance_transform_edt
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.estimation.banded import Factor, Normal
 from biodyn.estimation.deviation import DEGREE
+from biodyn.estimation.memory import Memory
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.solve import Solution
 from biodyn.estimation.terms import (
@@ -58,10 +59,11 @@ class Closing:
     unbalanced: FloatArray
 
 
-def closed(problem: Problem, solution: Solution, closed_share: float) -> Closing:
+def closed(problem: Problem, solution: Solution, closed_share: float, memory: Memory | None = None) -> Closing:
     """Return the motion in balance to within `closed_share` times the error of the balance that was found.
 
     problem: of which the solution is. As much of the step is taken as the markers' errors hide in these frames.
+    memory: where its equations lie, that of the solution's factor for one, which is lost; None = in memory of their own.
 
     Gauss-Newton's step from the solution, with everything that the estimate was made of, but that the balance counts for more, in
     every frame of `problem.to_close`, and that torques of legs and trunk, arms and head stay as they are.
@@ -76,7 +78,7 @@ def closed(problem: Problem, solution: Solution, closed_share: float) -> Closing
     information, right = marker_information(tight, solution.path.q)
     information = np.ascontiguousarray(information[:, free[:, None], free])
     # no term reaches beyond the coefficients of one frame; at a knot the last of them is none
-    normal = Normal.empty(problem.knots.count, DEGREE if problem.knots.step > 1 else DEGREE - 1, len(free))
+    normal = Normal.empty(problem.knots.count, DEGREE if problem.knots.step > 1 else DEGREE - 1, len(free), memory)
     add_markers(normal, tight, information, right[:, free])
     weights, third = smooth_thirds(tight, coefficients, solution.stiff, shown=True)
     normal.add_diagonal(0, THIRD, weights[:, free], -(weights * third)[:, free])

@@ -20,7 +20,7 @@ from biodyn.estimation.told import Told
 from biodyn.kernels.lanes import WIDTH
 from biodyn.rigid_body import body_poses
 from biodyn.rigid_body.second_order import regressor
-from biodyn.threads import side_by_side
+from biodyn.threads import by_halves, side_by_side
 
 _FORCE = slice(3, 6)
 _ROOT = 6  # equations of the whole body
@@ -124,8 +124,10 @@ def _constant_rows(problem: Problem, path: Path) -> FloatArray:
     """What one standard deviation of each unknown constant does to the balance (T, 6, P), in standard deviations."""
     mb = problem.model.multibody
     columns = problem.inertias.parameter_changes(problem.model)
-    effect = regressor(mb, path.q, path.v, path.vdot, rows=_ROOT)
-    effect = (effect.reshape(-1, len(columns)) @ columns).reshape(len(path.q), _ROOT, columns.shape[1])
+    by_parameters = regressor(mb, path.q, path.v, path.vdot, rows=_ROOT).reshape(-1, len(columns))
+    flat = np.empty((len(by_parameters), columns.shape[1]))
+    by_halves(len(flat), lambda part: np.matmul(by_parameters[part], columns, out=flat[part]))
+    effect = flat.reshape(len(path.q), _ROOT, columns.shape[1])
     if problem.plates.count:
         change = problem.plates.changes(problem.wrenches).sum(axis=1)
         R, p = (part[:, 0] for part in body_poses(mb, path.q))

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
+from biodyn.estimation.memory import Memory
 from biodyn.kernels import panels as kernels
 from biodyn.kernels.lanes import WIDTH
 
@@ -56,17 +57,15 @@ class Half:
         """The first frame, and the step to the next one."""
         return (self.frames - 1, -1) if self.backwards else (0, 1)
 
-    def seen(self, first: int, width: int, count: int) -> tuple[int, slice]:
+    def seen(self, first: int, width: int, count: int) -> tuple[int, int, int, int]:
         """Of `count` parts of a term, the t-th on the frames first + t .. first + t + width - 1, those that reach the half.
 
-        Returns where, in this half, the first of them begins, and the parts in its order.
+        Returns where, in this half, the first of them begins, how many they are, which it is, and the step to the next one.
         """
         if not self.backwards:
-            return first, slice(0, max(min(count, len(self.panels) - first), 0))
+            return first, max(min(count, len(self.panels) - first), 0), 0, 1
         begin = max(self.frames - self.own - first - width + 1, 0)
-        if begin >= count:
-            return 0, slice(0, 0)
-        return self.frames - first - width - count + 1, slice(count - 1, begin - 1 if begin else None, -1)
+        return self.frames - first - width - count + 1, max(count - begin, 0), count - 1, -1
 
     def eliminate(self, terms: Sequence[Term], diagonals: FloatArray) -> bool:
         """Sum the equations and put their factor into the own panels; return whether it exists.
@@ -146,6 +145,6 @@ def halves_of(panels: FloatArray, frames: int) -> tuple[Half, Half]:
     )
 
 
-def panels_of(frames: int, reach: int, n: int) -> FloatArray:
-    """Return memory for both halves; it holds nothing yet."""
-    return np.empty((frames + min(reach, frames), n, (reach + 1) * n + WIDTH))
+def panels_of(frames: int, reach: int, n: int, memory: Memory | None = None) -> FloatArray:
+    """Return the panels of both halves, in a `memory` or in their own; they hold nothing yet."""
+    return (memory or Memory()).array((frames + min(reach, frames), n, (reach + 1) * n + WIDTH))

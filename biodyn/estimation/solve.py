@@ -11,6 +11,7 @@ from biodyn.estimation.banded import Factor, Normal
 from biodyn.estimation.constants import Constants, constants_of
 from biodyn.estimation.deviation import Path, moved
 from biodyn.estimation.inertias import with_changed_inertias
+from biodyn.estimation.memory import Memory
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.shared_course import shared_step
 from biodyn.estimation.sizes import kept
@@ -86,7 +87,11 @@ class _At:
 
 
 def solve(
-    problem: Problem, iterations: int, mean_information: FloatArray | None = None, certainty: bool = False
+    problem: Problem,
+    iterations: int,
+    mean_information: FloatArray | None = None,
+    certainty: bool = False,
+    memory: Memory | None = None,
 ) -> Solution:
     """Return the motion, the inertias and the errors of the plates that explain everything best.
 
@@ -94,6 +99,7 @@ def solve(
     certainty: whether it will be asked for. The last equations hold a single strike to the course that all share, as if that were
         known (`shared_course`). It is found, and errs alike in all strikes, so equations that know nothing of it tell the
         covariance: their torques change at strikes by all that the course and the single strike may differ by.
+    memory: where the equations and the factor lie; None = in memory of their own.
     """
     model, nv = problem.model, problem.model.multibody.nv
     c = np.zeros((problem.knots.count, nv))
@@ -106,7 +112,7 @@ def solve(
     stiff = smoothness(problem, told[0].mean(axis=0) if mean_information is None else mean_information)
     held = kept(model, problem.start.q, levers(problem, told[0]), problem.sizes)
     path, changed = problem.start, model
-    normal = Normal.empty(problem.knots.count, REACH, nv)
+    normal = Normal.empty(problem.knots.count, REACH, nv, memory)
     # The first step finds the error of the balance, the second the inertias with it: they hardly answer to later ones.
     last_telling = min(1, iterations - 1)
     for number in range(iterations):

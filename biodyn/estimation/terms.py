@@ -18,7 +18,7 @@ from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 from biodyn.rigid_body.multibody import Multibody
 from biodyn.rigid_body.second_order import inverse_dynamics_derivatives
-from biodyn.threads import by_halves, side_by_side
+from biodyn.threads import by_halves
 
 #: Third differences of coefficients: what the smoothness of a motion is made of.
 THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
@@ -177,19 +177,14 @@ def add_dynamics(
     scale = problem.balanced[:, None] / problem.sizes.balance
     rest, step = -tau[:, :6] * scale, problem.knots.step
 
-    def of_balance() -> list[Rows]:
-        return [balance_rows(problem, parts, rest, scale, offset) for offset in range(step)]
-
-    def of_torques() -> list[TorqueRows]:
-        if problem.knots.knots < len(_SECOND) or not np.isfinite(problem.torque_change_nm).any():
-            return []
+    found = [balance_rows(problem, parts, rest, scale, offset) for offset in range(step)]
+    torques: list[TorqueRows] = []
+    if problem.knots.knots >= len(_SECOND) and np.isfinite(problem.torque_change_nm).any():
         change = torque_changes(problem, tau[::step, problem.torque_rows] if shown else None)
-        return [
+        torques = [
             _torque_rows(problem, parts, tau[::step], rows_at, columns, change)
             for rows_at, columns in problem.torque_groups
         ]
-
-    found, torques = side_by_side(of_balance, of_torques)
     for rows in found:
         normal.add_wide(0, rows.rows, rows.rest)
     for one in torques:

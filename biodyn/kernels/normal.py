@@ -13,22 +13,24 @@ from biodyn.kernels.products import add_grouped, add_squares
 
 
 @kernel
-def add_rows(panels, n, stride, first, rows, shape, runs, work, begin, end):
+def add_rows(panels, n, stride, seen, rows, shape, runs, work, begin, end):
     """Add |rest - rows x|^2 of every t: rows (T', m, W, p) on the frames first + t to first + t + W - 1.
 
-    panels: flat, of n unknowns a frame. rows: flat, shape: theirs. runs (R, 3): [a, b, c] says that the unknowns from a to
-    a + c - 1 of the rows are those from b to b + c - 1 of a frame. work: (end - begin + W - 1) m (W n + 2 WIDTH) doubles, 0 but
-    for what an earlier call with these runs left.
+    panels: flat, of n unknowns a frame. seen: (first, count, start, step), the t-th of `count` parts being number start + step t
+    of the rows; with the step -1 its frames stand the other way round, too. rows: flat, shape: theirs. runs (R, 3): [a, b, c]
+    says that the unknowns from a to a + c - 1 of the rows are those from b to b + c - 1 of a frame. work:
+    (end - begin + W - 1) m (W n + 2 WIDTH) doubles, 0 but for what an earlier call with these runs left.
     """
-    count, m, width, p = shape
+    (first, count, start, step), (_, m, width, p) = seen, shape
     below = width * n + 2 * WIDTH
     to_group, before = n - m * below, max(begin - first - width + 1, 0)
     for t in range(before, min(end - first, count)):  # with zeros for the unknowns that have none
         for i in range(m):
-            source, place = (t * m + i) * width * p, ((t - before) * m + i) * below
+            source, place = ((start + step * t) * m + i) * width * p, ((t - before) * m + i) * below
             for s in range(width):
+                given = source + (s if step > 0 else width - 1 - s) * p
                 for j in range(runs.shape[0]):
-                    own, own_place = rows[source + s * p + runs[j, 0] :], work[place + s * n + runs[j, 1] :]
+                    own, own_place = rows[given + runs[j, 0] :], work[place + s * n + runs[j, 1] :]
                     for r in range(runs[j, 2]):
                         own_place[r] = own[r]
     for k in range(max(begin, first), min(end, first + count + width - 1)):
@@ -40,14 +42,14 @@ def add_rows(panels, n, stride, first, rows, shape, runs, work, begin, end):
 
 
 @kernel
-def add_repeated(panels, first, weights, square, begin, end):
-    """Add terms whose rows are weights[s] J on frame first + t + s: square (T', n, n) = J^T J."""
-    count, n, width = square.shape[0], square.shape[1], weights.shape[0]
+def add_repeated(panels, seen, weights, square, begin, end):
+    """Add terms whose rows are weights[s] J on frame first + t + s: square (T', n, n) = J^T J; seen: as of `add_rows`."""
+    (first, count, start, step), n, width = seen, square.shape[1], weights.shape[0]
     for k in range(max(begin, first), min(end, first + count + width - 1)):
         for c in range(n):
             column = panels[k, c, c:]
             for s in range(max(0, k - first - count + 1), min(width, k - first + 1)):
-                own, w = square[k - first - s, c], weights[s] * weights[s]
+                own, w = square[start + step * (k - first - s), c], weights[s] * weights[s]
                 before = own[c:]
                 for r in range(n - c):
                     column[r] += w * before[r]

@@ -136,8 +136,8 @@ def _normal_equations(n: int) -> None:
     whole = np.zeros((1, n, lanes))
     whole[0, :, :n] = np.eye(n)
     work = np.zeros(lanes + WIDTH)
-    normal.add_rows(whole.ravel(), n, lanes, 0, np.zeros(n), (1, 1, 1, n), np.array([[0, 0, n]]), work, 0, 1)
-    normal.add_repeated(whole, 0, np.zeros(1), np.zeros((1, n, n)), 0, 1)
+    normal.add_rows(whole.ravel(), n, lanes, (0, 1, 0, 1), np.zeros(n), (1, 1, 1, n), np.array([[0, 0, n]]), work, 0, 1)
+    normal.add_repeated(whole, (0, 1, 0, 1), np.zeros(1), np.zeros((1, n, n)), 0, 1)
     normal.gather_rows(np.zeros(n), (1, 1, 1, n), np.zeros(WIDTH), WIDTH, np.zeros(n * WIDTH), 0, 1)
     square, one, first = np.zeros((1, n, n)), np.ones(1), np.arange(1)
     normal.spread_rows(

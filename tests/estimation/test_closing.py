@@ -149,8 +149,8 @@ def test_windows_that_take_different_shares_do_not_jump(inputs: TrialInputs, mon
     taken: list[float] = []
     original = module.closed
 
-    def noted(problem, solution, closed_share):  # type: ignore[no-untyped-def]
-        found = original(problem, solution, closed_share)
+    def noted(*given):  # type: ignore[no-untyped-def]
+        found = original(*given)
         taken.append(found.share)
         return found
 
