@@ -12,6 +12,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.points import lengths
 
 # Shorter stretches do no harm; and in so many frames nothing is straight by chance.
 _LEAST_S, _LEAST_FRAMES = 0.05, 6
@@ -70,7 +71,7 @@ def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray
         return positions, ()
     share = count / len(positions)
     if share > _MOST_REPEATED:
-        moved = np.nanmax(np.linalg.norm(positions - positions[:1], axis=2), initial=0.0)
+        moved = np.nanmax(lengths(positions - positions[:1]), initial=0.0)
         return positions, (_slower_cameras(share, rate_hz),) if moved > _LEAST_WAY_M else ()
     note = Diagnostic(
         "frames-repeated",

@@ -13,6 +13,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.points import all_finite
 from biodyn.io.events import NOBODY, Whose
 from biodyn.io.names import matcher, names
 from biodyn.io.pieces import PIECE, Pieces, pieces_of
@@ -262,7 +263,7 @@ def _keep_unnamed(labels: list[str], kinds: list[str], points: FloatArray) -> No
     """
     if any(kind != "dropped" for kind in kinds) or not points.size:
         return
-    seen = np.isfinite(points).all(axis=2).mean(axis=0)
+    seen = all_finite(points).mean(axis=0)
     for i in range(len(kinds)):
         if seen[i] >= _MOSTLY:
             kinds[i] = "marker"

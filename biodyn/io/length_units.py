@@ -14,6 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.geometry.points import all_finite
 from biodyn.io.names import letters
 from biodyn.io.plate_size import (
     ANY_PLATE_M,
@@ -155,7 +156,7 @@ def _spans(markers: FloatArray) -> tuple[float, float]:
     0 where two markers are never seen together.
     """
     frames = markers[:: max(1, markers.shape[0] // 50)]
-    seen = np.asarray(np.isfinite(frames).all(axis=-1))
+    seen = all_finite(frames)
     counts = seen.sum(axis=1)
     extents = []
     for count in np.unique(counts[counts >= 2]):  # frames with equally many markers at once

@@ -18,6 +18,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.points import all_finite
 
 #: What a point is that was joined to another.
 PIECE = "piece"
@@ -98,7 +99,7 @@ class _Paths:
 
     def __init__(self, points: FloatArray, markers: Sequence[int]) -> None:
         self.points, self.markers = points, list(markers)
-        self.seen: BoolArray = np.asarray(np.isfinite(points).all(axis=2))
+        self.seen = all_finite(points)
         self.size = _size(points[:, self.markers])
 
     def is_broken(self, i: int) -> bool:
@@ -183,7 +184,7 @@ def _breaks(one: BoolArray, other: BoolArray) -> Iterator[tuple[bool, int, int]]
 
 def _size(points: FloatArray) -> float:
     """The usual diagonal of the box around all markers (T, M, 3), file units; NaN where none are seen."""
-    seen: BoolArray = np.asarray(np.isfinite(points).all(axis=2))
+    seen = all_finite(points)
     known = points[seen.any(axis=1)]
     if not len(known):
         return float("nan")

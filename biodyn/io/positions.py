@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.geometry.points import all_finite, all_three
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.labels import PointRoles
 
@@ -23,8 +24,8 @@ _RECONSTRUCT = "Reconstruct and label the markers in the capture software and ex
 
 def unseen_as_nan(points: FloatArray) -> FloatArray:
     """Also (0, 0, 0) exactly is a point that was not seen, as is a value that is not finite, or a mark: (-9999, -9999, -9999)."""
-    unseen = (points == 0.0).all(axis=2) | ~np.isfinite(points).all(axis=2)
-    alike = (points == points[..., :1]).all(axis=2) & (np.abs(points[..., 0]) >= _LEAST_MARK)
+    unseen = all_three(points == 0.0) | ~all_finite(points)
+    alike = all_three(points == points[..., :1]) & (np.abs(points[..., 0]) >= _LEAST_MARK)
     marks, counts = np.unique(points[alike][:, 0], return_counts=True)
     unseen |= alike & np.isin(points[..., 0], marks[counts > 1])
     return np.where(unseen[..., None], np.nan, points)
@@ -35,7 +36,7 @@ def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, t
 
     Raises InputFileError where so many of them differ from each other that the rest is not to be trusted either.
     """
-    impossible = np.atleast_2d((np.abs(positions) > _LARGEST_COORDINATE_M).any(axis=2))
+    impossible = np.atleast_2d(~all_three(~(np.abs(positions) > _LARGEST_COORDINATE_M)))
     count = int(impossible.sum())
     if not count:
         return positions, ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.points import lengths
 from biodyn.recording.markers import Markers
 
 #: Standing is judged over half a second: people who stand sway by millimetres in it.
@@ -63,7 +64,7 @@ def movement_m(positions: FloatArray) -> float:
         return float("inf")
     seen = positions[:, whole]
     reach = seen.max(axis=0) - seen.min(axis=0)
-    return float(np.median(np.linalg.norm(reach, axis=-1)))
+    return float(np.median(lengths(reach)))
 
 
 def _seen_throughout(positions: FloatArray) -> BoolArray:

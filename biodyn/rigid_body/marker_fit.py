@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
+from biodyn.geometry.points import all_finite
 from biodyn.geometry.registration import rigid_fit
 from biodyn.geometry.rotations import quaternion_from_matrix
 from biodyn.kernels import ik
@@ -85,7 +86,7 @@ def _placed_base(
     R_WB, p_WB = body_poses(mb, q0[None])
     x = np.einsum("mij,mj->mi", R_WB[0, marker_body], p_BM) + p_WB[0, marker_body]
     x_root = (x - p_WB[0, 0]) @ R_WB[0, 0]
-    shown = np.where(np.isfinite(p_WM).all(axis=2), weights, 0.0)
+    shown = np.where(all_finite(p_WM), weights, 0.0)
     R_PJ, p_PJ = tree.R_PJ[0].reshape(3, 3), tree.p_PJ[0]
     kinds, kind_of = np.unique(shown, axis=0, return_inverse=True)  # frames that show the same markers alike
     for number, share in enumerate(kinds):
@@ -254,7 +255,7 @@ def inverse_kinematics(
     low, high = _limits(mb, lower, upper)
     pulls, prior = _priors(mb, prior_weights, q_prior, len(recorded))
     start = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0").copy()
-    seen = np.isfinite(recorded).all(axis=2) & (shares > 0)
+    seen = all_finite(recorded) & (shares > 0)
     usable = np.flatnonzero(seen.sum(axis=1) >= MIN_MARKERS)
     if usable.size:
         first = int(usable[0])

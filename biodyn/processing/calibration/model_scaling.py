@@ -10,6 +10,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
+from biodyn.geometry.points import all_finite
 from biodyn.rigid_body.osim.model import OpenSimModel
 
 # Markers nearer than this tell more of where they were stuck than of how long a body is.
@@ -37,7 +38,7 @@ class StandingMarkers:
 
     def mean(self) -> FloatArray:
         """Return the mean places (M, 3), NaN of a marker never seen."""
-        seen = np.asarray(np.isfinite(self.positions).all(axis=2))
+        seen = all_finite(self.positions)
         total = np.where(seen[..., None], self.positions, 0.0).sum(axis=0)
         count = seen.sum(axis=0)[:, None]
         return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)

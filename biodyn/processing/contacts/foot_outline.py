@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.points import lengths
 from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.signals.filtering import finite_stretches
 
@@ -60,7 +61,7 @@ def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
     outline_W = np.where(known[:, None, None], outline_W, np.nan)
     velocity = _velocity(outline_W, known, rate_hz)
-    speed = np.linalg.norm(velocity - _of_floor(outline_W, known, velocity), axis=2)
+    speed = lengths(velocity - _of_floor(outline_W, known, velocity))
     height = np.full(len(outline_W), np.nan)
     height[known] = outline_W[known, :, 1].min(axis=1)
     low = known[:, None] & (np.nan_to_num(outline_W[..., 1]) <= np.nan_to_num(height)[:, None] + LOW_HEIGHT_M)
@@ -77,7 +78,7 @@ def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
 def _of_floor(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> FloatArray:
     if not known.any():
         return np.zeros(3)
-    slowest = np.nan_to_num(np.linalg.norm(velocity, axis=2), nan=np.inf).min(axis=1)
+    slowest = np.nan_to_num(lengths(velocity), nan=np.inf).min(axis=1)
     if np.mean(slowest[known] < REST_SPEED_M_S) > RESTING_SHARE:
         return np.zeros(3)
     lowest = np.argmin(np.where(known[:, None], outline_W[..., 1], 0.0), axis=1)[:, None]

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side
+from biodyn.geometry.points import lengths
 from biodyn.processing.contacts.foot_outline import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals, loadings, plate_surface
 from biodyn.processing.signals.filtering import finite_stretches
@@ -68,9 +69,7 @@ def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline]
         # where nobody knows the edges, every place may be the plate's
         near = sole.distance_to(plate.corners_W) < REACH_M if plate.outlined else np.ones(sole.low.shape, dtype=bool)
         # Over the floor or over a belt: which of them carries the foot is a guess where it hardly ever rests.
-        in_room = (
-            np.linalg.norm(np.gradient(sole.outline_W, 1.0 / rate_hz, axis=0), axis=2) if frames > 1 else sole.speed
-        )
+        in_room = lengths(np.gradient(sole.outline_W, 1.0 / rate_hz, axis=0)) if frames > 1 else sole.speed
         speed = np.nan_to_num(np.fmin(sole.speed, in_room), nan=0.0)
         touches = near & sole.low & (speed < MAX_SPEED_M_S)
         level = np.abs(np.nan_to_num(height_over(plate, sole.outline_W), nan=np.inf)) < MAX_SOLE_HEIGHT_M

@@ -276,12 +276,10 @@ def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
 
 def reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
     """Return why something is missing, a text a frame, "" where nothing is."""
-    found = []
-    for t in range(len(fit.reason)):
-        parts = [fit.reason[t]] if fit.reason[t] else []
-        if fit.lost[t].any():
-            names = ", ".join(fit.model.coordinates[c].name for c in np.flatnonzero(fit.lost[t]))
-            parts.append(f"no visible marker determines {names}")
-        parts += [reaction.reason[side][t] for side in sides if reaction.reason[side][t]]
-        found.append("; ".join(dict.fromkeys(parts)))  # one plate under both feet is one reason
-    return found
+    lost = [""] * len(fit.reason)
+    for t in np.flatnonzero(fit.lost.any(axis=1)):
+        names = ", ".join(fit.model.coordinates[c].name for c in np.flatnonzero(fit.lost[t]))
+        lost[t] = f"no visible marker determines {names}"
+    frames = zip(fit.reason, lost, *(reaction.reason[side] for side in sides), strict=True)
+    # one plate under both feet is one reason
+    return ["; ".join(dict.fromkeys(filter(None, parts))) for parts in frames]

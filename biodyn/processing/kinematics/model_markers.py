@@ -15,6 +15,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
+from biodyn.geometry.points import all_finite
 from biodyn.processing.kinematics.undetermined import root_open, undetermined
 from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.rms import rms
@@ -109,7 +110,7 @@ def fit_model(
     local = np.array([places[name].place_m for name in chosen])
     recorded = p_WM[:, [list(labels).index(name) for name in chosen]]
     rate_hz = 1.0 / float(np.median(np.diff(time_s))) if len(time_s) > 1 else 1.0
-    seen = np.asarray(np.isfinite(recorded).all(axis=2))
+    seen = all_finite(recorded)
     by_frame = weights * visibility_weights(seen, round(tasks.fade_s * rate_hz))
     solution = fit_coordinates(
         coupled,

@@ -49,7 +49,11 @@ def outlier_frames(error: FloatArray, limit_m: float) -> BoolArray:
     candidates only those are outliers that are nearly as far off as the worst.
     """
     seen = np.isfinite(error)
-    usual = np.nanmedian(np.where(seen.any(axis=0), error, 0.0), axis=0)
+    usual = np.zeros(error.shape[1])
+    whole = seen.all(axis=0)
+    usual[whole] = np.median(error[:, whole], axis=0)
+    for m in np.flatnonzero(~whole & seen.any(axis=0)):
+        usual[m] = np.median(error[seen[:, m], m])
     off = seen & (np.nan_to_num(error) > np.maximum(limit_m, 2.5 * usual))
     rare = off.sum(axis=0) <= 0.2 * np.maximum(seen.sum(axis=0), 1)
     candidates = (off & rare) | (seen & (usual > limit_m))

@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.points import lengths
 from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
 from biodyn.model.body_model import with_markers as with_attached
 from biodyn.model.changes import with_assumed
@@ -76,7 +77,7 @@ def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
     columns = [recorded.labels.index(label) for label in fit.labels]
     links, p_LM, _ = fit.model.marker_arrays()
     place = fit.link_p_W[:, links] + np.einsum("tmij,mj->tmi", fit.link_R_W[:, links], p_LM)
-    return np.asarray(np.linalg.norm(recorded.positions[:, columns] - place, axis=2))
+    return lengths(recorded.positions[:, columns] - place)
 
 
 def _settled(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagnostic]]:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.points import all_finite, point_by_point, squares
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.noise import measured_noise
 from biodyn.processing.signals.smoothing.spline import chosen_cutoffs
@@ -95,8 +96,8 @@ def relative_speed(positions: FloatArray, rate_hz: float) -> FloatArray:
         return np.full(positions.shape[1], np.nan)
     smooth = butterworth_lowpass(positions, rate_hz, min(_SPEED_CUTOFF_HZ, _MOST_OF_RATE * rate_hz), _ORDER)
     velocity = np.gradient(smooth, 1.0 / rate_hz, axis=0)
-    seen: BoolArray = np.asarray(np.isfinite(velocity).all(axis=2))
+    seen = all_finite(velocity)
     velocity = np.where(seen[..., None], velocity, 0.0)
-    mean = velocity.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)[:, None]
-    squares = np.where(seen, np.sum((velocity - mean[:, None]) ** 2, axis=2), 0.0)
-    return np.where(seen.any(axis=0), np.sqrt(squares.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)), np.nan)
+    mean = point_by_point(velocity).sum(axis=0) / np.maximum(seen.sum(axis=1), 1)[:, None]
+    own = np.where(seen, squares(velocity - mean[:, None]), 0.0)
+    return np.where(seen.any(axis=0), np.sqrt(own.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)), np.nan)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.points import all_finite
 from biodyn.geometry.registration import rigid_fit
 from biodyn.processing.signals.filtering import finite_stretches
 
@@ -67,7 +68,7 @@ def fill_gaps(
             so nothing jumps; at the ends of the trial it stays that of the one edge.
     """
     positions = np.array(p_WM, dtype=np.float64)
-    seen = np.asarray(np.isfinite(positions).all(axis=2))
+    seen = all_finite(positions)
     positions[~seen] = np.nan
     splined, open_gaps = _spline_all(positions, seen, round(spline_gap_s * rate_hz))
     mates = {marker: [m for m in group if m != marker] for group in groups for marker in group}
@@ -81,7 +82,7 @@ def fill_gaps(
                 splined[gap.first : gap.last + 1, gap.marker] = path
                 gap = Gap(gap.marker, gap.first, gap.last, "rigid")
         record.append(gap)
-    return GapFilling(splined, record, np.asarray(~seen & np.isfinite(splined).all(axis=2)))
+    return GapFilling(splined, record, ~seen & all_finite(splined))
 
 
 def _spline_all(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[FloatArray, list[Gap]]:

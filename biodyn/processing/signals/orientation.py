@@ -14,6 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.geometry.points import all_finite, point_by_point
 from biodyn.geometry.rotations import angle_between, cross
 from biodyn.recording import Recording
 
@@ -90,9 +91,7 @@ def facing_as(recording: Recording, static: Recording, static_world: WorldFrame)
     up = static_world.R_WL[1]
     common = [label for label in static.markers.labels if label in recording.markers.labels]
     own, other = (
-        np.array([_mean_place(r.markers.positions[:, r.markers.labels.index(label)]) for label in common]).reshape(
-            -1, 3
-        )
+        _mean_places(r.markers.positions[:, [r.markers.labels.index(label) for label in common]])
         for r in (recording, static)
     )
     seen = np.isfinite(own).all(axis=1) & np.isfinite(other).all(axis=1)
@@ -107,10 +106,12 @@ def facing_as(recording: Recording, static: Recording, static_world: WorldFrame)
     return facing
 
 
-def _mean_place(positions: FloatArray) -> FloatArray:
-    """Mean (3,) of a marker over the frames (T, 3) it is seen in, NaN where it never is."""
-    seen = np.isfinite(positions).all(axis=1)
-    return positions[seen].mean(axis=0) if seen.any() else np.full(3, np.nan)
+def _mean_places(positions: FloatArray) -> FloatArray:
+    """Means (M, 3) of markers over the frames (T, M, 3) they are seen in, NaN where one never is."""
+    seen = all_finite(positions)
+    frames = seen.sum(axis=0)
+    places = np.where(seen[..., None], positions, 0.0).sum(axis=0) / np.maximum(frames, 1)[:, None]
+    return np.where(frames[:, None] > 0, places, np.nan)
 
 
 def _vertical(recording: Recording) -> FloatArray:
@@ -121,7 +122,7 @@ def _vertical(recording: Recording) -> FloatArray:
 
 def _require_positions(recording: Recording) -> None:
     name, markers = recording.path.name, recording.markers
-    if not np.isfinite(markers.positions).all(axis=-1).any():
+    if not all_finite(markers.positions).any():
         raise InputFileError(
             f"'{name}' holds no marker position ({len(markers.labels)} markers, {markers.frame_count} frames).",
             "Export the trial again with its reconstructed markers.",
@@ -138,7 +139,7 @@ def _well_seen(positions: FloatArray) -> FloatArray:
 
     A position that is not finite in every coordinate is not seen.
     """
-    positions = np.where(np.isfinite(positions).all(axis=2, keepdims=True), positions, np.nan)
+    positions = np.where(all_finite(positions)[..., None], positions, np.nan)
     seen = np.isfinite(positions[..., 0]).mean(axis=0)
     chosen = seen >= 0.5 * seen.max()
     return positions[:, chosen]
@@ -164,7 +165,8 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
     always the data's, because files are wrong about it: the body is above the plates, or above the floor at 0.
     """
     frames = positions[np.isfinite(positions[..., 0]).any(axis=1)]
-    spans = np.median(np.nanmax(frames, axis=1) - np.nanmin(frames, axis=1), axis=0)
+    markers = point_by_point(frames)
+    spans = np.median(np.nanmax(markers, axis=0) - np.nanmin(markers, axis=0), axis=0)
     votes = np.zeros(3)
     votes[int(np.argmax(spans))] += 1.0
     sources = []

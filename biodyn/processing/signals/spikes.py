@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.geometry.points import lengths
 from biodyn.recording import Markers
 
 # A marker off the median of its neighbouring frames by so much jumped: no marker on a walking person does that at 60 Hz or more.
@@ -41,7 +42,7 @@ def jumps(markers: Markers) -> FloatArray:
     off = np.zeros(p.shape[:2])
     if len(p) < _WINDOW:
         return off
-    away: FloatArray = np.linalg.norm(p[half : len(p) - half] - median_of_five(p), axis=2)
+    away = lengths(p[half : len(p) - half] - median_of_five(p))
     off[half : len(p) - half] = np.where(np.isnan(away), 0.0, away)
     return off
 

@@ -25,6 +25,11 @@ class Posed:
     p_WB: Mapping[str, FloatArray]
     p_WM: FloatArray
 
+    def of(self, rows: slice) -> Posed:
+        """Return some of the configurations."""
+        R_WB, p_WB = ({name: poses[rows] for name, poses in every.items()} for every in (self.R_WB, self.p_WB))
+        return Posed(R_WB, p_WB, self.p_WM[rows])
+
 
 def posed(model: SubjectModel, q: FloatArray) -> Posed:
     """Return the poses of a model's segments and markers for q (T, nq)."""

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.geometry.points import lengths
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_coordinates_of, with_moved_centres
 from biodyn.processing.calibration.subject_fit.derivatives import Posed, posed
 from biodyn.processing.calibration.subject_fit.functional import functional_joints
 from biodyn.processing.calibration.subject_fit.normal_equations import (
+    Evidence,
     free_columns,
     markers_say,
     priors_say,
@@ -23,9 +25,10 @@ from biodyn.processing.calibration.subject_fit.placement import Placement, Scali
 from biodyn.processing.calibration.subject_fit.priors import Priors, load_priors
 from biodyn.processing.calibration.subject_fit.result import MarkerErrors, SubjectFit, account_of
 from biodyn.processing.calibration.subject_fit.seen import Frames, SeenTrial, chosen_frames
-from biodyn.processing.calibration.subject_fit.skin import skin_of
+from biodyn.processing.calibration.subject_fit.skin import Skin, skin_of
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, unknowns_of
 from biodyn.rigid_body import inverse_kinematics
+from biodyn.threads import side_by_side
 
 _MOST_STEPS = 6
 # In units of each unknown's standard deviation; what is left then is far below what can be known.
@@ -85,10 +88,11 @@ def fit_subject(
     found = problem.solve(frames)
     if found is None:
         return None
-    theta, information, marker_m = found
-    fitted = problem.made(theta)
+    theta, fitted, information, marker_m = found
     sd = np.sqrt(np.diag(np.linalg.inv(information)))
-    before, after = (problem.errors(one, marker_m, frames) for one in (model, fitted))
+    before, after = side_by_side(
+        lambda: problem.errors(model, marker_m, frames), lambda: problem.errors(fitted, marker_m, frames)
+    )
     account = account_of(model, unknowns, theta, sd, before, after, marker_m, [f.trial for f in frames])
     return FittedSubject(fitted, replace(account, functional=functional_joints(trials, fitted)))
 
@@ -121,8 +125,8 @@ class _Problem:
         }
         return replace(made, markers=markers, foot_outlines=outlines)
 
-    def solve(self, frames: Sequence[Frames]) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """Return theta (P,), its information (P, P), and the standard deviations (M,) m of the markers that were found.
+    def solve(self, frames: Sequence[Frames]) -> tuple[FloatArray, SubjectModel, FloatArray, FloatArray] | None:
+        """Return theta (P,), its model, its information (P, P), and the standard deviations (M,) m of the markers.
 
         None where no frame can be solved: labels in disorder make no person.
         """
@@ -138,9 +142,10 @@ class _Problem:
             evidence = priors_say(self.unknowns, self.priors, theta, mean)
             for use in dict.fromkeys(f.trial.use for f in solved):  # skin slides otherwise where a leg moves otherwise
                 told = [
-                    markers_say(model, self.unknowns, skin, f.q, f.at, columns, f.seen_W, f.weight * marker_m**-2.0)
+                    part
                     for f, columns in zip(solved, free, strict=True)
                     if f.trial.use == use
+                    for part in self._told(model, skin, f, columns, f.weight * marker_m**-2.0)
                 ]
                 evidence += with_skin(sum(told[1:], told[0]), skin)
             information = evidence.information
@@ -149,10 +154,25 @@ class _Problem:
             step *= min(1.0, _LARGEST_STEP / max(size, _SMALL_STEP))
             theta = theta + step
             model = self.made(theta)
-            mean = self.placement.bend(theta - mean)
             if size < _SMALL_STEP:
                 break
-        return theta, information, marker_m
+            mean = self.placement.bend(theta - mean)
+        return theta, model, information, marker_m
+
+    def _told(
+        self, model: SubjectModel, skin: Skin, solved: _Solved, free: FloatArray, weight: FloatArray
+    ) -> Sequence[Evidence]:
+        """What the first half of the frames tells, and the second: every frame by itself, so one beside the other."""
+
+        def of(rows: slice) -> Evidence:
+            return markers_say(
+                model, self.unknowns, skin, solved.q[rows], solved.at.of(rows), free[rows], solved.seen_W[rows], weight
+            )
+
+        if len(solved.q) < 2:
+            return [of(slice(None))]
+        half = len(solved.q) // 2
+        return side_by_side(lambda: of(slice(0, half)), lambda: of(slice(half, None)))
 
     def configurations(self, model: SubjectModel, marker_m: FloatArray, frames: Frames) -> FloatArray:
         """Configurations (T, nq) by inverse kinematics with marker errors (M,) m, NaN rows where a frame cannot be solved."""
@@ -217,4 +237,4 @@ class _Problem:
 def _solved(model: SubjectModel, q: FloatArray, frames: Frames) -> _Solved:
     good = np.isfinite(q).all(axis=1)
     seen, at = frames.seen_W[good], posed(model, q[good])
-    return _Solved(frames.trial, seen, frames.independent, q[good], at, np.linalg.norm(seen - at.p_WM, axis=2))
+    return _Solved(frames.trial, seen, frames.independent, q[good], at, lengths(seen - at.p_WM))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.geometry.points import all_finite
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.factors import inverse_factors
 from biodyn.model.observability import marker_jacobian
@@ -52,7 +53,7 @@ def markers_say(
     every step (variable projection, Golub & Pereyra 1973, doi 10.1137/0710036; the Jacobian in the form of Kaufman 1975):
     only what they cannot follow counts.
     """
-    weights = marker_weight * np.isfinite(seen_W).all(axis=2)
+    weights = marker_weight * all_finite(seen_W)
     root = np.sqrt(weights)[..., None]
     residual = root * np.nan_to_num(seen_W - at.p_WM)
     follows = _followed(root[..., None] * free)

@@ -12,14 +12,17 @@ the score finds little noise and takes little away.
 
 from __future__ import annotations
 
+from functools import partial
 from math import comb
 
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.points import all_finite
 from biodyn.kernels.recursion import LANES, factorise_band, solve_factorised
 from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
+from biodyn.threads import side_by_side
 
 # Walking people have several harmonics of the stride above the first, and skin shows nothing of the bones above the second.
 LOWEST_HZ, HIGHEST_HZ = 2.0, 25.0
@@ -40,7 +43,7 @@ def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, or
         return Smoothed(smooth, 0.0, 2 * _BENT)
     m = _BENT
     chosen_hz = chosen_cutoffs(smooth, rate_hz)
-    for seen, markers in gap_patterns(np.asarray(np.isfinite(smooth).all(axis=2).T)):
+    for seen, markers in gap_patterns(all_finite(smooth).T):
         stretches = _long_enough(seen)
         for marker in markers:
             for rows in stretches:
@@ -66,7 +69,7 @@ def chosen_cutoffs(
     """
     tried_hz = np.geomspace(lowest_hz, min(HIGHEST_HZ, _MOST_OF_RATE * rate_hz), tried)
     chosen = np.full(positions.shape[1], np.nan)
-    for seen, markers in gap_patterns(np.asarray(np.isfinite(positions).all(axis=2).T)):
+    for seen, markers in gap_patterns(all_finite(positions).T):
         stretches = _long_enough(seen)
         if stretches:
             known_m = None if noise_m is None else noise_m[markers]
@@ -151,18 +154,23 @@ def _best(
         for rows in stretches
     ]
     eigenvalues = [bending(rows.stop - rows.start, m) for rows in stretches]
-    memory = [np.empty((2, *one.shape)) for one in differences]
-    for row, hz in enumerate(tried_hz):
-        lam = stiffness(hz, rate_hz, m)
-        of_axes = np.sum(
-            [_squares_of_rest(one, lam, m, own) for one, own in zip(differences, memory, strict=True)], axis=0
-        )
-        squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
-        free = sum(freedom_of_rest(one, lam) for one in eigenvalues)
-        if noise_m is None:
-            score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
-        else:
-            score[row] = squares - 2.0 * positions.shape[2] * np.nan_to_num(noise_m) ** 2 * free
+
+    def fill(tried: range) -> None:
+        memory = [np.empty((2, *one.shape)) for one in differences]
+        for row in tried:
+            lam = stiffness(tried_hz[row], rate_hz, m)
+            of_axes = np.sum(
+                [_squares_of_rest(one, lam, m, own) for one, own in zip(differences, memory, strict=True)], axis=0
+            )
+            squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
+            free = sum(freedom_of_rest(one, lam) for one in eigenvalues)
+            if noise_m is None:
+                score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
+            else:
+                score[row] = squares - 2.0 * positions.shape[2] * np.nan_to_num(noise_m) ** 2 * free
+
+    half = len(tried_hz) // 2
+    side_by_side(partial(fill, range(half)), partial(fill, range(half, len(tried_hz))))
     least = score.argmin(axis=0)
     inner = np.clip(least, 1, len(tried_hz) - 2)
     before, here, after = (np.take_along_axis(score, (inner + k)[None], axis=0)[0] for k in (-1, 0, 1))
