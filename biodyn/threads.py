@@ -1,7 +1,8 @@
 """Processors, processes and how they end; one thread for the libraries below numpy, two for loops of our own.
 
 Matrices here are small: threads of linear algebra that wait for each other double the processor time and win none, and sums
-in another order change the last digits. To be said before numpy is imported.
+in another order change the last digits. A command says so before numpy is imported (`use_one_thread`), an analysis that Python
+calls while it lasts (`linear_algebra_in_one_thread`).
 
 Loops of our own leave the interpreter to others while they run. What has two parts that need nothing of each other is done
 `side_by_side`: the parts are the same with one processor, one after the other, and so is every bit of what they give. A trial
@@ -14,8 +15,8 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache
 from pathlib import Path
@@ -192,6 +193,40 @@ def use_one_thread() -> None:
     """Say so to this process and those it starts, where the user has not chosen otherwise."""
     for name, count in ONE_THREAD.items():
         os.environ.setdefault(name, count)
+
+
+class _Limits:
+    """Those of linear algebra, one for each analysis that began since none went on."""
+
+    def __init__(self) -> None:
+        self.changing, self.going_on = Lock(), 0
+        self.set: list[Any] = []
+
+
+_limits: Final = _Limits()
+
+
+@contextmanager
+def linear_algebra_in_one_thread() -> Iterator[None]:
+    """Keep the libraries of linear algebra that are loaded to one thread meanwhile, where the user has not chosen otherwise.
+
+    They keep it for all threads of the process. Where several overlap, the last to end gives back what the first one found.
+    """
+    if any(os.environ.get(name) for name in ONE_THREAD):
+        yield
+        return
+    from threadpoolctl import threadpool_limits
+
+    with _limits.changing:
+        _limits.set.append(threadpool_limits(limits=1, user_api="blas"))
+        _limits.going_on += 1
+    try:
+        yield
+    finally:
+        with _limits.changing:
+            _limits.going_on -= 1
+            while _limits.set and not _limits.going_on:
+                _limits.set.pop().restore_original_limits()
 
 
 def processors() -> int:

@@ -100,6 +100,7 @@ _CONFINED = {
     "llvmlite": {"kernels"},
     "platformdirs": {"kernels"},
     "filelock": {"study"},
+    "threadpoolctl": {"biodyn.threads"},
     "PIL": {
         "biodyn.output.figures.matplotlib_backend",
         "biodyn.output.figures.canvas",

@@ -9,19 +9,29 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextvars import Context
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 from typer.testing import CliRunner
 
-from biodyn import threads
+from biodyn import run_trial, threads
 from biodyn.cli import app
-from biodyn.errors import SettingsError
+from biodyn.errors import BiodynError, SettingsError
 from biodyn.estimation.banded import Factor, Normal
 from biodyn.study.running.trial_process import _ONE_THREAD
-from biodyn.threads import PROCESSORS_VARIABLE, by_halves, processors, side_by_side, threads_of_a_trial
+from biodyn.threads import (
+    ONE_THREAD,
+    PROCESSORS_VARIABLE,
+    by_halves,
+    linear_algebra_in_one_thread,
+    processors,
+    side_by_side,
+    threads_of_a_trial,
+)
 
 
 @pytest.fixture
@@ -249,3 +259,52 @@ def test_ctrl_c_ends_both_parts(tmp_path: Path) -> None:
             process.kill()
     assert b"KeyboardInterrupt" in told
     assert process.returncode != 0
+
+
+_SAMPLE = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
+
+
+def threads_of_linear_algebra() -> set[int]:
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+
+@pytest.fixture
+def of_two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A process whose user has said nothing, with two threads of linear algebra."""
+    for name in ONE_THREAD:
+        monkeypatch.delenv(name, raising=False)
+    with threadpool_limits(2, user_api="blas"):
+        yield
+
+
+@pytest.mark.usefixtures("of_two_threads")
+def test_an_analysis_that_python_calls_takes_one_thread_of_linear_algebra() -> None:
+    during: list[set[int]] = []
+    run_trial(_SAMPLE, progress=lambda step: during.append(threads_of_linear_algebra()))
+    assert len(during) > 3
+    assert all(one == {1} for one in during)
+    assert threads_of_linear_algebra() == {2}
+
+
+@pytest.mark.usefixtures("of_two_threads")
+def test_what_overlaps_gives_back_what_the_first_found() -> None:
+    one, other = linear_algebra_in_one_thread(), linear_algebra_in_one_thread()
+    with one:
+        other.__enter__()
+    assert threads_of_linear_algebra() == {1}
+    other.__exit__(None, None, None)
+    assert threads_of_linear_algebra() == {2}
+
+
+@pytest.mark.usefixtures("of_two_threads")
+def test_an_analysis_that_fails_gives_the_threads_back(tmp_path: Path) -> None:
+    with pytest.raises(BiodynError):
+        run_trial(tmp_path / "none.c3d")
+    assert threads_of_linear_algebra() == {2}
+
+
+@pytest.mark.usefixtures("of_two_threads")
+def test_what_the_user_says_of_threads_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    with linear_algebra_in_one_thread():
+        assert threads_of_linear_algebra() == {2}

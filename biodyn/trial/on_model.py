@@ -18,6 +18,7 @@ from biodyn.processing.calibration.subject import require_plausible
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.settings import Settings, settings_from
+from biodyn.threads import linear_algebra_in_one_thread
 from biodyn.trial.clock import Clock
 from biodyn.trial.files import NO_STATIC
 from biodyn.trial.from_coordinates import forces_unusable, holds_coordinates, loads_beside, run_coordinates
@@ -73,6 +74,7 @@ class ModelResult(TrialResult):
         return [*([] if self.own is None else self.own.summary()), f"Activity: {activity.kind}: {activity.reason}"]
 
 
+@linear_algebra_in_one_thread()
 def run_on_model(
     motion: str | Path,
     given: OnModel,

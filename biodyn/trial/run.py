@@ -16,6 +16,7 @@ from biodyn.output.store.user_files import require_unchanged
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.rigid_body import is_compiled, warm_up
 from biodyn.settings import Settings, settings_from
+from biodyn.threads import linear_algebra_in_one_thread
 from biodyn.trial.clock import Clock
 from biodyn.trial.files import FrameRange, TrialFiles, own_files_of
 from biodyn.trial.state import TrialState
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 
+@linear_algebra_in_one_thread()
 def analyse_trial(
     trial: str | Path,
     static: str | Path | None = None,
