@@ -66,13 +66,14 @@ def analyse_trial(
         state.companions = [Path(path) for path in companions]
     clock = Clock(progress)
     state.timings = clock.seconds
-    for number, step in enumerate(steps):
-        if step.for_torques or not torques_only:
-            with clock.step(step.name):
-                step.run(state)
-        if number == 0 and not is_compiled():  # not before the files are known to be readable
-            with clock.step("compiling kernels"):
-                warm_up(progress)
+    with state.opinions:
+        for number, step in enumerate(steps):
+            if step.for_torques or not torques_only:
+                with clock.step(step.name):
+                    step.run(state)
+            if number == 0 and not is_compiled():  # not before the files are known to be readable
+                with clock.step("compiling kernels"):
+                    warm_up(progress)
     require_unchanged(own_files)
     analysis = state.analysis()
     return analysis if torques_only else judge(analysis)

@@ -10,6 +10,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Check, Diagnostic
 from biodyn.errors import SubjectError, printable
 from biodyn.estimation.account import EstimateAccount
+from biodyn.io.second_opinions import SecondOpinions
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.subject_scaling import SubjectScaling
@@ -103,6 +104,7 @@ class TrialState:
         self.companions = companions  # other recordings of the session; None: looked for beside the walk
         if files is not None:
             self.files = files
+        self.opinions = SecondOpinions()  # of the files that are read here
         self.notes: list[Diagnostic] = []  # everything noticed on the way
         self.timings: Mapping[str, float] = {}
         self.shared_cycles = SharedCycles()

@@ -74,7 +74,10 @@ def reading(trial: TrialState) -> None:
     """Read the walk and its static trial, unless they were read before."""
     if not hasattr(trial, "files"):
         frames, use = trial.static_frames, trial.settings.poses.use
-        trial.files = read_files(trial.path, trial.static_path, static_frames=frames, poses=use, forces=trial.forces)
+        with trial.opinions.awaited():  # in `signals`
+            trial.files = read_files(
+                trial.path, trial.static_path, static_frames=frames, poses=use, forces=trial.forces
+            )
     trial.walk, trial.static = trial.files.walk, trial.files.static
     if trial.is_on_poses and trial.settings.signals.method == ESTIMATE:
         raise SettingsError(
@@ -156,8 +159,9 @@ def _mirror(trial: TrialState) -> None:
 
 
 def signals(trial: TrialState) -> None:
-    """Fill gaps, smooth markers, and turn plate channels into filtered wrenches."""
+    """Fill gaps, smooth markers, and turn plate channels into filtered wrenches; hear what else was read in the walk's file."""
     trial.signals = prepare_signals(trial.walk, trial.mapping, trial.settings.signals)
+    trial.notes += trial.opinions.of(trial.files.walk.path)
 
 
 def scaling(trial: TrialState) -> None:

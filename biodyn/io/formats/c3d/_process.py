@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,6 +24,9 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.io.formats.c3d import _ezc3d
 from biodyn.io.formats.c3d.forker import start_reader
+
+if sys.platform == "linux":
+    import fcntl
 
 # What parsing may take beyond what the process already uses: the whole file in doubles, several times over.
 _MEMORY_BASE_BYTES = 1 << 30
@@ -106,6 +109,13 @@ def _memory_bytes(path: Path) -> int:
     return _MEMORY_BASE_BYTES + _MEMORY_PER_FILE_BYTE * path.stat().st_size
 
 
+def _widen(pipe_fd: int) -> None:
+    """Let a pipe hold most of an answer, so that its writer can end before somebody reads; as it is where that is refused."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            fcntl.fcntl(pipe_fd, fcntl.F_SETPIPE_SZ, _CHUNK)
+
+
 class _Fork:
     """A forked parser and the bytes it has sent so far; forked by this process, or by its forker."""
 
@@ -118,6 +128,7 @@ class _Fork:
         self.chunks = []
         self.deadline = time.monotonic() + timeout_s
         self.fd, write_fd = os.pipe()
+        _widen(self.fd)
         self._reader = start_reader(str(path.absolute()), _memory_bytes(path), timeout_s, write_fd, self.fd)
         os.close(write_fd)
 

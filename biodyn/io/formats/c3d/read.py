@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,7 @@ from biodyn.io.formats.c3d._layout import DataLayout, data_layout
 from biodyn.io.formats.c3d._parameters import Groups, cleaned_groups
 from biodyn.io.formats.c3d._platforms import plate_channels, read_plates
 from biodyn.io.formats.c3d._points import model_outputs, point_groups, point_texts, values_of
-from biodyn.io.formats.c3d._process import Failure, Parsed, parsing
+from biodyn.io.formats.c3d._process import Failure, Parsed, Parsing, parsing
 from biodyn.io.formats.c3d._rotations import read_rotations
 from biodyn.io.formats.c3d._second_reading import second_opinion
 from biodyn.io.formats.c3d._subject import subject_parameters
@@ -33,6 +35,7 @@ from biodyn.io.plate_type import mistaken_types
 from biodyn.io.plate_units import PlateUnit
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
 from biodyn.io.repeated_plates import without_repeated
+from biodyn.io.second_opinions import awaited_opinions
 from biodyn.io.segment_poses import StoredPoses, require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.recording import ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
@@ -42,6 +45,8 @@ DEFAULT_TIMEOUT_S = 20.0  # a 35 MB file takes half a second; a file that takes 
 # No plate measures as much in any unit in use: 10 meganewton-metres in Nmm. One such number spoils a filtered channel.
 _LARGEST_SAMPLE = 1e10
 _EXPORT_AGAIN = "Export the trial again as C3D from the capture software."
+# Of all files that are read at once: their numbers take three times as much, and the library some tenths of a second.
+_LARGEST_KEPT_BYTES = 10 << 20
 _READ_ALONE = ("MIPS",)  # byte orders the C3D library does not know
 
 
@@ -71,12 +76,25 @@ def read_c3d_many(
             results[i] = error
     asked = [i for i, (header, _) in sound.items() if header.processor not in _READ_ALONE]
     own: dict[int, _OwnReading | InputFileError] = {}
-    with parsing([sound[i][0].path for i in asked], timeout_s) as library:
+    answers: dict[int, Parsed | Failure] = {}
+    with ExitStack() as readers:
+        library = readers.enter_context(parsing([sound[i][0].path for i in asked], timeout_s))
         for i, (header, layout) in sound.items():
             if header.parameters.is_whole:
                 own[i] = _read_here(header, layout, header.groups)
             library.look()
-        answers = dict(zip(asked, library.answers(), strict=True))
+        later = awaited_opinions() if own.keys() == sound.keys() and _is_short(sound.values()) else None
+        if later is None:
+            answers = dict(zip(asked, library.answers(), strict=True))
+        else:
+            later.add(
+                readers.pop_all(),
+                {
+                    sound[i][0].path: partial(_opinion, found, *sound[i], library, asked.index(i))
+                    for i, found in own.items()
+                    if i in asked and not isinstance(found, InputFileError)
+                },
+            )
     for i, (header, layout) in sound.items():
         try:
             groups, notes = _parameters(header, answers.get(i))
@@ -95,6 +113,20 @@ class _OwnReading:
 
     recording: Recording
     data: DataSection
+
+
+def _is_short(files: Collection[tuple[C3dHeader, DataLayout]]) -> bool:
+    """Whether the numbers of some files may stay in memory until the library's are there."""
+    return sum(header.path.stat().st_size for header, _ in files) <= _LARGEST_KEPT_BYTES
+
+
+def _opinion(
+    found: _OwnReading, header: C3dHeader, layout: DataLayout, library: Parsing, number: int
+) -> tuple[Diagnostic, ...]:
+    """What the library, asked for that file as the `number`-th, reads differently; InputFileError where it cannot be read."""
+    answer = library.answers()[number]
+    _parameters(header, answer)
+    return second_opinion(found.data, layout, answer)
 
 
 def _read_here(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnReading | InputFileError:
