@@ -261,3 +261,14 @@ def test_scrambled_bytes_never_get_past_the_reader(write_c3d):
 
 def test_the_reader_is_sound_after_all_that(write_c3d):
     assert read_c3d(write_c3d()).markers.labels == tuple(LABELS)
+
+
+@pytest.mark.parametrize("block", [0, 1])
+def test_data_that_would_begin_in_the_header_begin_where_the_parameters_say(write_c3d, block):
+    path = write_c3d()
+    expected = read_c3d(path).markers.positions
+    found = read_c3d(changed(path, 16, block.to_bytes(2, "little")))
+    np.testing.assert_array_equal(found.markers.positions, expected)
+    assert "layout-disagreement" in {note.code for note in found.diagnostics}
+    path.write_bytes(path.read_bytes() + bytes(5000))  # behind the last block: no count of frames fills the file
+    np.testing.assert_array_equal(read_c3d(path).markers.positions, expected)

@@ -165,6 +165,17 @@ def test_wrong_counts_and_names_are_refused(tmp_path: Path, name: str, value: ob
         read(path)
 
 
+@pytest.mark.parametrize("block", [0, 20_000])
+def test_where_no_points_are_does_not_matter(tmp_path: Path, block: int) -> None:
+    path = tmp_path / "elsewhere.c3d"
+    write_c3d(path, content())
+    expected = read(path).poses.origins
+    data = bytearray(path.read_bytes())
+    data[16:18] = block.to_bytes(2, "little")  # the header's first block of data
+    path.write_bytes(bytes(data))
+    np.testing.assert_array_equal(read(path).poses.origins, expected)
+
+
 def test_poses_that_are_never_seen_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "nobody.c3d"
     write_c3d(path, content(np.full_like(matrices(), np.nan)))

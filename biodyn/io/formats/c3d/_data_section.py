@@ -74,6 +74,8 @@ def _frames(content: bytes, layout: DataLayout, processor: str) -> np.ndarray[An
     """(T, words of a frame) as stored, floats or integers."""
     count = layout.frame_count * layout.frame_words
     shape = (layout.frame_count, layout.frame_words)
+    if not count:  # a file of segment poses may say of its empty section that it begins behind the file's end
+        return np.empty(shape)
     if not layout.is_float:
         order = ">" if processor == "MIPS" else "<"
         return np.frombuffer(content, dtype=f"{order}i2", count=count, offset=layout.start_byte).reshape(shape)

@@ -34,8 +34,8 @@ class Frame:
         return (4 * self.points + self.analog) * (4 if self.is_float else 2)
 
     def stored(self, size_bytes: int) -> tuple[int, int]:
-        """Whole frames for which a file of this size has bytes, and the bytes behind the data's start."""
-        room = max(0, size_bytes - (self.block - 1) * BLOCK_BYTES)
+        """Whole frames for which a file of this size has bytes, and the bytes behind the data's start: no data in the header."""
+        room = max(0, size_bytes - (self.block - 1) * BLOCK_BYTES) if self.block > 1 else 0
         return (room // self.bytes if self.bytes else 0), room
 
     def fits(self, frames: int, size_bytes: int) -> bool:
@@ -104,6 +104,8 @@ def frame_that_fits(header: C3dHeader, first: Frame, second: Frame, claims: list
     In a small file several may end in its last block; then behind the right one is nothing but padding.
     """
     size = header.data_end
+    if first.block <= 1:  # that is the header itself
+        first = replace(first, block=second.block)
     fitting = [frame for frame in _between(first, second) if any(frame.fits(n, size) for n in claims)]
     if fitting:
         padded = [frame for frame in fitting if any(is_padding(header, frame, n) for n in claims)]
