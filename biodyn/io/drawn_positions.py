@@ -105,7 +105,7 @@ def _lines(path: FloatArray, least: int) -> BoolArray:
     known = bend[np.isfinite(bend)]
     if not len(known):
         return result
-    rounding = 4.0 * float(np.finfo(np.float32).eps) * float(np.nanmax(np.abs(path))) + 2.0 * _quantum(path)
+    rounding = 4.0 * float(np.finfo(np.float32).eps) * float(np.nanmax(np.abs(path))) + 2.0 * least_step(path)
     if rounding > _ROUNDING * float(np.median(known)):
         return result
     with np.errstate(invalid="ignore"):
@@ -127,10 +127,11 @@ def _bow(path: FloatArray) -> float:
     return float(np.linalg.norm(path - path[0] - share * (path[-1] - path[0]), axis=1).max())
 
 
-def _quantum(path: FloatArray) -> float:
-    """The step of the numbers that a file holds, m: the smallest difference that is none of rounding."""
+def least_step(path: FloatArray) -> float:
+    """Return the step (m) of the numbers that a file holds of a trajectory (T, 3) m: its smallest difference beyond rounding."""
+    largest = np.abs(path[np.isfinite(path)]).max(initial=0.0)
     steps = np.abs(np.diff(path, axis=0))
-    steps = steps[np.isfinite(steps) & (steps > 4.0 * np.finfo(np.float32).eps * np.nanmax(np.abs(path)))]
+    steps = steps[np.isfinite(steps) & (steps > 4.0 * np.finfo(np.float32).eps * largest)]
     return float(steps.min(initial=np.inf)) if len(steps) else 0.0
 
 

@@ -52,14 +52,14 @@ class TrialFiles:
         if self.static_frames is None:
             return None
         first, last = self.static_frames
-        begin, count = self.static.first_frame, self.static.markers.frame_count
-        if not begin <= first <= last < begin + count:
+        begin, step = self.static.first_frame, self.static.frame_step
+        end = begin + step * (self.static.markers.frame_count - 1)
+        if not begin <= first <= last <= end:
             raise StaticTrialError(
-                f"'{self.static.path.name}' holds no frames {first} to {last}: it counts them from {begin} to "
-                f"{begin + count - 1}.",
+                f"'{self.static.path.name}' holds no frames {first} to {last}: it counts them from {begin} to {end}.",
                 "Give the first and the last frame of standing as the file counts them: --static-frames A-B.",
             )
-        return first - begin, last - begin
+        return (first - begin) // step, (last - begin) // step
 
 
 def needs_model(path: Path) -> bool:

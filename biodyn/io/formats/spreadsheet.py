@@ -21,7 +21,8 @@ def read_as_recording(path: Path) -> Recording:
     found = recording_of(
         sheet.table, sheet.roles, sheet.table.sha256, sheet.length, sheet.angle, sheet.events, sheet.subject
     )
-    return replace(found, first_frame=sheet.first_frame, also_read=(*found.also_read, *sheet.maps))
+    first_frame = sheet.first_frame - 1 + found.first_frame  # the table counts its rows from 1
+    return replace(found, first_frame=first_frame, also_read=(*found.also_read, *sheet.maps))
 
 
 # asked last: a text of any other format may be called .csv

@@ -26,7 +26,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError
-from biodyn.io.drawn_positions import without_drawn
+from biodyn.io.camera_frames import as_measured
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes
 from biodyn.io.format import FORMATS, RATES_HZ, Format
 from biodyn.io.labels import PointRoles, point_roles
@@ -101,8 +101,7 @@ def read_trc(path: str | Path) -> Recording:
     scale = length_unit(place.name, head.unit, names()["length_units"], points[:, columns], (), None, "Units")
     positions, position_notes = without_impossible(place, points[:, columns] * scale.markers)
     labels = tuple(roles.labels[i] for i in columns)
-    positions, drawn_notes = without_drawn(labels, positions, rate_hz)
-    return Recording(
+    recording = Recording(
         path=place,
         sha256=hashlib.sha256(content).hexdigest(),
         motion=StoredMotion(Markers(labels, positions, rate_hz)),
@@ -115,10 +114,10 @@ def read_trc(path: str | Path) -> Recording:
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
-            *drawn_notes,
             *dropped_note(roles),
         ),
     )
+    return as_measured(recording)
 
 
 def write_trc(path: str | Path, markers: Markers, *, first_frame: int = 1) -> None:

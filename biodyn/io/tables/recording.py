@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.drawn_positions import without_drawn
+from biodyn.io.camera_frames import as_measured
 from biodyn.io.events import NOBODY, StoredEvent, Whose, gait_events
 from biodyn.io.format import RATES_HZ
 from biodyn.io.labels import point_roles
@@ -59,7 +59,7 @@ def recording_of(
     start_s = float(table.time_s[0])
     positions = None if markers is None else markers.positions
     forces = frame_forces(table, forces_kept, len(table.time_s), rate_hz, start_s, positions, roles.plates)
-    return Recording(
+    recording = Recording(
         path=table.path,
         sha256=sha256,
         motion=motion,
@@ -76,6 +76,7 @@ def recording_of(
             *_other_note(roles.others),
         ),
     )
+    return as_measured(recording)
 
 
 def _motion(
@@ -159,8 +160,7 @@ def _markers(
     metres, unit_notes = _metres(table.path.name, points[:, kept], length)
     positions, notes = without_impossible(table.path, points[:, kept] * metres)
     labels = tuple(found.labels[i] for i in kept)
-    positions, drawn_notes = without_drawn(labels, positions, rate_hz)
-    notes = (*found.diagnostics, *unit_notes, *notes, *drawn_notes, *dropped_note(found))
+    notes = (*found.diagnostics, *unit_notes, *notes, *dropped_note(found))
     return Markers(labels, positions, rate_hz), found.whose, notes
 
 

@@ -31,7 +31,8 @@ def c3d_file(view: TrialView, convention: str, recording: Path | None) -> tuple[
         for found in channels(view, convention or USUAL)
         if found.group in _GROUPS
     ]
-    content, notes = appended(path, points, _events(view))
+    made = view.record["input"]
+    content, notes = appended(path, points, _events(view), made.get("first_frame"), int(made.get("frame_step", 1)))
     return {path.name: content}, notes
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -56,8 +56,17 @@ class NewEvent:
     label: str
 
 
-def appended(path: Path, points: Sequence[NewPoint], events: Sequence[NewEvent] = ()) -> tuple[bytes, tuple[str, ...]]:
+def appended(
+    path: Path,
+    points: Sequence[NewPoint],
+    events: Sequence[NewEvent] = (),
+    first_frame: int | None = None,
+    frame_step: int = 1,
+) -> tuple[bytes, tuple[str, ...]]:
     """Return the bytes of a C3D file with points and events added, and sentences on what had to be different.
+
+    `first_frame`: the file's number of the frame of the first values, at which events count from 0; None = its first.
+    `frame_step`: the file's frames from one value to the next; where it is more than 1, those between get what lies on the line.
 
     Points of a name that the file has get the suffix `_biodyn`; events within 50 ms of one of its own are not added. A file
     of integers keeps them: new points are rounded to its step, and one that goes beyond its range is left out. Raises
@@ -74,7 +83,11 @@ def appended(path: Path, points: Sequence[NewPoint], events: Sequence[NewEvent] 
     content = path.read_bytes()
     records = Records.parsed(_section(content, layout), path.name)
     _require_sound(header, layout, records, points, path)
-    taken, notes = _fitting(points, layout)
+    before = 0 if first_frame is None else first_frame - layout.first_frame
+    points, notes = _on_all_frames(path, points, layout, before, frame_step)
+    events = [replace(event, time_s=event.time_s + before / layout.rate_hz) for event in events]
+    taken, rounded = _fitting(points, layout)
+    notes += rounded
     taken, renamed = _distinct(taken, header.point_labels)
     notes += renamed
     _list_points(records, layout.point_count, taken)
@@ -97,13 +110,36 @@ def _require_sound(
         raise InputFileError(
             f"Header and parameters of '{path.name}' do not agree: nothing is added to such a file.", EXPORT_AGAIN
         )
-    frames = {len(point.values) for point in points}
-    if frames - {layout.frame_count}:
-        raise InputFileError(
-            f"'{path.name}' has {layout.frame_count} frames, the result {max(frames)}: it is another recording."
-        )
     if layout.point_count + len(points) > _MOST_WORDS:
         raise InputFileError(f"'{path.name}' would hold more points than a C3D file can.")
+
+
+def _on_all_frames(
+    path: Path, points: Sequence[NewPoint], layout: DataLayout, before: int, step: int
+) -> tuple[list[NewPoint], list[str]]:
+    """The points in all frames of the file, the first of their values in frame `before` of it, counted from 0."""
+    frames = max((len(point.values) for point in points), default=layout.frame_count)
+    is_whole = before == 0 and step == 1
+    last = before + step * (frames - 1)
+    if points and (before < 0 or last >= layout.frame_count or (is_whole and frames < layout.frame_count)):
+        raise InputFileError(
+            f"'{path.name}' has {layout.frame_count} frames, the result {frames}: it is another recording."
+        )
+    if is_whole:
+        return list(points), []
+    rows = np.arange(layout.frame_count) - before
+    low, share = rows // step, (rows % step)[:, None] / step
+    spread = []
+    for point in points:
+        # NaN stands behind the last row, and with index -1 before the first
+        known = np.vstack([point.values, np.full((2, 3), np.nan)])
+        low_known, next_known = (known[np.clip(at, -1, len(known) - 1)] for at in (low, low + 1))
+        spread.append(
+            replace(point, values=np.where(share > 0.0, (1.0 - share) * low_known + share * next_known, low_known))
+        )
+    if step == 1:
+        return spread, []
+    return spread, [f"One frame in {step} was measured; between them what is added goes along straight lines."]
 
 
 def _fitting(points: Sequence[NewPoint], layout: DataLayout) -> tuple[list[NewPoint], list[str]]:

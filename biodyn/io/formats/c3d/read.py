@@ -14,7 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.drawn_positions import without_drawn
+from biodyn.io.camera_frames import as_measured
 from biodyn.io.files import COPY_AGAIN, file_bytes
 from biodyn.io.formats.c3d._data_section import DataSection, read_data
 from biodyn.io.formats.c3d._events import read_events
@@ -183,7 +183,6 @@ def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnR
     scale = _length_unit(path, groups, sized, data, subject.height_m)
     positions, position_notes = without_impossible(path, points[:, columns] * scale.markers)
     own_labels = tuple(roles.labels[i] for i in columns)
-    positions, drawn_notes = without_drawn(own_labels, positions, layout.rate_hz)
     markers = Markers(own_labels, positions, layout.rate_hz)
     motion = (
         StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
@@ -216,7 +215,6 @@ def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnR
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
-            *drawn_notes,
             *(() if stored is None else stored.notes),
             *event_notes,
             *plate_notes,
@@ -226,7 +224,7 @@ def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnR
             *dropped_note(roles),
         ),
     )
-    return _OwnReading(recording, data)
+    return _OwnReading(as_measured(recording), data)
 
 
 def _with_poses(
