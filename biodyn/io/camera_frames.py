@@ -27,6 +27,8 @@ _SLOWEST_HZ: Final = 20.0
 _LEAST_FRAMES: Final = 20
 # The markers that are seen most tell; at least so many of them, and this share of them must name the same frames as measured.
 _MOST_MARKERS, _LEAST_MARKERS, _AGREE = 40, 4, 0.8
+# So many of them tell at once that nothing vanishes in a usual recording.
+_GLIMPSE: Final = 8
 # So many of the frames between must be on the polynomial; in the others a gap was filled later.
 _ON_IT: Final = 0.9
 # Frames that are measured in each second, third ... of the candidates only are no rule of these.
@@ -76,10 +78,12 @@ def camera_frames(positions: FloatArray, rate_hz: float) -> CameraFrames | None:
     if len(kept) < _LEAST_MARKERS:
         return None
     for order in _ORDERS:
-        size = _differences(positions[:, kept], order.difference)
         rounding = 0.0 if order.between == "repeats" else 1.0
-        with np.errstate(invalid="ignore"):
-            vanishing = np.mean(size[np.isfinite(size)] <= rounding)
+        least = _ON_IT * _share_between(order, order.shortest)
+        if _vanishing(_differences(positions[:, kept[:_GLIMPSE]], order.difference), rounding) < 0.5 * least:
+            continue
+        size = _differences(positions[:, kept], order.difference)
+        vanishing = _vanishing(size, rounding)
         for every in range(most, order.shortest - 1, -1):
             if vanishing < _ON_IT * _share_between(order, every):
                 continue
@@ -87,6 +91,12 @@ def camera_frames(positions: FloatArray, rate_hz: float) -> CameraFrames | None:
             if first is not None:
                 return CameraFrames(_of_repeats(first, every, len(positions), order.between), every, order.between)
     return None
+
+
+def _vanishing(size: FloatArray, rounding: float) -> float:
+    """Share of the known differences that are no more than rounding."""
+    known = size[np.isfinite(size)]
+    return float(np.mean(known <= rounding)) if known.size else 0.0
 
 
 def _share_between(order: _Order, every: int) -> float:
