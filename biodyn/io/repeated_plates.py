@@ -9,12 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, plates_in_words
+from biodyn.io.plate_loading import normal_force
 from biodyn.recording import ForcePlate
 
-# Types whose third channel, or third output of the matrix, is the force along the normal; of type 3 the last four are its parts.
-_WITH_FORCE, _FOUR_PARTS = (1, 2, 4, 5), 3
 # A plate that reads less than this at all times tells nothing; forces that differ by less than this share of themselves (RMS) are
 # one force.
 _LOADED_N, _ALIKE = 100.0, 0.01
@@ -26,11 +24,11 @@ def without_repeated(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, ..
     """Return the plates without those that repeat others, and what was left out; a later plate repeats an earlier one."""
     kept, notes = list(plates), []
     for plate in reversed(plates):
-        own = _normal_force(plate)
+        own = normal_force(plate)
         if own is None or np.abs(own).max(initial=0.0) < _LOADED_N:
             continue
         within = [other for other in kept if other is not plate and _covers(plate, other)]
-        forces = [_normal_force(other) for other in within]
+        forces = [normal_force(other) for other in within]
         known = [force for force in forces if force is not None and len(force) == len(own)]
         if not within or len(known) < len(forces):
             continue
@@ -38,18 +36,6 @@ def without_repeated(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, ..
             kept.remove(plate)
             notes.append(_note(plate.number, [other.number for other in within]))
     return tuple(kept), tuple(notes)
-
-
-def _normal_force(plate: ForcePlate) -> FloatArray | None:
-    """Force (Ta,) N along the plate's normal; None where its channels do not hold it or hold no number."""
-    outputs = plate.outputs
-    if plate.type == _FOUR_PARTS:
-        force = outputs[:, 4:8].sum(axis=1)
-    elif plate.type in _WITH_FORCE:
-        force = outputs[:, 2]
-    else:
-        return None
-    return force if np.isfinite(force).all() else None
 
 
 def _covers(plate: ForcePlate, other: ForcePlate) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io.files import EXPORT_AGAIN
-from biodyn.io.formats.c3d._events import read_events
+from biodyn.io.formats.c3d._events import EventClock, read_events
 from biodyn.io.formats.c3d._header import BLOCK_BYTES, C3dHeader, read_header
 from biodyn.io.formats.c3d._layout import DataLayout, data_layout
 from biodyn.io.formats.c3d._records import Records, integers, texts
@@ -194,7 +194,9 @@ def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> N
 
 def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout) -> list[NewEvent]:
     """The events that the file does not tell itself."""
-    own, _ = read_events(header.groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
+    own, _ = read_events(
+        header.groups.get("EVENT", {}), EventClock(layout.first_frame, layout.frame_count, layout.rate_hz)
+    )
     return [
         new
         for new in events

@@ -17,7 +17,7 @@ from biodyn.errors import InputFileError
 from biodyn.io.camera_frames import as_measured
 from biodyn.io.files import COPY_AGAIN, file_bytes
 from biodyn.io.formats.c3d._data_section import DataSection, read_data
-from biodyn.io.formats.c3d._events import read_events
+from biodyn.io.formats.c3d._events import EventClock, read_events
 from biodyn.io.formats.c3d._header import C3dHeader, read_header
 from biodyn.io.formats.c3d._layout import DataLayout, data_layout
 from biodyn.io.formats.c3d._parameters import Groups, cleaned_groups
@@ -187,18 +187,12 @@ def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnR
     motion = (
         StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
     )
-    events, event_notes = read_events(
-        groups.get("EVENT", {}),
-        layout.first_frame,
-        layout.frame_count,
-        layout.rate_hz,
-        roles.whose,
-        header.words.events,
-    )
     plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
     type_notes = mistaken_types(plates)
     plates, moment_notes = (plates, ()) if type_notes else corrected_moments(plates)
     plates, repeated_notes = without_repeated(plates)
+    clock = EventClock(layout.first_frame, layout.frame_count, layout.rate_hz, plates)
+    events, event_notes = read_events(groups.get("EVENT", {}), clock, roles.whose, header.words.events)
     recording = Recording(
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
