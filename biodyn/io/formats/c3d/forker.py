@@ -174,20 +174,24 @@ def start_forker(prepare: Callable[[], object] = lambda: None) -> None:
     _ezc3d.preload()
     end_with_this = ending_with(os.getpid())
     mine, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the forker ignores it
     try:
         pid = _fork()
+        if pid == 0:
+            try:
+                end_with_this()  # while it waits for a reader, too
+                _leave_the_owner_alone(other.fileno())
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                prepare()
+                _serve(other)
+            finally:
+                os._exit(0)  # never run the owner's exit handlers
     except OSError:
         mine.close()
         other.close()
         raise
-    if pid == 0:
-        try:
-            end_with_this()  # while it waits for a reader, too
-            _leave_the_owner_alone(other.fileno())
-            prepare()
-            _serve(other)
-        finally:
-            os._exit(0)  # never run the owner's exit handlers
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     other.close()
     if _started is None:
         atexit.register(_end_forker)
