@@ -139,6 +139,21 @@ class _Declared(Plate):
         return Plate(2, self.centre_x_m, origin_m=self.origin_m).channels(components)
 
 
+@dataclass(frozen=True)
+class _Gained(Plate):
+    """A plate of which one channel, before its calibration matrix where it has one, reads `factor` times what it should."""
+
+    column: int = 0
+    factor: float = 1.0
+
+    def channels(self, components: FloatArray) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
+        """The channels with one of another gain."""
+        values, names, units = super().channels(components)
+        gains = np.ones(values.shape[1])
+        gains[self.column] = self.factor
+        return values * gains, names, units
+
+
 # -- the faults -----------------------------------------------------------------------------------------------------
 
 
@@ -243,6 +258,20 @@ def _one_reads_more(session: Session, percent: float, rng: np.random.Generator) 
     return _on_plates(session, 1, rng, lambda c: c * (1.0 + percent / 100.0))
 
 
+def _gained(session: Session, factor: float, rng: np.random.Generator) -> Session:
+    """One channel of one plate reads a multiple of what it should."""
+    chosen = rng.integers(len(session.walk.plates))
+    column = int(rng.integers(session.walk.plates[chosen].channel_count))
+
+    def gained(number: int, plate: Plate) -> Plate:
+        if number != chosen:
+            return plate
+        parts = {name: getattr(plate, name) for name in Plate.__dataclass_fields__}
+        return _Gained(**parts, column=column, factor=factor)
+
+    return _with_plates(session, gained)
+
+
 def _baseline(session: Session, newton: float, rng: np.random.Generator) -> Session:
     return _on_plates(session, 1, rng, lambda c: c + np.array([0, 0, -newton, 0, 0, 0]))
 
@@ -339,6 +368,11 @@ FAULTS = (
     Fault("moment sign flipped", (1.0, 2.0, 3.0), "plates", ("plate-moment-sign",), _moment_sign),
     Fault("plates read more", (5.0, 10.0, 20.0), "%", ("mass-mismatch",), _read_more),
     Fault("one plate reads more", (5.0, 10.0, 20.0), "%", ("mass-mismatch",), _one_reads_more),
+    Fault("channel halved or doubled", (0.5, 2.0, 3.0), "times", ("plate-channel-gain",), _gained),
+    Fault(
+        "channel reversed", (-1.0,), "times", ("plate-channel-gain", "plate-force-sign", "plate-moment-sign"), _gained
+    ),
+    Fault("channel dead", (0.0,), "times", ("plate-channel-constant",), _gained),
     Fault("baseline", (10.0, 20.0, 40.0), "N", ("plate-not-zeroed",), _baseline),
     Fault("forces late", (10.0, 20.0, 50.0), "ms", ("time-offset",), _late_forces),
     Fault(

@@ -12,6 +12,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence import residual as base_residual
 from biodyn.checks.evidence.evidence import Evidence, centre_of_mass, gather, required_wrench
 from biodyn.checks.evidence.plate_faults import ExplainedPlate, explained_plates, plates_swapped
+from biodyn.checks.evidence.plate_gains import ChannelGain, PlateChannels, channel_gains
 from biodyn.checks.evidence.plate_height import FootMarkers
 from biodyn.checks.evidence.residual import ResidualLimits, ResidualRules
 from biodyn.checks.evidence.signals import long_gaps
@@ -23,6 +24,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
 from biodyn.processing.contacts.other_loads import OtherLoad, other_loads
 from biodyn.processing.signals.gaps import Gap
+from biodyn.processing.signals.prepare import plate_channel_shares
 from biodyn.processing.signals.spikes import jumps
 from biodyn.recording import Markers, person_is_there
 from biodyn.settings import QualityLimits, Settings
@@ -180,6 +182,21 @@ class TrialFacts:
         return () if self.evidence is None else explained_plates(self.evidence)
 
     @cached_property
+    def gained_channels(self) -> tuple[ChannelGain, ...]:
+        """Channels of plates whose wrong gain explains that the plate disagrees with feet and body."""
+        inputs = self.analysis.propagation
+        if self.evidence is None or inputs is None or len(inputs.signals.plates) != len(self.analysis.recording.plates):
+            return ()
+        plates = self.analysis.recording.plates
+
+        def channels_of(number: int) -> PlateChannels:
+            plate = plates[number]
+            turned_round = any(note.code == "plate-sign" for note in inputs.signals.plates[number].diagnostics)
+            return PlateChannels(plate.channel_labels, plate_channel_shares(inputs.signals, plate), turned_round)
+
+        return channel_gains(self.evidence, channels_of)
+
+    @cached_property
     def time_offset(self) -> TimeOffset | None:
         """How late the forces come, and how large they are beside what the body asks for; None where nothing tells it."""
         return None if self.evidence is None else estimate_offset(self.evidence)
@@ -193,7 +210,8 @@ class TrialFacts:
         if self.evidence is None or self.swapped_plates or self.has_note("plate-type"):
             return ()
         clear = {one.fault.code for one in self.explained_plates if one.is_sound_then}
-        at_fault = {self.evidence.plates[one.plate].number for one in self.explained_plates if one.fault.code in clear}
+        at_fault = {self.evidence.plates[one.plate].number for one in self.gained_channels}
+        at_fault |= {self.evidence.plates[one.plate].number for one in self.explained_plates if one.fault.code in clear}
         return tuple(one for one in self.other_loads if one.plate not in at_fault)
 
     @cached_property

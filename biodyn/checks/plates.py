@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.checks.evidence.plate_faults import SOUND, mismatch, plate_faults
+from biodyn.checks.evidence.plate_gains import plate_gain
 from biodyn.checks.evidence.plate_height import plate_height, relative_heights, standings
 from biodyn.checks.evidence.plate_moved import estimate_shift, plate_moved
 from biodyn.checks.evidence.signals import pressure_beside_sole
@@ -14,6 +15,7 @@ from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 
 _OFFSET = {CODE: "Force-plate offset"}
+_GAIN = {"plate-channel-gain": "Gain of a force-plate channel"}
 
 
 @check(
@@ -99,6 +101,25 @@ def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
 
 
 @check(
+    "plate_gain",
+    "Gain of the force-plate channels",
+    compares="force and moment of the plate against feet, motion of the body and the other plates, with each channel times an "
+    "unknown number: the factor by which a channel is off",
+    causes="a wrong scale, range or polarity of one channel",
+    kind="finding",  # the row of channels and axes shows it
+    place=109,
+    turn=55,
+    findings=_GAIN,
+    unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit"),
+)
+def gain_of_the_channels(trial: TrialFacts, limit: float) -> CheckResult:
+    """Does one channel of a plate read a multiple of what it should?"""
+    if trial.evidence is None or trial.swapped_plates:
+        return CheckResult()
+    return CheckResult(findings=plate_gain(trial.evidence, trial.gained_channels))
+
+
+@check(
     "plate_axes",
     "Force-plate channels and axes",
     compares="centre of pressure against the foot outline, horizontal force and moment against the motion of the body: mean "
@@ -115,8 +136,9 @@ def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
         "plate-corners-reversed": "Order of a plate's corners",
         "plate-moment-sign": "Plate moment sign",
         "plate-force-sign": "Plate force sign",
+        **_GAIN,
     },
-    unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit"),
+    unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit", "plate_gain"),
 )
 def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     """Would a plate agree with feet and body once a simple fault of its channels is undone?"""
@@ -146,6 +168,7 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
         "labels",
         "zero",
         "moment_unit",
+        "plate_gain",
         "plate_axes",
         "time_offset",
         "moved_marker",
@@ -172,7 +195,7 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     shown=(100.0, "cm"),
     findings={"plate-height": "Force-plate height"},
     # exchanged or moved markers of the feet and exchanged plates say the same
-    unless=("sides", "labels", "moved_marker", "plate_axes"),
+    unless=("sides", "labels", "moved_marker", "plate_gain", "plate_axes"),
 )
 def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     """Does a plate lie higher or lower than the file says?"""

@@ -49,6 +49,7 @@ class Step:
         firm: (T,) bool; frames of the load with a firm force.
         whole: the plate alone carried the whole stance, with its full force.
         heel, toe: (3,) m World, ends of the footprint while the foot is flat; NaN without a side.
+        carried: no other plate was loaded in this stance, and the plate as long as it, with whatever force.
         rolls: the foot was recorded from coming down to leaving, as in a step: its pressure ran from the heel to the toes. Not
             what the recording's begin or end cuts.
     """
@@ -63,6 +64,7 @@ class Step:
     heel: FloatArray
     toe: FloatArray
     rolls: bool = True
+    carried: bool = False
 
     @property
     def length_m(self) -> float:
@@ -220,12 +222,16 @@ def _loads(
 
 
 def _only_whole(found: Sequence[tuple[Step, tuple[Side, int, int] | None, float]]) -> tuple[Step, ...]:
-    """The steps; `whole` only where no other plate shares the stance and the force is as full as in the fullest step."""
+    """The steps; `carried` only where no other plate shares the stance, `whole` where the force is as full as in the fullest."""
     stances = [stance for _, stance, _ in found]
     shares = np.array([share for _, _, share in found])
     fullest = np.nanmax(shares) if np.isfinite(shares).any() else np.nan
     return tuple(
-        replace(step, whole=step.whole and stances.count(stance) == 1 and not share < _FULL_SHARE * fullest)
+        replace(
+            step,
+            carried=step.whole and stances.count(stance) == 1,
+            whole=step.whole and stances.count(stance) == 1 and not share < _FULL_SHARE * fullest,
+        )
         for step, stance, share in found
     )
 

@@ -33,6 +33,29 @@ class _Body(Strict):
     lever_step_outward_sd_m: Positive
 
 
+_Four = Annotated[tuple[Positive, Positive, Positive, Positive], Field(strict=False)]
+
+
+class _PlateGain(Strict):
+    judges: OneOrMore
+    place_forward: _Four
+    place_outward: _Four
+    free_moment: _Four
+    vertical: _Four
+    forward: _Four
+    outward: _Four
+    lever_forward: _Four
+    lever_outward: _Four
+    twist: _Four
+    parts_alike: Positive
+    least_gain: Positive
+    least_change: Positive
+    least_lead: Positive
+    sound: Positive
+    silent_force: Positive
+    silent_moment_m: Positive
+
+
 class _PlateHeight(Strict):
     ankle: Name
     flat_deg: Positive
@@ -59,6 +82,7 @@ class CheckNumbers(Strict):
 
     pressure_path: _PressurePath
     body: _Body
+    plate_gain: _PlateGain
     plate_height: _PlateHeight
     facing: Annotated[tuple[_Facing, ...], Field(strict=False, min_length=1)]
 

@@ -9,6 +9,7 @@ usually pointing down), with r_SO the stored ORIGIN, which points from the senso
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -35,6 +36,8 @@ SUPPORTED_TYPES = (1, 2, 3, 4, 5, 6, 7)
 _FASTEST_HZ = 1e7  # beyond any converter: such a number is damaged
 # Above this a plate is loaded for the purpose of judging signs (not the contact threshold of a setting).
 _LOADED_N = 50.0
+# A channel is changed by this share to see what it adds: too little to change what is decided by the sign of a force.
+_MORE = 1e-3
 
 
 class _PlateAxes(NamedTuple):
@@ -77,31 +80,26 @@ def plate_wrench(
     plate, spike_notes = without_spikes(plate)
     stored_up = _vertical_force(plate, axes, plate.channels)
     offset = find_offset(plate, stored_up, marker_rate_hz, beside)
-    force, moment_at_sensor, origin = _sensor_wrench(plate, plate.channels - offset.channels)
-    force, moment_at_sensor, sign_notes = _as_reaction(plate, axes, force, moment_at_sensor)
-    moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, origin)
-    moment, cop_notes = _cop_corrected(plate, force, moment)
-    F_W = force @ axes.R_WP.T
-    M_Wo = moment @ axes.R_WP.T + cross(axes.p_WS, F_W)
+    wrench, sign_notes, other_notes = _reaction(plate, axes, plate.channels - offset.channels)
     # The offset is told in the sense of the reaction, whatever the file stores.
     sense = -1.0 if sign_notes else 1.0
     zero = replace(offset.zero, offset_n=sense * offset.zero.offset_n, drift_n=sense * offset.zero.drift_n)
     rest = offset.channels[len(offset.channels) // 2] if len(offset.channels) else np.zeros(plate.channels.shape[1])
     cut = cut_off(plate, rest)
+    F_W = wrench[:, 3:]
     largest = float(np.nanmax(np.abs(F_W[:, 1]), initial=0.0))
-    silent_s = unrecorded(np.where(np.isfinite(M_Wo + F_W).all(axis=1), F_W[:, 1], np.nan), plate.rate_hz)
+    silent_s = unrecorded(np.where(np.isfinite(wrench).all(axis=1), F_W[:, 1], np.nan), plate.rate_hz)
     return PlateWrench(
         number=plate.number,
         corners=plate.corners,
-        wrench=np.hstack([M_Wo, F_W]),
+        wrench=wrench,
         rate_hz=plate.rate_hz,
         diagnostics=(
             *spike_notes,
             *offset.notes,
             *offset_notes(plate.number, zero, beside is not None, largest),
             *sign_notes,
-            *origin_notes,
-            *cop_notes,
+            *other_notes,
             *channel_notes(plate, cut, float(np.nanmax(np.abs(F_W), initial=0.0))),
             *unrecorded_note(plate.number, silent_s),
         ),
@@ -111,6 +109,28 @@ def plate_wrench(
         outlined=plate.outlined,
         side=plate.side,
     )
+
+
+def channel_shares(
+    plate: ForcePlate, smoothed: Callable[[FloatArray], FloatArray], marker_rate_hz: float
+) -> FloatArray:
+    """Return what each channel adds to the plate's reaction, F_Wo_W (C, T, 6): where it read g times as much, g - 1 times this.
+
+    `plate.corners` must be in World. `smoothed` makes (T, C) at the marker frames of (Ta, C) channels without their offset: what
+    the plate's own wrench went through. The sign of force and ORIGIN stay as the whole plate tells them. Exact but for a
+    manufacturer's correction of the centre of pressure, of which it is the slope.
+    """
+    axes = _plate_axes(plate)
+    plate, _ = without_spikes(plate)
+    offset = find_offset(plate, _vertical_force(plate, axes, plate.channels), marker_rate_hz, None)
+    channels = smoothed(plate.channels - offset.channels)
+    whole, _, _ = _reaction(plate, axes, channels)
+    shares = []
+    for column in range(channels.shape[1]):
+        more = channels.copy()
+        more[:, column] *= 1.0 + _MORE
+        shares.append((_reaction(plate, axes, more)[0] - whole) / _MORE)
+    return np.array(shares)
 
 
 def resample_wrench(plate_wrench: PlateWrench, frame_count: int, marker_rate_hz: float) -> PlateWrench:
@@ -145,6 +165,19 @@ def _plate_axes(plate: ForcePlate) -> _PlateAxes:
         raise PlateError(f"The corners of force plate {plate.number} do not span a surface.", "Check FORCE_PLATFORM.")
     x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
     return _PlateAxes(np.column_stack([x, cross(z, x), z]), c.mean(axis=0), lengths / 2)
+
+
+def _reaction(
+    plate: ForcePlate, axes: _PlateAxes, channels: FloatArray
+) -> tuple[FloatArray, tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+    """F_Wo_W (T, 6) of channels (T, C) without their offset; what was decided about its sign, and about the rest."""
+    force, moment_at_sensor, origin = _sensor_wrench(plate, channels)
+    force, moment_at_sensor, sign_notes = _as_reaction(plate, axes, force, moment_at_sensor)
+    moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, origin)
+    moment, cop_notes = _cop_corrected(plate, force, moment)
+    F_W = force @ axes.R_WP.T
+    M_Wo = moment @ axes.R_WP.T + cross(axes.p_WS, F_W)
+    return np.hstack([M_Wo, F_W]), sign_notes, (*origin_notes, *cop_notes)
 
 
 def _calibrated(plate: ForcePlate, channels: FloatArray) -> FloatArray:

@@ -15,10 +15,10 @@ from biodyn.processing.signals.chosen_method import FILTERED, ChosenMethod, chos
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.gaps import Gap, fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
-from biodyn.processing.signals.plates import plate_wrench, resample_wrench
+from biodyn.processing.signals.plates import channel_shares, plate_wrench, resample_wrench, resampled
 from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.processing.signals.spikes import jumps, without_spikes
-from biodyn.recording import Markers, PlateWrench, Recording, person_is_there
+from biodyn.recording import ForcePlate, Markers, PlateWrench, Recording, person_is_there
 from biodyn.threads import side_by_side
 
 # A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.
@@ -164,6 +164,17 @@ def with_force_cutoff(signals: TrialSignals, cutoff_hz: float) -> TrialSignals:
     """Return the signals with the plates' wrenches filtered at another cut-off, Hz."""
     settings = signals.settings.model_copy(update={"force_cutoff_hz": cutoff_hz})
     return with_plates(replace(signals, settings=settings), signals.raw_plates)
+
+
+def plate_channel_shares(signals: TrialSignals, plate: ForcePlate) -> FloatArray:
+    """Return what each channel of a plate (World) adds to its wrench of `signals.plates`, F_Wo_W (C, T, 6): `channel_shares`."""
+    markers = signals.markers
+
+    def smoothed(channels: FloatArray) -> FloatArray:
+        passed = butterworth_lowpass(channels, plate.rate_hz, signals.force_cutoff_hz, signals.settings.filter_order)
+        return resampled(passed, plate.rate_hz, markers.frame_count, markers.rate_hz)
+
+    return channel_shares(plate, smoothed, markers.rate_hz)
 
 
 def _filtered(plate: PlateWrench, signals: TrialSignals, cutoff_hz: float) -> PlateWrench:
