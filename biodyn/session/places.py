@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from biodyn.session.file_names import has_static_name, names_a_kind
@@ -41,13 +41,13 @@ def _subfolders(folder: Path) -> list[Path]:
     return [entry for entry in entries if not entry.name.startswith(".") and _is_folder(entry)]
 
 
-def recordings_beside(folders: Sequence[Path], walk: Path, suffixes: Sequence[str], limit: int) -> list[Path]:
-    """Return the files with these suffixes without the walk, those with a static's name first where there are too many."""
+def recordings_beside(folders: Sequence[Path], walk: Path, is_one: Callable[[Path], bool], limit: int) -> list[Path]:
+    """Return the files that `is_one` takes without the walk, those with a static's name first where there are too many."""
 
     def files() -> Iterator[Path]:
         for folder in folders:
             try:
-                yield from sorted(p for p in folder.iterdir() if p.suffix.lower() in suffixes and p.is_file())
+                yield from sorted(p for p in folder.iterdir() if p.is_file() and is_one(p))
             except OSError:
                 continue
 

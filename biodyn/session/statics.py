@@ -174,10 +174,19 @@ def _is_functional(path: Path) -> bool:
 def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Path]:
     """Return the files that `find_static` would look into for the walk: recordings of its own format."""
     try:
-        suffixes = format_of(walk).suffixes
+        known = format_of(walk)
     except InputFileError:  # a file that cannot be read has no companions
         return []
-    return recordings_beside(folders_near(walk.parent), walk, suffixes, max_headers)
+
+    def is_one(path: Path) -> bool:
+        if path.suffix.lower() != walk.suffix.lower():
+            return path.suffix.lower() in known.suffixes
+        try:  # a .txt may be anything
+            return path.suffix.lower() in known.suffixes or format_of(path) is known
+        except InputFileError:
+            return False
+
+    return recordings_beside(folders_near(walk.parent), walk, is_one, max_headers)
 
 
 def same_body(walk: Path, static: Path) -> bool | None:

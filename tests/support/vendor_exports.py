@@ -1,4 +1,4 @@
-"""Simulated trials as Vicon Nexus, Qualisys Track Manager and Cortex export them as text, plates in a form of its own each."""
+"""Simulated trials as text of Nexus, Qualisys Track Manager, Cortex, Visual3D and D-Flow, plates in a form of its own each."""
 
 from __future__ import annotations
 
@@ -193,10 +193,41 @@ def write_cortex(path: Path, trial: SimulatedTrial, moment: Literal["Nm", "Nmm"]
     return forces
 
 
+def write_dflow(
+    path: Path,
+    trial: SimulatedTrial,
+    about: About = "origin",
+    late_s: float = 0.0,
+    kept: slice | FloatArray = slice(None),
+) -> Path:
+    """Write stamps, frames' numbers, trajectories (m) and plates at the rate of the frames; Y is up, X to the right.
+
+    late_s: stamps come up to so much late, drawn with a seed. kept: the rows that were stored, others were dropped.
+    """
+    frames, rate_hz = len(trial.markers), trial.options.rate_hz
+    to_dflow = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]) @ trial.options.R_LW
+    stamps = 1234.5 + np.arange(frames) / rate_hz + np.random.default_rng(7).uniform(0.0, late_s, frames)
+    names, columns = ["TimeStamp", "FrameNumber"], [stamps, np.arange(frames) + 301.0]
+    for label, points in zip(trial.labels, np.moveaxis(trial.markers, 1, 0), strict=True):
+        names += [f"{label}.Pos{axis}" for axis in _AXES]
+        columns += list(np.nan_to_num(points @ to_dflow.T).T)
+    for number, plate in enumerate(loads(trial), start=1):
+        step = len(plate.force) // frames
+        own = (("Cop", plate.pressure), ("For", plate.force), ("Mom", plate.moment_about(about)))
+        for what, values in own:
+            names += [f"FP{number}.{what}{axis}" for axis in _AXES]
+            columns += list((values[::step] @ trial.options.R_LW @ to_dflow.T).T)
+    rows = np.column_stack([*columns, np.zeros(frames)])[kept]
+    lines = ["\t".join([*names, "Channel16.Anlg"])]
+    lines += ["\t".join([f"{row[0]:.6f}", f"{row[1]:.0f}", _cells(row[2:], "\t", 6)]) for row in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
 def _points_mm(trial: SimulatedTrial) -> FloatArray:
     """(T, 3 M) in the laboratory's axes."""
     return (1e3 * trial.markers @ trial.options.R_LW.T).reshape(len(trial.markers), -1)
 
 
-def _cells(row: Iterable[float], separator: str) -> str:
-    return separator.join("" if np.isnan(value) else f"{value:.4f}" for value in row)
+def _cells(row: Iterable[float], separator: str, digits: int = 4) -> str:
+    return separator.join("" if np.isnan(value) else f"{value:.{digits}f}" for value in row)

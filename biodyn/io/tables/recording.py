@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,13 +12,13 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.camera_frames import as_measured
 from biodyn.io.events import NOBODY, StoredEvent, Whose, gait_events
-from biodyn.io.format import RATES_HZ
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import length_unit
 from biodyn.io.names import names
-from biodyn.io.opensim.storage import MOST_RADIANS, Storage, even_rate_hz
+from biodyn.io.opensim.storage import MOST_RADIANS, Storage
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
 from biodyn.io.segment_poses import require_known, virtual_points
+from biodyn.io.tables.even_rows import at_rows, even_rows
 from biodyn.io.tables.force_plates import frame_forces
 from biodyn.io.tables.pose_columns import poses_of
 from biodyn.io.tables.roles import ColumnRoles
@@ -51,8 +50,8 @@ def recording_of(
         raise _nothing(table, roles)
     doubled = [one for one in roles.forces if table.unclear.intersection(one.columns)]
     forces_kept = [one for one in roles.forces if one not in doubled]
-    rate_hz, rows, notes = _rate(table)
-    table = _at(table, rows)
+    rate_hz, rows, notes = even_rows(table)
+    table = at_rows(table, roles, rows)
     motion, whose, motion_notes = _motion(table, roles, rate_hz, length, angle)
     gait, event_notes = gait_events(events, len(table.time_s), rate_hz, whose if whose.subject else Whose(subject))
     markers = motion.markers
@@ -113,38 +112,6 @@ def _nothing(table: Storage, roles: ColumnRoles) -> InputFileError:
         f"'{table.path.name}' holds neither markers, nor ground forces, nor joint coordinates.",
         f"Its columns are {', '.join(table.names[:6])} ...; expected such as pelvis_tilt, R.ASIS_tx or ground_force_vx.",
     )
-
-
-def _rate(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, ...]]:
-    """Rows per second, their even times (T,), and a note where those of the table are not even."""
-    times = table.time_s
-    if len(times) < 2:
-        raise InputFileError(f"'{table.path.name}' holds {len(times)} row: no motion.")
-    rate_hz = (len(times) - 1) / float(times[-1] - times[0])
-    if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
-        raise InputFileError(f"'{table.path.name}' has {rate_hz:.3g} rows per second: no motion is recorded like that.")
-    even_hz = even_rate_hz(times)
-    if even_hz is not None:
-        return even_hz, times, ()
-    steps = np.diff(times)
-    note = Diagnostic(
-        "rows-uneven",
-        "warning",
-        f"The rows of '{table.path.name}' are {steps.min():.4g} to {steps.max():.4g} s apart: read at {rate_hz:.6g} rows per "
-        "second, between them linearly.",
-        value=float(steps.max()),
-        unit="s",
-    )
-    return rate_hz, times[0] + np.arange(len(times)) / rate_hz, (note,)
-
-
-def _at(table: Storage, rows: FloatArray) -> Storage:
-    """The table at other times."""
-    if rows is table.time_s:
-        return table
-    columns = [np.interp(rows, table.time_s, column) for column in table.values.T]
-    values = np.column_stack(columns) if columns else table.values
-    return replace(table, time_s=rows, values=values)
 
 
 def _markers(

@@ -14,7 +14,7 @@ from biodyn.io.tables.pose_columns import PoseColumns, pose_columns
 _FEWEST_MARKERS = 3
 _TRANSLATION = re.compile(r"(?i)(?P<label>.+)_t(?P<axis>[xyz])")
 _POINT = re.compile(
-    r"(?i)(?P<label>.+?)[ _.:\-]+(?:position[ _.\-]*)?[(\[]?t?(?P<axis>[xyz])[)\]]?(?:\s*[(\[]\s*m*\s*[)\]])?"
+    r"(?i)(?P<label>.+?)[ _.:\-]+(?:pos(?:ition)?[ _.\-]*)?[(\[]?t?(?P<axis>[xyz])[)\]]?(?:\s*[(\[]\s*m*\s*[)\]])?"
 )
 # Where no column is named so: NAMEx, NAME_1 and NAME[1], as programs write the columns of a matrix.
 _OTHER_POINTS = (

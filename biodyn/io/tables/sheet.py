@@ -35,7 +35,7 @@ _UNIT_CELL: Final = re.compile(r"(?i)[(\[]?\s*(mm|cm|m|millimet(?:er|re)s|met(?:
 _AXIS: Final = re.compile("(?i)[xyz]('{0,2})")  # X' and X'': velocity and acceleration of Nexus
 _EVENT: Final = "EVENT\t"  # QTM: as many lines of the head as there are events
 _LISTED: Final = "MARKER_NAMES"  # QTM: names of the points, not of the columns
-_TIME: Final = re.compile(r"(?i)(time|t|zeit)(?:[ _]*[(\[]?(s|sec|seconds|ms)?[)\]]?)?")
+_TIME: Final = re.compile(r"(?i)(time(?:[ _]?stamp)?|t|zeit)(?:[ _]*[(\[]?(s|sec|seconds|ms)?[)\]]?)?")
 _FRAME: Final = re.compile(r"(?i)(frame|frame ?#|frames?_?(no|nr|number)?|item|sub ?frame|index|sample)")
 _RATE: Final = re.compile(r"(?i)(frequency|rate|frame ?rate|data ?rate|sampling ?rate)(?:[ _]*[(\[]?hz[)\]]?)?")
 

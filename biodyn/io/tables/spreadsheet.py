@@ -19,6 +19,7 @@ from biodyn.errors import InputFileError
 from biodyn.io.events import StoredEvent
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_head, file_sha256
 from biodyn.io.opensim.storage import Storage
+from biodyn.io.tables.camera_clock import times_of_frames
 from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_columns
 from biodyn.io.tables.roles import ColumnRoles
 from biodyn.io.tables.sections import section_name, sections
@@ -35,8 +36,9 @@ _MOST_TEXT_BYTES = 500_000_000
 _MOST_PARQUET_CELLS = 200_000_000
 _HEAD_BYTES = 65_536  # Visual3D names the recording over each column
 _OF_MOTIVE = {"mocapframe", "deviceframe"}
-_FRAME_NAMES = ("frame", "frame#", "frame #")
+_FRAME_NAMES = ("frame", "frame#", "frame #", "framenumber", "frame number")
 _EXPORTS = (b"NO_OF_FRAMES\t", b"NO_OF_SAMPLES\t", b"FILE_VERSION\t")  # of Qualisys Track Manager
+_DFLOW = b"TimeStamp\tFrameNumber\t"  # of Motek D-Flow
 _OVER_COLUMNS = re.compile(rb'"?\t"?[^\t\r\n]+\.c3d"?\s', re.IGNORECASE)
 
 
@@ -82,10 +84,10 @@ def read_spreadsheet(path: Path) -> Spreadsheet:
 
 
 def is_export(head: bytes) -> bool:
-    """Whether the first bytes of a text are those of an export of Nexus, Qualisys Track Manager or Visual3D."""
+    """Whether the first bytes of a text are those of an export of Nexus, Qualisys Track Manager, Visual3D or D-Flow."""
     text = _narrow(head).lstrip(b"\xef\xbb\xbf")
     first = text.split(b"\n", 1)[0].strip(b' \t\r,;"')
-    return first.startswith(_EXPORTS) or bool(section_name(first.decode("latin-1"))) or _is_of_visual3d(text)
+    return first.startswith((*_EXPORTS, _DFLOW)) or bool(section_name(first.decode("latin-1"))) or _is_of_visual3d(text)
 
 
 def _is_of_visual3d(text: bytes) -> bool:
@@ -104,7 +106,7 @@ def is_wide(content: bytes) -> bool:
 
 
 def exports_trajectories(path: Path) -> bool:
-    """Whether a text is an export of trajectories by Nexus, Qualisys Track Manager or Visual3D; False where it cannot be read.
+    """Whether a text exports trajectories of Nexus, Qualisys Track Manager, Visual3D or D-Flow; False where it cannot be read.
 
     Nexus and Visual3D export other tables alone, too: such a file is none.
     """
@@ -116,6 +118,8 @@ def exports_trajectories(path: Path) -> bool:
             return False
         if _is_of_visual3d(_narrow(head)):  # else results of its own
             return b"\tTARGET" in _narrow(head)
+        if head.startswith(_DFLOW):
+            return b".PosX\t" in head
         return b"MARKER_NAMES" in _narrow(head) or (
             b"NO_OF_" not in _narrow(head) and "Trajectories" in sections(text_of(path, bytes_of(path)))
         )
@@ -210,12 +214,17 @@ def _require_placed(path: Path, sheet: Sheet, given: ColumnMap) -> None:
 
 def _begin(sheet: Sheet) -> tuple[float, int]:
     """Time of the first row by the clock on which frame 1 is at time 0, s, and its frame; 0 and 1 where these are not told."""
-    frames = next((sheet.values[:, k] for k, name in enumerate(sheet.names) if name.lower() in _FRAME_NAMES), None)
+    frames = _frame_numbers(sheet)
     number = 1.0 if frames is None or not float(frames[0]).is_integer() else max(float(frames[0]), 1.0)
     start_s = 0.0 if not sheet.rate_hz > 0.0 else (number - 1.0) / sheet.rate_hz
     if sheet.time is not None:
         start_s = time_scale(sheet.time) * float(sheet.values[0, sheet.names.index(sheet.time)])
     return start_s if math.isfinite(start_s) else 0.0, int(number)
+
+
+def _frame_numbers(sheet: Sheet) -> FloatArray | None:
+    """The column (T,) of frames' numbers, None where there is none."""
+    return next((sheet.values[:, k] for k, name in enumerate(sheet.names) if name.lower() in _FRAME_NAMES), None)
 
 
 def _row_rate(sheet: Sheet) -> float:
@@ -247,7 +256,7 @@ def _times(path: Path, sheet: Sheet, given: ColumnMap) -> tuple[FloatArray, set[
         scale = time_scale(named)
         if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0.0).all()):
             raise InputFileError(f"The time in '{path.name}' (column '{named}') does not increase from row to row.")
-        return scale * time_s, beside | {named}
+        return times_of_frames(scale * time_s, _frame_numbers(sheet)), beside | {named}
     rate_hz = float(given.content.get("rate_hz") or sheet.rate_hz)
     if not (math.isfinite(rate_hz) and rate_hz > 0.0):
         raise InputFileError(

@@ -1,0 +1,102 @@
+"""Text exports of Motek D-Flow: stamps, frames' numbers, trajectories and plates in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.sessions import Laboratory
+from support.vendor_exports import write_dflow
+
+from biodyn.io import read
+from biodyn.io.tables.camera_clock import times_of_frames
+from biodyn.io.tables.spreadsheet import exports_trajectories
+from biodyn.session.statics import static_candidates
+from biodyn.trial.run import analyse_trial
+
+QUICK = {"uncertainty": {"compute": False}}
+
+
+def lengths(points: np.ndarray) -> np.ndarray:
+    """Distances (T,) of two markers from frame to frame and of one from another: the same in any axes."""
+    return np.linalg.norm(points[1:] - points[:-1], axis=-1)
+
+
+def test_trajectories_and_forces_are_read(laboratory: Laboratory, tmp_path: Path) -> None:
+    trial = laboratory.trials["walk"]
+    path = write_dflow(tmp_path / "mocap-001.txt", trial)
+    found, truth = read(path), read(laboratory.walk)
+    assert found.markers.labels == truth.markers.labels
+    assert found.markers.rate_hz == trial.options.rate_hz
+    np.testing.assert_allclose(lengths(found.markers.positions), lengths(truth.markers.positions), atol=1e-5)
+    assert found.markers.positions[..., 1].max() > 1.2  # Y is up
+    assert len(found.plates) == len(truth.plates)
+    assert exports_trajectories(path)
+
+
+@pytest.mark.parametrize("dropped", [[], [40, 41, 77]])
+def test_frames_are_told_by_their_numbers_where_stamps_are_late(
+    laboratory: Laboratory, tmp_path: Path, dropped: list[int]
+) -> None:
+    """Stamps up to 8 ms late would move a foot by centimetres."""
+    trial = laboratory.trials["walk"]
+    kept = np.delete(np.arange(len(trial.markers)), dropped)
+    found = read(write_dflow(tmp_path / "mocap-001.txt", trial, late_s=0.008, kept=kept))
+    truth = read(laboratory.walk).markers.positions
+    assert found.markers.rate_hz == pytest.approx(trial.options.rate_hz, rel=2e-4)
+    assert found.markers.frame_count == len(truth)
+    difference = np.abs(lengths(found.markers.positions) - lengths(truth))
+    far = np.ones(len(difference), dtype=bool)
+    far[[k + near for k in dropped for near in (-2, -1, 0, 1)]] = False
+    assert difference[far].max() < 2e-3  # the rate itself is known to 2e-4
+    assert np.isnan(found.markers.positions[dropped]).all()
+    assert ("rows-dropped" in {note.code for note in found.diagnostics}) == bool(dropped)
+
+
+def test_places_between_a_marker_and_the_zeros_of_one_that_was_not_seen_are_none(
+    laboratory: Laboratory, tmp_path: Path
+) -> None:
+    trial = laboratory.trials["walk"]
+    path = write_dflow(tmp_path / "mocap-001.txt", trial, kept=np.delete(np.arange(len(trial.markers)), 60))
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    names = head.split("\t")
+    first = names.index(f"{trial.labels[0]}.PosX")
+    cells = [row.split("\t") for row in rows]
+    for row in cells[20:40]:
+        row[first : first + 3] = ["0.000000"] * 3
+    path.write_text("\n".join([head, *("\t".join(row) for row in cells)]) + "\n", encoding="utf-8")
+    seen = read(path).markers.positions[:, 0]
+    others = read(laboratory.walk).markers.positions[:, 0]
+    assert np.isnan(seen[21:39]).all()
+    np.testing.assert_allclose(seen[np.isfinite(seen).all(axis=1), 1].min(), others[:, 2].min(), atol=0.02)
+
+
+def test_numbers_that_count_something_else_tell_no_time() -> None:
+    stamps = np.array([0.0, 0.013, 0.0195, 0.0302, 0.04])
+    np.testing.assert_allclose(np.diff(times_of_frames(stamps, np.arange(5.0))), 0.01, atol=1e-3)
+    for frames in (
+        None,
+        np.array([1.0, 2.0, 2.0, 3.0, 4.0]),
+        np.array([1.0, 2.0, 30.0, 31.0, 32.0]),
+        np.arange(5) + 0.5,
+    ):
+        assert times_of_frames(stamps, frames) is stamps
+
+
+@pytest.mark.slow
+def test_a_walk_with_its_static_trial(laboratory: Laboratory, tmp_path: Path) -> None:
+    """Torques are those of the C3D, but for the forces' rate."""
+    walk, static = (
+        write_dflow(tmp_path / f"mocap-{name}.txt", laboratory.trials[name], late_s=0.004)
+        for name in ("walk", "static")
+    )
+    (tmp_path / "notes.txt").write_text("TimeStamp of nothing\n")
+    assert [path.name for path in static_candidates(walk) if path.parent == tmp_path] == [static.name]
+    found, truth = analyse_trial(walk, settings=QUICK), analyse_trial(laboratory.walk, settings=QUICK)
+    assert found.static is not None
+    assert found.static.path == static
+    assert [contact.side for contact in found.contacts] == [contact.side for contact in truth.contacts]
+    # widths and height are estimated where no file stores them, and forces come at the frames' rate; measured .02
+    apart = (found.dynamics.torques - truth.dynamics.torques)[:, 6:] / truth.subject.mass_kg
+    assert float(np.sqrt(np.nanmean(apart**2))) < 0.04
