@@ -135,6 +135,7 @@ def test_moments_about_another_point_than_the_force_are_moved(
     found = read(walk)
     notes = [note for note in found.diagnostics if note.code == "force-moments-moved"]
     assert len(notes) == len(right.plates)
+    assert {note.severity for note in notes} == {"warning" if any(about) else "info"}
     assert not [note for note in right.diagnostics if note.code == "force-moments-moved"]
     for mine, wanted in zip(found.plates, right.plates, strict=True):
         loaded = np.abs(wanted.channels[:, 2]) > 50.0

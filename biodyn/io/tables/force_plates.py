@@ -30,6 +30,7 @@ MARGIN_M = 0.10
 _TYPE = 2  # six channels: force, moment
 _LOADED_SHARE = 0.1  # of the largest force
 _LEAST_N = 5.0
+_AT_ORIGIN_M = 0.01  # centres of pressure are written to the millimetre
 _LARGEST_M = 25.0  # farther from its origin no plate of a laboratory lies
 _LEAST_OVERLAP_S = 0.2
 _MOVES_M = 0.001  # RMS: a centre of pressure, even of somebody who stands still
@@ -272,12 +273,14 @@ def _in_millimetres(table: Storage, one: ForceColumns) -> Diagnostic:
 
 
 def _moved(table: Storage, one: ForceColumns, about: FloatArray) -> Diagnostic:
-    place = ", ".join(f"{value:.2f}" for value in about)
+    """A program that writes moments about the laboratory's origin means that; any other point may be an error."""
+    at_origin = float(np.linalg.norm(about)) < _AT_ORIGIN_M
+    place = "the laboratory's origin" if at_origin else f"({', '.join(f'{value:.2f}' for value in about + 0.0)}) m"
     return Diagnostic(
         "force-moments-moved",
-        "warning",
+        "info" if at_origin else "warning",
         f"The moments of {_name(one)} in '{table.path.name}' are not about the point where the force acts, but about "
-        f"({place}) m: their free moment is taken.",
+        f"{place}: their free moment is taken.",
         hint="Where that is not so, leave the columns of the moments out.",
     )
 

@@ -181,5 +181,7 @@ def _other_note(others: Sequence[str]) -> tuple[Diagnostic, ...]:
     if not others:
         return ()
     shown = ", ".join(others[:6]) + (" ..." if len(others) > 6 else "")
-    text = f"{len(others)} columns are neither markers, nor ground forces, nor joint coordinates, and are not read: {shown}."
+    columns = "1 column is" if len(others) == 1 else f"{len(others)} columns are"
+    of_no_kind = "neither markers, nor ground forces, nor joint coordinates, and"
+    text = f"{columns} {of_no_kind} {'is' if len(others) == 1 else 'are'} not read: {shown}."
     return (Diagnostic("columns-not-read", "info", text, value=float(len(others))),)
