@@ -36,7 +36,7 @@ import numpy as np
 from common import Record, Stopwatch, parser_of, recordings_at_hand, tell, write_session
 from common.damage import BLIND, TABLE, XML, Damage, damaged, doubled_line, hostile_word, lost_line, number
 from common.second_readers import coordinates_of, frames_of, loads_of, model_of, numbers_of
-from support.vendor_exports import write_cortex, write_nexus, write_qtm
+from support.vendor_exports import write_cortex, write_dflow, write_nexus, write_qtm, write_qtm_mat
 from typer.testing import CliRunner
 
 import biodyn
@@ -55,6 +55,8 @@ LIMIT_S: Final = 20  # of the processor, for one file that is read
 RUN_LIMIT_S: Final = 90  # of one that is analysed
 MEMORY_BYTES: Final = 3_000_000_000  # more than the process has when it begins
 BATCH: Final = 100
+EXPORTS: Final = ("nexus.csv", "dflow.txt", "walk_f_1.tsv", "cortex.forces")
+WHOLE: Final = (".csv", ".txt")  # those that hold trajectories, too
 _LARGEST_BYTES: Final = 600_000
 _QUICK: Final = ("--set", "uncertainty.compute=false", "--set", "output.report=false", "--set", "output.figures=false")
 
@@ -116,6 +118,8 @@ def made_files(folder: Path) -> Path:
     write_nexus(folder / "exports" / "nexus.csv", walk)
     write_qtm(folder / "exports" / "walk.tsv", walk, "laboratory")
     write_cortex(folder / "exports" / "cortex.trc", walk)
+    write_dflow(folder / "exports" / "dflow.txt", walk, late_s=0.004)
+    write_qtm_mat(folder / "exports" / "walk.mat", walk)
     (folder / "opensim" / "robot.urdf").write_text(_URDF, encoding="utf-8")
     return folder
 
@@ -156,9 +160,10 @@ def kinds(made: Path) -> tuple[Kind, ...]:
         Kind("MOT, STO", found(".mot", ".sto"), TABLE, _look, coordinates_of, on_model),
         Kind("forces of a TRC", (own / "grf.mot",), TABLE, lambda p: read(p.with_name("markers.trc"), p), None,
              lambda p: [*to_run(p.with_name("markers.trc")), "--forces", str(p)]),
-        Kind("exported plates", tuple(made / "exports" / name for name in ("nexus.csv", "walk_f_1.tsv", "cortex.forces")), TABLE,
-             lambda p: _look(p) if p.suffix == ".csv" else read(p.with_name("cortex.trc"), p), None,
-             lambda p: to_run(p) if p.suffix == ".csv" else [*to_run(p.with_name("cortex.trc")), "--forces", str(p)]),
+        Kind("exported plates", tuple(made / "exports" / name for name in EXPORTS), TABLE,
+             lambda p: _look(p) if p.suffix in WHOLE else read(p.with_name("cortex.trc"), p), None,
+             lambda p: to_run(p) if p.suffix in WHOLE else [*to_run(p.with_name("cortex.trc")), "--forces", str(p)]),
+        Kind("QTM for MATLAB", (made / "exports" / "walk.mat",), BLIND, _look, None, to_run),
         Kind("CSV", (own / "markers.csv",), TABLE, _look, numbers_of, to_run),
         Kind("Parquet", (own / "markers.parquet",), BLIND, _look, numbers_of, to_run),
         Kind("OSIM", found(".osim"), XML, _look, model_of,

@@ -32,7 +32,7 @@ TOLD = {
         "row-count",
         "columns-unclear",
     ),
-    *("rows-uneven", "marker-labels-duplicate"),
+    *("rows-uneven", "rows-dropped", "marker-labels-duplicate"),
 }
 
 

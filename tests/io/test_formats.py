@@ -62,6 +62,7 @@ def test_the_formats_there_are() -> None:
         "b3d": "AddBiomechanics archive",
         "c3d": "C3D",
         "opensim_table": "OpenSim table",
+        "qualisys_mat": "MATLAB file of QTM",
         "trc": "TRC",
         "parquet": "Parquet",
         "spreadsheet": "CSV",
@@ -101,7 +102,7 @@ def test_an_unknown_file_gets_one_sentence_with_what_is_readable(tmp_path: Path)
     text = message_of(tmp_path / "notes.txt")
     assert (
         "notes.txt' is no recording of a known format: expected AddBiomechanics archive (.b3d), C3D (.c3d), "
-        "OpenSim table (.mot, .sto), TRC (.trc)," in text
+        "OpenSim table (.mot, .sto), MATLAB file of QTM (.mat), TRC (.trc)," in text
     )
     assert "Parquet (.parquet) or CSV (.csv, .tsv)." in text
 
@@ -150,7 +151,7 @@ def test_a_format_is_one_file(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello\n", encoding="utf-8")
     assert (
         "expected AddBiomechanics archive (.b3d), C3D (.c3d), OpenSim table (.mot, .sto), "
-        "Sticks (.csv), TRC (.trc), Parquet (.parquet) or CSV (.csv, .tsv)"
+        "MATLAB file of QTM (.mat), Sticks (.csv), TRC (.trc), Parquet (.parquet) or CSV (.csv, .tsv)"
         in " ".join(check(tmp_path / "notes.txt").stderr.split())
     )
 

@@ -275,6 +275,13 @@ def test_rows_behind_a_blank_line_belong_to_the_table(blank):
     np.testing.assert_array_equal(read_sheet("blank.csv", without_time).values[:, 0], [1.0, 1.0, np.nan, 4.0, 4.0])
 
 
+def test_a_row_that_is_cut_is_told_where_blank_lines_stand_between_all_rows():
+    """As other line ends leave them; the last row was passed over without a word."""
+    text = "time,A_x,A_y,A_z\n\n0.0,1,2,3\n\n0.01,1,2,3\n\n0.02,1,2\n"
+    with pytest.raises(InputFileError, match=r"Line 7 of 'cut\.csv' has 3 cells"):
+        read_sheet("cut.csv", text)
+
+
 def test_another_table_behind_a_blank_line_is_left_out():
     other = BLANK_WITHIN.format(blank="") + "\nframe,B_x\n1,2\n"
     assert len(read_sheet("two.csv", other).values) == 4

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from scipy.io import savemat
 
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.io.formats.trc import write_trc
@@ -150,6 +151,47 @@ def write_qtm(
         files.append(path.with_name(f"{path.stem}_f_{number}{path.suffix}"))
         files[-1].write_text("\n".join(lines) + "\n", encoding="utf-8")
     return tuple(files)
+
+
+def write_qtm_mat(
+    path: Path,
+    trial: SimulatedTrial,
+    axes: Literal["plate", "laboratory"] = "plate",
+    sense: float = -1.0,
+    orientation: bool = True,
+    first_frame: int = 1,
+) -> Path:
+    """Write one variable of MATLAB: trajectories and centres of pressure in mm, moments about the plate's middle in N m."""
+    frames, rate_hz = len(trial.markers), trial.options.rate_hz
+    plates = []
+    for number, plate in enumerate(loads(trial)):
+        force, moment, pressure = plate.force, plate.moment_about("middle"), plate.pressure
+        if axes == "plate":
+            R = trial.options.R_LW @ trial.plates[number].R_WP
+            loaded = (np.abs(force) > 0.0).any(axis=1)[:, None]
+            pressure = np.where(loaded, (pressure - plate.corners.mean(axis=0)) @ R, 0.0)
+            force, moment = force @ R, moment @ R
+        own = {"ForcePlateName": f"Force-plate {number + 1}", "NrOfSamples": float(len(force))}
+        own |= {"Frequency": len(force) / frames * rate_hz, "SamplingFactor": len(force) / frames}
+        own |= {"Force": sense * force.T, "Moment": sense * moment.T, "COP": 1e3 * pressure.T}
+        own |= {"ForcePlateLocation": 1e3 * plate.corners}
+        own |= {"ForcePlateOrientation": float(axes == "laboratory")} if orientation else {}
+        plates.append(own)
+    points = np.full((len(trial.labels), 4, frames), 0.5)
+    points[:, :3] = np.moveaxis(1e3 * trial.markers @ trial.options.R_LW.T, 0, 2)
+    labels = np.array(trial.labels, dtype=object)
+    stored = {"File": "C:\\walk.qtm", "StartFrame": float(first_frame), "Frames": float(frames), "FrameRate": rate_hz}
+    stored |= {"Trajectories": {"Labeled": {"Count": float(len(labels)), "Labels": labels, "Data": points}}}
+    if plates:
+        stored |= {"Force": np.array([tuple(one.values()) for one in plates], dtype=[(k, object) for k in plates[0]])}
+    events = [
+        (f"{SIDE_NAMES[e.side].capitalize()} {_NAMES[e.kind][0]}", round(e.time_s * rate_hz) + float(first_frame))
+        for e in trial.events
+    ]
+    if events:
+        stored |= {"Events": np.array(events, dtype=[("Label", object), ("Frame", object)])}
+    savemat(path, {"qtm_walk": stored})
+    return path
 
 
 def write_visual3d(path: Path, trial: SimulatedTrial, start_s: float = 0.0) -> Path:

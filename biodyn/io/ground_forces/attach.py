@@ -22,7 +22,11 @@ def with_forces(recording: Recording, path: str | Path) -> Recording:
 
     Frames that the forces do not cover are left out. Raises InputFileError where the file cannot be read or is of another time.
     """
-    forces = read_ground_forces(path)
+    return with_ground_forces(recording, read_ground_forces(path))
+
+
+def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
+    """Return a recording with ground forces that were read; see `with_forces`."""
     markers = recording.markers
     made = frame_forces(
         forces.table,

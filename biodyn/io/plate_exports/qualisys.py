@@ -72,13 +72,25 @@ def plate_files(texts: Sequence[tuple[Path, str]]) -> ExportedPlates:
                 f"'{path.name}' and '{read[0][0].name}' are of different times: {len(own)} and {len(times[0])} samples.",
                 EXPORT_AGAIN,
             )
+    stored = [(_plate_loads(path, sheet, rows), _corners(path, head)) for path, head, sheet in read]
+    said = " ".join(head.get("DESCRIPTION", "") for _, head, _ in read)
+    return plates_of_loads([path for path, _, _ in read], stored, said, times[0][:rows])
+
+
+def plates_of_loads(
+    paths: Sequence[Path], stored: Sequence[tuple[PlateLoads, FloatArray]], said: str, time_s: FloatArray
+) -> ExportedPlates:
+    """Return plates with corners of what the program stores of them: loads, and corners (4, 3) m.
+
+    paths: the file of each. said: words of the program that say in whose axes the loads are, "" where it says nothing.
+    time_s: (T,).
+    """
     names: list[str] = []
     columns: list[FloatArray] = []
     plates: list[PlateColumns] = []
     notes: list[Diagnostic] = []
-    stored = [(_plate_loads(path, sheet, rows), _corners(path, head)) for path, head, sheet in read]
-    local = _in_plate_axes(" ".join(head.get("DESCRIPTION", "") for _, head, _ in read), stored)
-    for number, ((path, _, _), (loads, corners)) in enumerate(zip(read, stored, strict=True), start=1):
+    local = _in_plate_axes(said, stored)
+    for number, (path, (loads, corners)) in enumerate(zip(paths, stored, strict=True), start=1):
         middle = np.zeros(3) if local else corners.mean(axis=0)
         level = int(np.argmin(np.ptp(corners, axis=0)))
         up = 2 if local else level
@@ -91,7 +103,7 @@ def plate_files(texts: Sequence[tuple[Path, str]]) -> ExportedPlates:
         plates.append(PlateColumns(force, about, corners, "plate" if local else "laboratory"))
         names += [*force, *about]
         columns += [acting.force, about_middle]
-    table = Storage(read[0][0], tuple(names), times[0][:rows], np.hstack(columns), None)
+    table = Storage(paths[0], tuple(names), time_s, np.hstack(columns), None)
     return ExportedPlates(table, plates=tuple(plates), notes=tuple(notes))
 
 

@@ -158,18 +158,21 @@ def _number(cell: str) -> float | None:
 def _of_one_table(lines: Sequence[str], separator: str, comma: bool) -> list[str]:
     """The rows up to a blank line behind which no such row follows: what follows is another table.
 
-    A blank line between rows is a row of empty cells.
+    A blank line between rows is a row of empty cells; where there were some, a row of numbers behind the next one is a row, too,
+    and told where it is cut.
     """
     cells = lines[0].count(separator)
     rows: list[str] = []
     blank = 0  # lines since the last row
+    spaced = False
     for line in lines:
         if not line.strip(" \t,;"):
             blank += 1
             continue
-        if blank and (line.count(separator) != cells or not _is_data(line, separator, comma)):
+        if blank and not ((spaced or line.count(separator) == cells) and _is_data(line, separator, comma)):
             break
         rows += [separator * cells] * blank + [line]
+        spaced |= blank > 0
         blank = 0
     return rows
 

@@ -1,8 +1,8 @@
 """Find every recording below a folder and read what its header says, whatever else lies there.
 
-C3D, TRC and .b3d files always are recordings, and trajectories that Nexus or Qualisys Track Manager exported as text; other
-spreadsheets where a column map lies beside them or study.toml names them, since any table may lie in a folder; coordinates of a
-model (.mot, .sto) in a study on a model.
+C3D, TRC and .b3d files always are recordings, and trajectories that Nexus, Qualisys Track Manager, Visual3D or D-Flow exported as
+text, or Qualisys Track Manager for MATLAB; other spreadsheets where a column map lies beside them or study.toml names them, since
+any table may lie in a folder; coordinates of a model (.mot, .sto) in a study on a model.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from biodyn.io import file_sha256, read_facts
 from biodyn.io.b3d import SeveralTrialsError
 from biodyn.io.ground_forces.beside import bare_name
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
+from biodyn.io.qualisys_mat import SUFFIX as MAT_SUFFIX
+from biodyn.io.qualisys_mat import holds_measurement
 from biodyn.io.tables.column_map import map_file
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, exports_trajectories
 from biodyn.library.load import load_table
@@ -29,7 +31,7 @@ from biodyn.recording import FileFacts
 RESULT_MARKS = ("study.json", "run.json")
 _ALWAYS = (".c3d", ".trc", ".b3d")
 #: Files that are or may be recordings of a study; of two with one name in a folder, the first kind is taken.
-SUFFIXES = (*_ALWAYS, *SPREADSHEET_SUFFIXES, *TABLE_SUFFIXES)
+SUFFIXES = (*_ALWAYS, MAT_SUFFIX, *SPREADSHEET_SUFFIXES, *TABLE_SUFFIXES)
 _END_BYTES = 1 << 18
 
 
@@ -69,6 +71,8 @@ class Sought:
         suffix = path.suffix.lower()
         if suffix in SPREADSHEET_SUFFIXES:
             return self.named(path) or map_file(root / path) is not None or exports_trajectories(root / path)
+        if suffix == MAT_SUFFIX:
+            return holds_measurement(root / path)
         return suffix in _ALWAYS or (suffix in TABLE_SUFFIXES and self.on_model)
 
 

@@ -1,0 +1,189 @@
+"""Files of MATLAB, version 5 (saved with -v6 or -v7): variables as arrays, text, lists and records.
+
+Written here because SciPy's reader can end the process on a damaged file. Nothing is taken on trust: every size is held against
+the bytes that are there. Source: MathWorks, "MAT-File Format", level 5: elements of a type, a size and padded data; an array is
+an element of elements (flags, dimensions, name, content), cells and structures hold arrays again, and any may be deflated.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from biodyn.io.text import clean_text
+
+MARK: Final = b"MATLAB 5.0 MAT-file"
+MARK_73: Final = b"MATLAB 7.3 MAT-file"
+_HEADER: Final = 128
+_MOST_BYTES: Final = 1 << 30  # inflated
+_LEAST_BYTES, _MOST_DENSE = (
+    1 << 24,
+    100,
+)  # up to so many, and so many times the deflated ones: no measured numbers are alike for longer
+_DEEPEST: Final = 16
+_NUMBERS: Final = {
+    1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
+}  # fmt: skip
+_TEXTS: Final = {2: "utf-8", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_DIMENSIONS, _ARRAY, _DEFLATED = 5, 14, 15
+_CELL, _STRUCTURE, _TEXT, _FIRST_NUMBER, _LAST_NUMBER = 1, 2, 4, 6, 15
+
+#: What a variable or a field holds: numbers (in MATLAB's shape), text, the cells of a list, or the elements of a structure.
+Value: TypeAlias = "NDArray[np.float64] | str | list[Value] | tuple[dict[str, Value], ...] | None"
+
+
+class MatlabError(ValueError):
+    """The bytes are no sound file of MATLAB; the message says what is wrong with them."""
+
+
+@dataclass(frozen=True)
+class _Element:
+    kind: int
+    data: memoryview
+
+
+def is_matlab(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of MATLAB, version 5 or 7.3."""
+    return head.startswith((MARK, MARK_73))
+
+
+def variables_of(content: bytes) -> dict[str, Value]:
+    """Return the variables of a file by name; None stands for what is neither numbers, text, list nor structure.
+
+    Raises MatlabError where the bytes are none of version 5, are cut or contradict each other.
+    """
+    if not content.startswith(MARK) or len(content) < _HEADER:
+        raise MatlabError("it does not begin as one of version 5")
+    order = {b"IM": "<", b"MI": ">"}.get(content[_HEADER - 2 : _HEADER])
+    if order is None:
+        raise MatlabError("its byte order is not told")
+    found: dict[str, Value] = {}
+    for element in _elements(memoryview(content)[_HEADER:], order):
+        inner = _inflated(element, order) if element.kind == _DEFLATED else element
+        if inner.kind == _ARRAY:
+            name, value = _array(inner.data, order, 0)
+            found[name] = value
+    return found
+
+
+def _elements(data: memoryview, order: str) -> list[_Element]:
+    """The elements that follow each other in some bytes."""
+    found = []
+    at = 0
+    while at < len(data):
+        if len(data) - at < 8:
+            if any(data[at:]):
+                raise MatlabError("it ends within an element")
+            break
+        first, size = (int(one) for one in np.frombuffer(data[at : at + 8], order + "u4"))
+        if first >> 16:  # a small one: size and kind share a word, the data follow at once
+            kind, size, begin, step = first & 0xFFFF, first >> 16, at + 4, 8
+            if size > 4:
+                raise MatlabError("an element is larger than it may be")
+        else:
+            kind, begin = first, at + 8
+            step = 8 + size + (0 if kind == _DEFLATED else -size % 8)
+        if size > len(data) - begin:
+            raise MatlabError("it ends within an element")
+        found.append(_Element(kind, data[begin : begin + size]))
+        at += step
+    return found
+
+
+def _inflated(element: _Element, order: str) -> _Element:
+    inflater = zlib.decompressobj()
+    most = min(_MOST_BYTES, _LEAST_BYTES + _MOST_DENSE * len(element.data))
+    try:
+        data = inflater.decompress(element.data, most)
+    except zlib.error as error:
+        raise MatlabError("a deflated variable is damaged") from error
+    if not inflater.eof:
+        raise MatlabError("a deflated variable is cut, or larger than any recording")
+    inner = _elements(memoryview(data), order)
+    if len(inner) != 1:
+        raise MatlabError("a deflated variable is none")
+    return inner[0]
+
+
+def _array(data: memoryview, order: str, depth: int) -> tuple[str, Value]:
+    """Name and content of an array; "" and no numbers for an empty one."""
+    if not len(data):
+        return "", np.empty((0, 0))
+    if depth > _DEEPEST:
+        raise MatlabError("it is nested too deeply")
+    parts = _elements(data, order)
+    if len(parts) < 3:
+        raise MatlabError("an array lacks its head")
+    kind = _first(parts[0], order) & 0xFF
+    if parts[1].kind != _DIMENSIONS:
+        raise MatlabError("an array lacks its dimensions")
+    shape = [int(one) for one in _numbers(parts[1], order)]
+    if len(shape) < 2 or min(shape) < 0:
+        raise MatlabError("an array has impossible dimensions")
+    count = math.prod(shape)
+    name, rest = bytes(parts[2].data).decode("latin-1"), parts[3:]
+    if kind == _CELL:
+        return name, [_array(one.data, order, depth + 1)[1] for one in _as_many(rest, count)]
+    if kind == _STRUCTURE:
+        return name, _structure(rest, count, order, depth)
+    if kind == _TEXT:
+        return name, _text(rest, order)
+    if _FIRST_NUMBER <= kind <= _LAST_NUMBER:
+        numbers = _numbers(rest[0], order) if rest else np.empty(0)
+        if len(numbers) != count:
+            raise MatlabError("an array does not hold as many numbers as it has places")
+        return name, numbers.astype(np.float64).reshape(shape, order="F")
+    return name, None
+
+
+def _as_many(parts: list[_Element], count: int) -> list[_Element]:
+    """As many arrays as there are places."""
+    if len(parts) != count or any(part.kind != _ARRAY for part in parts):
+        raise MatlabError("a list does not hold as many arrays as it has places")
+    return parts
+
+
+def _structure(parts: list[_Element], count: int, order: str, depth: int) -> tuple[dict[str, Value], ...]:
+    if len(parts) < 2:
+        raise MatlabError("a structure lacks its fields")
+    length = _first(parts[0], order)
+    names = bytes(parts[1].data)
+    if not 0 < length <= len(names) + 1 or len(names) % length:
+        raise MatlabError("the fields of a structure have impossible names")
+    fields = [names[k : k + length].split(b"\0", 1)[0].decode("latin-1") for k in range(0, len(names), length)]
+    values = _as_many(parts[2:], count * len(fields))
+    return tuple(
+        {field: _array(values[k * len(fields) + i].data, order, depth + 1)[1] for i, field in enumerate(fields)}
+        for k in range(count)
+    )
+
+
+def _text(parts: list[_Element], order: str) -> str:
+    if not parts:
+        return ""
+    encoding = _TEXTS.get(parts[0].kind, "latin-1")
+    end = {"<": "-le", ">": "-be"}[order] if encoding in ("utf-16", "utf-32") else ""
+    return clean_text(bytes(parts[0].data).decode(encoding + end, errors="replace"))
+
+
+def _numbers(element: _Element, order: str) -> NDArray[np.generic]:
+    """The numbers of an element."""
+    letter = _NUMBERS.get(element.kind)
+    if letter is None:
+        raise MatlabError("numbers are of no known kind")
+    size = int(letter[1])
+    if len(element.data) % size:
+        raise MatlabError("numbers are cut")
+    return np.frombuffer(element.data, order + letter)
+
+
+def _first(element: _Element, order: str) -> int:
+    numbers = _numbers(element, order)
+    if not len(numbers):
+        raise MatlabError("an array lacks its head")
+    return int(numbers[0])  # type: ignore[call-overload]

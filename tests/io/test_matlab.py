@@ -1,0 +1,87 @@
+"""Files of MATLAB are read as SciPy reads them."""
+
+from __future__ import annotations
+
+import zlib
+from io import BytesIO
+
+import numpy as np
+import pytest
+from scipy.io import loadmat, savemat
+
+from biodyn.io.matlab import MatlabError, variables_of
+
+RNG = np.random.default_rng(4)
+VARIABLES = {
+    "numbers": RNG.normal(size=(3, 4, 5)),
+    "whole": np.arange(6, dtype=np.int16).reshape(2, 3),
+    "bytes": np.arange(3, dtype=np.uint8),
+    "single": np.float32([1.5, -2.0]),
+    "one": 7.0,
+    "text": "Grüße",
+    "cells": np.array(["LASI", "a longer label", np.eye(2)], dtype=object),
+    "record": {"name": "walk", "inner": {"rate": 100.0, "empty": np.empty((0, 3))}},
+    "records": np.array([(1.0, "a"), (2.0, "b")], dtype=[("x", object), ("y", object)]),
+}
+
+
+def written(variables, compressed: bool = False) -> bytes:
+    stream = BytesIO()
+    savemat(stream, variables, do_compression=compressed)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_variables_are_those_that_were_written(compressed: bool) -> None:
+    content = written(VARIABLES, compressed)
+    found, other = variables_of(content), loadmat(BytesIO(content))
+    for name in ("numbers", "whole", "bytes", "single", "one"):
+        np.testing.assert_array_equal(found[name], other[name])
+    assert found["text"] == VARIABLES["text"]
+    assert found["cells"][:2] == ["LASI", "a longer label"]
+    np.testing.assert_array_equal(found["cells"][2], np.eye(2))
+    (record,) = found["record"]
+    assert record["name"] == "walk"
+    assert record["inner"][0]["rate"] == [[100.0]]
+    assert record["inner"][0]["empty"].size == 0
+    assert [(one["x"].item(), one["y"]) for one in found["records"]] == [(1.0, "a"), (2.0, "b")]
+
+
+def test_the_other_byte_order() -> None:
+    """Written by hand: one 1 x 2 array of doubles."""
+    name, numbers = b"q\0\0\0", np.array([3.0, -4.5], ">f8").tobytes()
+    words = np.array([6, 8, 6, 0, 5, 8, 1, 2, (1 << 16) | 1], ">u4").tobytes() + name
+    inner = words + np.array([9, 16], ">u4").tobytes() + numbers
+    content = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI" + np.array([14, len(inner)], ">u4").tobytes() + inner
+    np.testing.assert_array_equal(variables_of(content)["q"], [[3.0, -4.5]])
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_no_damage_ends_otherwise_than_in_a_sentence(compressed: bool) -> None:
+    whole = written(VARIABLES, compressed)
+    refused = 0
+    for _ in range(2000):
+        content = bytearray(whole[: RNG.integers(1, len(whole))] if RNG.random() < 0.3 else whole)
+        for place in RNG.integers(0, len(content), 3):
+            content[place] ^= 1 << int(RNG.integers(8))
+        try:
+            variables_of(bytes(content))
+        except MatlabError:
+            refused += 1
+    assert refused > 500
+
+
+@pytest.mark.parametrize(("size", "sentence"), [(1 << 22, "is none"), (1 << 28, "larger than any")])
+def test_a_bomb_is_not_inflated(size: int, sentence: str) -> None:
+    packed = zlib.compress(bytes(size), 9)
+    content = written({})[:128] + np.array([15, len(packed)], "<u4").tobytes() + packed
+    with pytest.raises(MatlabError, match=sentence):
+        variables_of(content)
+
+
+def test_nesting_has_an_end() -> None:
+    deep: object = 1.0
+    for _ in range(40):
+        deep = {"d": deep}
+    with pytest.raises(MatlabError, match="too deeply"):
+        variables_of(written({"v": deep}))
