@@ -87,8 +87,8 @@ def _dropped_note(table: Storage, rate_hz: float, rows: FloatArray) -> Diagnosti
     return Diagnostic(
         "rows-dropped",
         "info",
-        f"'{table.path.name}' lacks {count} of {len(rows)} rows at {rate_hz:g} per second: no marker is seen there; forces and coordinates go "
-        "on linearly.",
+        f"'{table.path.name}' lacks {count} of {len(rows)} rows at {rate_hz:g} per second: no marker is seen there; forces and "
+        "coordinates go on linearly.",
         value=float(count),
         unit="rows",
     )
