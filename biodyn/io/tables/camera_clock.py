@@ -9,8 +9,8 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.io.opensim.storage import even_rate_hz
 
-#: A stamp comes no later than so many frames after the others; numbers of frames that say more count something else.
-_LATEST_FRAMES: Final = 2.0
+#: RMS of how late stamps are against each other, where frames wait in a queue; numbers of frames that say more count something else.
+_LATE_FRAMES: Final = 2.0
 
 
 def times_of_frames(time_s: FloatArray, frames: FloatArray | None) -> FloatArray:
@@ -27,4 +27,5 @@ def times_of_frames(time_s: FloatArray, frames: FloatArray | None) -> FloatArray
     count = frames - frames[0]
     step_s, first_s = np.polyfit(count, time_s - time_s[0], 1)
     even = time_s[0] + first_s + step_s * count
-    return even if step_s > 0.0 and np.abs(even - time_s).max() <= _LATEST_FRAMES * step_s else time_s
+    late_s = float(np.sqrt(np.mean((even - time_s) ** 2)))
+    return even if step_s > 0.0 and late_s <= _LATE_FRAMES * step_s else time_s
