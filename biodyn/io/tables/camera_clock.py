@@ -9,7 +9,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.io.opensim.storage import even_rate_hz
 
-#: RMS of how late stamps are against each other, where frames wait in a queue; numbers of frames that say more count something else.
+#: RMS of how late stamps of queued frames are against each other; numbers of frames that say more count something else.
 _LATE_FRAMES: Final = 2.0
 
 
