@@ -21,10 +21,8 @@ MARK: Final = b"MATLAB 5.0 MAT-file"
 MARK_73: Final = b"MATLAB 7.3 MAT-file"
 _HEADER: Final = 128
 _MOST_BYTES: Final = 1 << 30  # inflated
-_LEAST_BYTES, _MOST_DENSE = (
-    1 << 24,
-    100,
-)  # up to so many, and so many times the deflated ones: no measured numbers are alike for longer
+# Up to so many bytes, and so many times the deflated ones: no measured numbers are alike for longer.
+_LEAST_BYTES, _MOST_DENSE = 1 << 24, 100
 _DEEPEST: Final = 16
 _NUMBERS: Final = {
     1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
