@@ -9,8 +9,9 @@ Read `reading` (how a file finds its reader), `format` (what a reader has to bri
 adding one is adding a file there), then a reader: `formats/trc` is a page, `formats/c3d` a package. What readers share:
 `files`, `text`, `names` (words that laboratories use, as data), `labels` (markers, virtual points, model outputs), `events`,
 `positions`, `drawn_positions`, `length_units`, `plate_units`, `plate_type`, `pressure_unit`, `moment_units`, `repeated_plates`,
-`segment_poses`, `tables` (numbers in columns), `plate_exports`, `ground_forces` and `subject_beside` (what lies in files
-beside a motion), `opensim` (OpenSim's own files), `b3d` (archives of AddBiomechanics), `qualisys_mat` (files for MATLAB).
+`segment_poses`, `subject_parameters`, `tables` (numbers in columns), `plate_exports`, `ground_forces`, `subject_beside` and
+`vicon_subject` (what lies in files beside a motion), `opensim` (OpenSim's own files), `b3d` (archives of AddBiomechanics),
+`qualisys_mat` over `matlab` (files for MATLAB).
 Which recordings belong together is told by `biodyn.session`.
 """
 

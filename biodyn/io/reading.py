@@ -19,6 +19,7 @@ from biodyn.io.ground_forces.beside import files_beside
 from biodyn.io.subject_beside import subject_file, with_subject_beside
 from biodyn.io.tables.column_map import map_file
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
+from biodyn.io.vicon_subject import person_file, person_files, with_person
 from biodyn.recording import FileFacts, Glimpse, Recording
 from biodyn.recording.stillness import glimpse_of
 
@@ -53,10 +54,12 @@ def read(path: str | Path, forces: str | Path | None = None) -> Recording:
 def files_of(path: str | Path) -> tuple[Path, ...]:
     """Return the files that a recording is read from: its own first, then those beside it (forces, the person, a column map)."""
     place = Path(path)
+    persons = person_files(place.parent)
+    own = person_file(persons, read_facts(place).subject) if persons else None
     if not format_of(place).forces_beside:
-        return (place,)
+        return (place, *([own] if own is not None else []))
     person, columns = subject_file(place), map_file(place) if place.suffix.lower() in SPREADSHEET_SUFFIXES else None
-    return (place, *files_beside(place), *(path for path in (person, columns) if path is not None))
+    return (place, *files_beside(place), *(path for path in (person, columns, own) if path is not None))
 
 
 def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
@@ -162,7 +165,7 @@ def _complete(recording: Recording, known: Format) -> Recording:
 
 
 def _with_person(recording: Recording, known: Format) -> Recording:
-    return with_subject_beside(recording) if known.forces_beside else recording
+    return with_person(with_subject_beside(recording) if known.forces_beside else recording)
 
 
 def _noted(recording: Recording, name: str) -> Recording:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,9 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     if settings.model.osim is not None:
         content["osim"] = file_sha256(Path(settings.model.osim))
         content["scaled"] = trial.named_static
-    beside = files_of(walk)[1:]
+    beside = [*files_of(walk)[1:], *_of_statics(trial, root)]
     if beside:
-        content["beside"] = [file_sha256(path) for path in beside]
+        content["beside"] = [file_sha256(path) for path in dict.fromkeys(beside)]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -58,8 +59,8 @@ def input_files(trial: PlannedTrial, root: Path) -> FileStates:
     Raises InputFileError for a walk that cannot be read.
     """
     walk = root / trial.path
-    own = [walk, *files_of(walk)[1:], *_statics(trial, root), *(root / path for path in trial.companions)]
-    return {path: _as_it_is(path) for path in own}
+    own = [walk, *files_of(walk)[1:], *_statics(trial, root), *_of_statics(trial, root)]
+    return {path: _as_it_is(path) for path in (*own, *(root / path for path in trial.companions))}
 
 
 def changed_since(files: FileStates) -> list[Path]:
@@ -80,6 +81,15 @@ def _statics(trial: PlannedTrial, root: Path) -> list[Path]:
     if trial.static is not None:
         return [] if str(trial.static) == NO_STATIC else [root / trial.static]
     return [root / path for path in trial.statics] or list(static_candidates(root / trial.path))
+
+
+def _of_statics(trial: PlannedTrial, root: Path) -> list[Path]:
+    """What lies beside the static trials; of one that cannot be read nothing is."""
+    found: list[Path] = []
+    for path in _statics(trial, root):
+        with suppress(InputFileError):
+            found += files_of(path)[1:]
+    return found
 
 
 def _static(trial: PlannedTrial, root: Path) -> Any:

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from biodyn.library.load import load_table
 
 _NO_LETTER = re.compile(r"[^A-Z0-9]+")
+_NO_LETTER_BEHIND = r"(?![^\W\d_])"
 _IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
 # three letters and a 1, on this many labels and this share of them
 _NUMBERED_ONE = re.compile(r".*[^\W\d_]{3,}[\s_.\-]?1")
@@ -39,6 +40,20 @@ def _in_latin(label: str) -> str:
     return label.strip()
 
 
+def _unaccented(label: str) -> str:
+    """The label in capitals of the Latin alphabet; words that their accents tell from others as those that the dictionary has for them."""
+    capitals = label.upper()
+    if capitals.isascii():
+        return capitals
+    table = load_table("body/label_words")
+    capitals = unicodedata.normalize("NFC", capitals)
+    for word, meant in table["accented"].items():
+        capitals = re.sub(f"{word}{_NO_LETTER_BEHIND}", f" {meant} ", capitals)
+    for letter, plain in table["letters"].items():
+        capitals = capitals.replace(letter, plain)
+    return "".join(c for c in unicodedata.normalize("NFKD", capitals) if not unicodedata.combining(c))
+
+
 @cache
 def _writing() -> dict[str, str]:
     """East Asian words and what stands for them, the longest first."""
@@ -49,8 +64,7 @@ def _writing() -> dict[str, str]:
 @lru_cache(4096)
 def pieces(label: str) -> tuple[str, ...]:
     """Return what stands between the separators of a label, in capitals of the Latin alphabet without accents."""
-    plain = unicodedata.normalize("NFKD", _in_latin(label).replace("ß", "ss")).upper()
-    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    plain = _unaccented(_in_latin(label))
     if not _BARE_ORDINAL.fullmatch(plain):
         plain = _ORDINAL.sub(r"\1", plain)
     return tuple(piece for piece in _NO_LETTER.split(plain) if piece)

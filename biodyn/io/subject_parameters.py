@@ -1,0 +1,99 @@
+"""What entries of a name and a value say of the person, in SI, by the words of `library/formats/c3d_names.toml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from biodyn.io.names import letters, names
+from biodyn.recording import SubjectParameters
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One stored value: its name with its side in small letters and digits, the value, the unit text beside it."""
+
+    name: str
+    value: Any
+    unit: str = ""
+
+
+def parameters_of(entries: Sequence[Entry], subject: str = "") -> SubjectParameters:
+    """Return mass, height, sex, age and measures of the person `subject`; a value of 0 counts as not given."""
+    table = names()["subject"]
+    measures: dict[str, float] = {}
+    known = _measure_names()
+    for entry in entries:
+        if entry.name not in known:
+            continue
+        measure, sides = known[entry.name]
+        value = _in_si(entry, table["measures"][measure])
+        if value is not None:
+            for side in sides:
+                measures.setdefault(f"{measure}_{side}" if side else measure, value)
+    return SubjectParameters(
+        name=subject,
+        mass_kg=_first(entries, table["mass"]),
+        height_m=_first(entries, table["height"]),
+        sex=_sex(entries),
+        measures=measures,
+        age_years=_first(entries, table["age"]),
+    )
+
+
+@cache
+def _measure_names() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Every spelling of a measure -> its name and the sides it gives: both where a sided measure names none."""
+    spellings: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for measure, rule in names()["subject"]["measures"].items():
+        for name in rule["names"]:
+            spellings[name] = (measure, ("r", "l") if rule["sided"] else ("",))
+            for side, words in names()["sides"].items() if rule["sided"] else ():
+                for word in words:
+                    spellings[word + name] = spellings[name + word] = (measure, (side,))
+    return spellings
+
+
+def _first(entries: Sequence[Entry], rule: Mapping[str, Any]) -> float | None:
+    for entry in entries:
+        if entry.name in rule["names"]:
+            value = _in_si(entry, rule)
+            if value is not None:
+                return value
+    return None
+
+
+def _in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
+    """The value in SI by its stated unit, else by the first unit that makes it plausible; None where nothing does."""
+    try:
+        value = float(entry.value)
+    except (TypeError, ValueError):
+        return None
+    if value == 0.0:
+        return None
+    stated = names()["subject"]["stated_units"].get(entry.unit.strip().lower())
+    low, high = rule["range"]
+    for factor in (stated,) if stated is not None else rule["units"]:
+        if low <= value * factor <= high:
+            return value * float(factor)
+    return None
+
+
+def _sex(entries: Sequence[Entry]) -> Literal["male", "female"] | None:
+    """A word, or a number whose meaning the unit text spells out ('0: woman, 1: man')."""
+    table = names()["subject"]
+    for entry in entries:
+        if entry.name not in table["sex_names"]:
+            continue
+        word = str(entry.value)
+        if not isinstance(entry.value, str):
+            meanings = dict(re.findall(r"(-?\d+)\s*[:=]\s*(\w+)", entry.unit))
+            word = meanings.get(str(int(entry.value)), "")
+        if letters(word) in table["male"]:
+            return "male"
+        if letters(word) in table["female"]:
+            return "female"
+    return None
