@@ -11,6 +11,7 @@ One line a kind: tried, read, refused in one sentence; warnings of libraries tha
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
@@ -318,6 +319,8 @@ def place_of(seed: Path, folder: Path, root: Path | None) -> Path:
 
 def _work(kind: Kind, numbers: Sequence[int], seed: int, folder: Path, every: int, answer: Path) -> None:
     """In a process of its own: a line of JSON before and after every file."""
+    gc.collect()
+    gc.freeze()  # what this process was forked with, files of fonts among it, is no warning of a damaged file
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)

@@ -231,3 +231,49 @@ def test_a_bare_joint_gives_way_to_its_sides() -> None:
     assert (found["RElbowLat"], found["LWristLat"]) == ("elbow_lateral_r", "wrist_radial_l")
     assert not {"RElbow", "LWrist"}.intersection(found)
     assert landmarks(both("Elbow", "Wrist"))["RElbow"] == "elbow_lateral_r"
+
+
+@pytest.mark.parametrize(
+    ("right", "left", "landmark"),
+    [
+        ("Höger knä lateralt", "Vänster knä lateralt", "knee_lateral"),
+        ("HögerHäl", "VänsterHäl", "heel"),
+        ("Knä_inre_H", "Knä_inre_V", "knee_medial"),
+        ("hoger_fotled", "vanster_fotled", "ankle_lateral"),
+        ("højre knæ", "venstre knæ", "knee_lateral"),
+        ("H_tå", "V_tå", "toe"),
+        ("høyre ankel indre", "venstre ankel indre", "ankle_medial"),
+        ("HoyreHael", "VenstreHael", "heel"),
+        ("oikea_kantapää", "vasen_kantapää", "heel"),
+        ("OikeaNilkka", "VasenNilkka", "ankle_lateral"),
+        ("Kolano_P", "Kolano_L", "knee_lateral"),
+        ("prawa pięta", "lewa pięta", "heel"),
+        ("prawy łokieć", "lewy łokieć", "elbow_lateral"),
+        ("kostka_przyśrodkowa_P", "kostka_przyśrodkowa_L", "ankle_medial"),
+        ("kolec biodrowy przedni górny prawy", "kolec biodrowy przedni górny lewy", "asis"),
+        ("pravá pata", "levá pata", "heel"),
+        ("Koleno_vnitřní_P", "Koleno_vnitřní_L", "knee_medial"),
+        ("SağTopuk", "SolTopuk", "heel"),
+        ("sağ diz iç", "sol diz iç", "knee_medial"),
+        ("Sağ diz dış", "Sol diz dış", "knee_lateral"),
+        ("sağ ayak bileği", "sol ayak bileği", "ankle_lateral"),
+    ],
+)
+def test_languages_of_the_north_of_poland_bohemia_and_turkey(right: str, left: str, landmark: str) -> None:
+    found = landmarks([right, left, "C7"])
+    assert (found[right], found[left]) == (f"{landmark}_r", f"{landmark}_l")
+
+
+def test_a_letter_that_is_left_in_one_language_names_no_right_side_of_another() -> None:
+    """P is right beside L in Polish; where R is beside L, PS1 is on the pelvis or unknown, not on the right shank."""
+    plates = [f"{side}S{number}" for side in "RLP" for number in "123"]
+    assert not {"PS1", "PS2", "PS3"}.intersection(
+        label for label, point in read_labels([*plates, *both("ASI", "KNE")]).points.items() if point.body == "tibia_r"
+    )
+    assert landmarks(["PKNE", "LKNE"]) == {"PKNE": "knee_lateral_r", "LKNE": "knee_lateral_l"}
+
+
+def test_a_side_spelt_out_counts_where_the_other_side_is_missing() -> None:
+    """One marked leg, and a pelvis whose markers name their sides by a letter."""
+    found = landmarks([*both("ASI", "PSI", "ASIMID"), "Right_Hombro", "Right_KneeExt", "Right_Meta"])
+    assert (found["Right_Hombro"], found["Right_KneeExt"]) == ("acromion_r", "knee_lateral_r")

@@ -9,12 +9,14 @@ from functools import cache
 
 from biodyn.conventions import SIDES
 from biodyn.library.load import load_table
-from biodyn.model.from_library.label_reading.sides import SideReading, side_readings
+from biodyn.model.from_library.label_reading.sides import SideReading, side_pairs, side_readings
 from biodyn.model.from_library.label_reading.spelling import pieces, without_shared_ending
 from biodyn.model.from_library.label_reading.words import Candidate, Point, candidates
 
 # A habit of naming sides counts for a label whose other side is missing where this many labels show both sides.
 _ESTABLISHED = 4
+# A word of so many letters between separators says the side by itself (RIGHT, LINKS, not RE).
+_SPELT_OUT = 4
 _SURE_PLACES = ("alone", "first", "last")
 
 
@@ -194,6 +196,7 @@ def _sided(labels: Sequence[str]) -> dict[str, _Reading]:
     stems = {"".join(r.rest) for options in found.values() for r, _ in options} | set(present)
     found = {label: _with_contrast(options, stems) for label, options in found.items()}
     habits = _habits(found, present)
+    found = _in_one_language(found, habits)
     readings = {}
     for label in labels:
         alone = _kept(candidates(cut[label], False), stems)
@@ -235,6 +238,26 @@ def _habits(found: Mapping[str, _Options], present: Counter[str]) -> Counter[tup
     )
 
 
+def _in_one_language(found: Mapping[str, _Options], habits: Counter[tuple[int, str]]) -> dict[str, _Options]:
+    """Without pairs of side words that share a word with one that more labels follow: P is no right side where R is beside L."""
+    followed: Counter[int] = Counter()
+    for (number, _), count in habits.items():
+        followed[number] += count
+    pairs = side_pairs()
+    foreign = {
+        number
+        for number, pair in enumerate(pairs)
+        if any(set(pair) & set(pairs[other]) and followed[other] > followed[number] for other in followed)
+    }
+    return {label: [option for option in options if option[0].habit[0] not in foreign] for label, options in found.items()}
+
+
+def _spelt_out(reading: SideReading) -> bool:
+    """True where a whole word between separators says the side: Right_Knee is right whatever the others are called."""
+    number, place = reading.habit
+    return place == "alone" and len(side_pairs()[number][SIDES.index(reading.side)]) >= _SPELT_OUT  # type: ignore[arg-type]
+
+
 def _best_reading(
     label: str,
     parts: tuple[str, ...],
@@ -252,7 +275,11 @@ def _best_reading(
     ranked = sorted(options, key=rank, reverse=True)
     if ranked and not present[ranked[0][0].mirror]:
         established = max(habits.values(), default=0) >= _ESTABLISHED
-        ranked = [option for option in ranked if not established or habits[option[0].habit] >= _ESTABLISHED]
+        ranked = [
+            option
+            for option in ranked
+            if not established or habits[option[0].habit] >= _ESTABLISHED or _spelt_out(option[0])
+        ]
         if alone and (not ranked or alone[0].cost <= ranked[0][1][0].cost):
             ranked = []
     if not ranked:

@@ -35,7 +35,7 @@ def side_readings(parts: tuple[str, ...]) -> tuple[SideReading, ...]:
     """Return every way to take a side out of a label that is cut into pieces, likelier places first."""
     found = [
         reading
-        for number, pair in enumerate(_pairs())
+        for number, pair in enumerate(side_pairs())
         for side, word, other in ((SIDES[0], pair[0], pair[1]), (SIDES[1], pair[1], pair[0]))
         for i in range(len(parts))
         for reading in _in_piece(parts, i, side, word, other, number)
@@ -64,7 +64,8 @@ def _in_piece(parts: tuple[str, ...], i: int, side: str, word: str, other: str, 
 
 
 @cache
-def _pairs() -> tuple[tuple[str, str], ...]:
+def side_pairs() -> tuple[tuple[str, str], ...]:
+    """Return the words of the right and the left side in every language."""
     return tuple((right, left) for right, left in load_table("body/label_words")["sides"]["pairs"])
 
 
@@ -74,7 +75,7 @@ def mirrored(label: str, side: str) -> str:
     if not readings:
         return ""
     number, place = readings[0].habit
-    right, left = _pairs()[number]
+    right, left = side_pairs()[number]
     word, other = (right, left) if side == SIDES[0] else (left, right)
     capitals = label.upper()
     at = capitals.rfind(word) if place == "last" else capitals.find(word)
