@@ -187,11 +187,10 @@ def _plates(stored: Record, rate_hz: float) -> tuple[tuple[tuple[PlateLoads, Flo
 
 def _told_apart(labels: Sequence[str]) -> tuple[str, ...]:
     """Labels, each once: a second trajectory of LASI is LASI_2."""
-    count: dict[str, int] = {}
-    told = []
+    told: list[str] = []
     for label in labels:
-        count[label] = count.get(label, 0) + 1
-        told.append(label if count[label] == 1 else f"{label}_{count[label]}")
+        numbered = (label, *(f"{label}_{k}" for k in range(2, len(labels) + 2)))
+        told.append(next(one for one in numbered if one not in told and (one == label or one not in labels)))
     return tuple(told)
 
 

@@ -256,7 +256,9 @@ def _times(path: Path, sheet: Sheet, given: ColumnMap) -> tuple[FloatArray, set[
         scale = time_scale(named)
         if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0.0).all()):
             raise InputFileError(f"The time in '{path.name}' (column '{named}') does not increase from row to row.")
-        return times_of_frames(scale * time_s, _frame_numbers(sheet)), beside | {named}
+        # a column of stamps says when frames arrived; in other tables frames may be rows, counted anew where some were cut
+        frames = _frame_numbers(sheet) if "stamp" in named.lower() else None
+        return times_of_frames(scale * time_s, frames), beside | {named}
     rate_hz = float(given.content.get("rate_hz") or sheet.rate_hz)
     if not (math.isfinite(rate_hz) and rate_hz > 0.0):
         raise InputFileError(
