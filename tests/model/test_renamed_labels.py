@@ -30,12 +30,12 @@ def swapped(labels: list[str], new: dict[str, str]) -> list[str]:
 
 
 def test_two_lines_rename_a_required_label(tmp_path: Path) -> None:
-    name = own_set(tmp_path, 'extends = "plug_in_gait_lower"\nrename = { "Left_Front_Hip" = "LASI" }\n')
-    labels = swapped(LABELS, {"LASI": "Left_Front_Hip"})
+    name = own_set(tmp_path, 'extends = "plug_in_gait_lower"\nrename = { "Left_Front_Corner" = "LASI" }\n')
+    labels = swapped(LABELS, {"LASI": "Left_Front_Corner"})
     with pytest.raises(MarkerSetError):
         recognise(labels)
     mapping = recognise(labels, name)
-    role = mapping.role("Left_Front_Hip")
+    role = mapping.role("Left_Front_Corner")
     assert role is not None
     assert (role.landmark, role.body, role.weight) == ("asis_l", "pelvis", 5.0)
     assert mapping.unknown == ()

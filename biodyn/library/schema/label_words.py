@@ -53,7 +53,9 @@ class LabelWords(Table):
     joined: dict[Name, Name] = Field(description="spellings that stand for several words")
     writing: dict[Name, Name] = Field(description="words of other writings and what stands for them")
     letters: dict[Name, Name] = Field(description="letters that are no accented ones and what they are compared as")
-    accented: dict[Name, Name] = Field(description="words that without accents would be others and what stands for them")
+    accented: dict[Name, Name] = Field(
+        description="words that without accents would be others and what stands for them"
+    )
     segment: dict[Name, Name] = Field(
         description="words that name a segment: before its landmarks they say nothing more"
     )

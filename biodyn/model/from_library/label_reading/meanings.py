@@ -249,7 +249,9 @@ def _in_one_language(found: Mapping[str, _Options], habits: Counter[tuple[int, s
         for number, pair in enumerate(pairs)
         if any(set(pair) & set(pairs[other]) and followed[other] > followed[number] for other in followed)
     }
-    return {label: [option for option in options if option[0].habit[0] not in foreign] for label, options in found.items()}
+    return {
+        label: [option for option in options if option[0].habit[0] not in foreign] for label, options in found.items()
+    }
 
 
 def _spelt_out(reading: SideReading) -> bool:

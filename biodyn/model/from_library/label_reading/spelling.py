@@ -41,7 +41,7 @@ def _in_latin(label: str) -> str:
 
 
 def _unaccented(label: str) -> str:
-    """The label in capitals of the Latin alphabet; words that their accents tell from others as those that the dictionary has for them."""
+    """The label in capitals of the Latin alphabet; words that are others without accents as the dictionary has them."""
     capitals = label.upper()
     if capitals.isascii():
         return capitals
