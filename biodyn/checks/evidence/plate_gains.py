@@ -9,7 +9,7 @@ So the other plates of a walk tell a plate's gain better than the body alone. No
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,7 +66,8 @@ def channel_gains(evidence: Evidence, channels_of: Callable[[int], PlateChannels
 
     `channels_of` a plate, by its index. A plate with a channel that shows no load is not judged further. The channel that
     explains most comes first, the next is sought with that one undone. Silent where the gain of the whole plate, another place of
-    the plate, or a simple fault of its axes (`plate_faults`) explains as much, and where much is left to explain.
+    the plate, a simple fault of its axes (`plate_faults`), or a small turn of it or of all plates explains as much, where the
+    gain is hardly known, and where much is left to explain.
     """
     told = tuple(step for step in evidence.steps if _is_told(evidence, step))
     channels = {plate: channels_of(plate) for plate in sorted({step.plate for step in told})}
@@ -200,16 +201,22 @@ def _best(judged: _Judged, ways: Sequence[_Way]) -> _Tried | None:
     best = min(tried, key=lambda one: one.left)
     # what is left beyond the usual says how far this walk is from usual ones: its numbers count so much less (Birge 1932)
     unusual = max(1.0, best.left / judged.count)
-    if before - best.left < limits["least_gain"] * unusual or abs(best.more) < limits["least_change"]:
+    beyond = max(0.0, before - judged.count)
+    least = max(limits["least_gain"] * unusual, limits["least_share"] * beyond)
+    if before - best.left < least or abs(best.more) < limits["least_change"]:
+        return None
+    # a gain that could as well be any other is none: the channel disagrees with feet and body in another way
+    if abs(1.0 + best.more) < limits["least_known"] * best.sd * float(np.sqrt(unusual)):
         return None
     rivals = [one.left for one in tried if one is not best]
+    rivals.append(judged.left(_turned(judged, range(len(judged.evidence.plates)))))
     for plate in {one.way.plate for one in tried}:
         rivals += _rivals(judged, plate)
     return best if best.left < min(rivals) - limits["least_lead"] * unusual else None
 
 
 def _rivals(judged: _Judged, plate: int) -> Iterator[float]:
-    """What is left where something else is wrong with the plate: its place, its gain as a whole, its axes."""
+    """What is left where something else is wrong with the plate: its place, its gain as a whole, its axes, a small turn."""
     own = judged.evidence.plates[plate]
     yield judged.left([judged.added(plate, own.wrench)])
     force = own.wrench[:, 3:]
@@ -218,6 +225,22 @@ def _rivals(judged: _Judged, plate: int) -> Iterator[float]:
     )
     for _, mended in undone(own):
         yield judged.total(judged.off + judged.added(plate, mended.wrench - own.wrench))
+    yield judged.left(_turned(judged, (plate,)))
+
+
+def _turned(judged: _Judged, plates: Iterable[int]) -> list[FloatArray]:
+    """What a small turn of some plates together about each axis through their middle adds to the deviations."""
+    wrenches = {plate: judged.evidence.plates[plate].wrench for plate in plates}
+    middle = np.mean([judged.evidence.plates[plate].corners.mean(axis=0) for plate in wrenches], axis=0)
+    turns = []
+    for axis in np.eye(3):
+        added = np.zeros_like(judged.off)
+        for plate, wrench in wrenches.items():
+            force = cross(axis, wrench[:, 3:])
+            moment = cross(axis, wrench[:, :3] - cross(middle, wrench[:, 3:]))
+            added += judged.added(plate, np.hstack([moment + cross(middle, force), force]))
+        turns.append(added)
+    return turns
 
 
 # -- how far plates are from feet and body --------------------------------------------------------------------------

@@ -49,7 +49,9 @@ class _PlateGain(Strict):
     twist: _Four
     parts_alike: Positive
     least_gain: Positive
+    least_share: Annotated[float, Field(ge=0.0, lt=1.0)]
     least_change: Positive
+    least_known: Positive
     least_lead: Positive
     sound: Positive
     silent_force: Positive
