@@ -32,7 +32,7 @@ TOLD = {
         "row-count",
         "columns-unclear",
     ),
-    *("rows-uneven", "rows-dropped", "marker-labels-duplicate"),
+    *("rows-uneven", "rows-dropped", "stamps-uneven", "marker-labels-duplicate"),
 }
 
 

@@ -17,6 +17,7 @@ from biodyn.io.tables.roles import ColumnRoles
 
 #: Of the time between two rows: steps that differ by less from whole ones are those of dropped rows.
 _ROUNDED: Final = 0.1
+_NEXT: Final = 1.5  # of the usual time between rows: no row was dropped in a shorter one
 _MOST_DROPPED: Final = 0.5  # of all rows; else the rate is another one
 
 
@@ -52,7 +53,7 @@ def even_rows(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, ...]
 def at_rows(table: Storage, roles: ColumnRoles, rows: FloatArray) -> Storage:
     """Return the table at other times (T,) s, between its rows linearly; a marker is not seen where a neighbour lacks it.
 
-    In rows that were dropped, further than half a step from every row of the table, no marker is seen.
+    Where rows were dropped the others stand as they are, and no marker is seen in those.
     """
     if rows is table.time_s:
         return table
@@ -60,17 +61,19 @@ def at_rows(table: Storage, roles: ColumnRoles, rows: FloatArray) -> Storage:
     of_markers = [table.names.index(name) for columns in roles.markers.values() for name in columns]
     points = values[:, of_markers].reshape(len(values), -1, 3)
     values[:, of_markers] = unseen_as_nan(points).reshape(len(values), -1)
-    values = np.column_stack([np.interp(rows, table.time_s, column) for column in values.T])
-    after = np.clip(np.searchsorted(table.time_s, rows), 1, len(table.time_s) - 1)
-    nearest = np.minimum(np.abs(rows - table.time_s[after - 1]), np.abs(rows - table.time_s[after]))
-    values[np.ix_(nearest > (0.5 + _ROUNDED) * (rows[1] - rows[0]), of_markers)] = np.nan
-    return replace(table, time_s=rows, values=values)
+    even = np.column_stack([np.interp(rows, table.time_s, column) for column in values.T])
+    place = np.round((table.time_s - rows[0]) / (rows[1] - rows[0])).astype(int)
+    if np.abs(rows[place] - table.time_s).max() <= _ROUNDED * (rows[1] - rows[0]) and (np.diff(place) > 0).all():
+        even[:, of_markers] = np.nan
+        even[place] = values
+    return replace(table, time_s=rows, values=even)
 
 
 def _with_dropped(times: FloatArray) -> tuple[float, FloatArray] | None:
     """Rate and times of all rows where the steps between those that are there are whole ones; None where they are not."""
-    step_s = float(np.median(np.diff(times)))
-    counts = np.round(np.diff(times) / step_s)
+    steps = np.diff(times)
+    step_s = float(steps[steps < _NEXT * np.median(steps)].mean())  # times are rounded: one step tells less than all
+    counts = np.round(steps / step_s)
     place = np.concatenate([[0.0], np.cumsum(counts)])
     if counts.min() < 1.0 or len(times) < (1.0 - _MOST_DROPPED) * place[-1]:
         return None

@@ -179,12 +179,9 @@ def _of_one_table(lines: Sequence[str], separator: str, comma: bool) -> list[str
 
 def _numbers(name: str, rows: Sequence[str], separator: str, comma: bool, first: int, named: int | None) -> FloatArray:
     """Values (T, C) of the rows, the first of which is line `first` counted from 0; `named` columns have a name above them."""
-    try:  # quick where no cell is empty
-        whole = np.loadtxt(rows, delimiter=separator, ndmin=2, comments=None)
-        if named in (None, whole.shape[1]):
-            return np.asarray(whole)
-    except ValueError:  # a cell that is no number, or rows of different width: told below
-        pass
+    quick = _quick_numbers(rows, separator, comma)
+    if quick is not None and named in (None, quick.shape[1]):
+        return quick
     table = [_cells(row, separator, comma) for row in rows]
     width = _width(name, table, first, named)
     values = np.full((len(rows), width), np.nan)
@@ -197,6 +194,25 @@ def _numbers(name: str, rows: Sequence[str], separator: str, comma: bool, first:
                 )
             values[k, column] = number
     return values
+
+
+def _quick_numbers(rows: Sequence[str], separator: str, comma: bool) -> FloatArray | None:
+    """Values (T, C) of rows of numbers and empty cells; None where there is another cell, or rows differ in width."""
+    pointed = (row.replace(",", ".") for row in rows) if comma else rows
+    try:
+        return np.asarray(
+            np.loadtxt((_filled(row, separator) for row in pointed), delimiter=separator, ndmin=2, comments=None)
+        )
+    except ValueError:
+        return None
+
+
+def _filled(row: str, separator: str) -> str:
+    """A row with a word for no number in its empty cells."""
+    if row[:1] == separator or row[-1:] == separator:
+        row = f"{'nan' * row.startswith(separator)}{row}{'nan' * row.endswith(separator)}"
+    two, filled = 2 * separator, f"{separator}nan{separator}"
+    return row.replace(two, filled).replace(two, filled) if two in row else row
 
 
 def _width(name: str, table: Sequence[Sequence[str]], first: int, named: int | None) -> int:

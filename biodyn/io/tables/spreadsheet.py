@@ -19,7 +19,7 @@ from biodyn.errors import InputFileError
 from biodyn.io.events import StoredEvent
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_head, file_sha256
 from biodyn.io.opensim.storage import Storage
-from biodyn.io.tables.camera_clock import times_of_frames
+from biodyn.io.tables.camera_clock import frame_times, late_note
 from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_columns
 from biodyn.io.tables.roles import ColumnRoles
 from biodyn.io.tables.sections import section_name, sections
@@ -85,7 +85,7 @@ def read_spreadsheet(path: Path) -> Spreadsheet:
 
 def is_export(head: bytes) -> bool:
     """Whether the first bytes of a text are those of an export of Nexus, Qualisys Track Manager, Visual3D or D-Flow."""
-    text = _narrow(head).lstrip(b"\xef\xbb\xbf")
+    text = _narrow(head)
     first = text.split(b"\n", 1)[0].strip(b' \t\r,;"')
     return first.startswith((*_EXPORTS, _DFLOW)) or bool(section_name(first.decode("latin-1"))) or _is_of_visual3d(text)
 
@@ -96,8 +96,10 @@ def _is_of_visual3d(text: bytes) -> bool:
 
 
 def _narrow(head: bytes) -> bytes:
-    """The first bytes of a text with one byte a letter, where it has two."""
-    return head[: len(head) // 2 * 2].decode("utf-16", "replace").encode() if is_wide(head) else head
+    """The first bytes of a text without its mark, with one byte a letter where it has two."""
+    if is_wide(head):
+        return head[: len(head) // 2 * 2].decode("utf-16", "replace").encode()
+    return head.removeprefix(b"\xef\xbb\xbf")
 
 
 def is_wide(content: bytes) -> bool:
@@ -116,12 +118,13 @@ def exports_trajectories(path: Path) -> bool:
         head = file_head(path, _HEAD_BYTES)
         if not is_export(head):
             return False
-        if _is_of_visual3d(_narrow(head)):  # else results of its own
-            return b"\tTARGET" in _narrow(head)
-        if head.startswith(_DFLOW):
-            return b".PosX\t" in head
-        return b"MARKER_NAMES" in _narrow(head) or (
-            b"NO_OF_" not in _narrow(head) and "Trajectories" in sections(text_of(path, bytes_of(path)))
+        narrow = _narrow(head)
+        if _is_of_visual3d(narrow):  # else results of its own
+            return b"\tTARGET" in narrow
+        if narrow.startswith(_DFLOW):
+            return b".PosX\t" in narrow
+        return b"MARKER_NAMES" in narrow or (
+            b"NO_OF_" not in narrow and "Trajectories" in sections(text_of(path, bytes_of(path)))
         )
     except InputFileError:
         return False
@@ -178,7 +181,7 @@ def _parquet_sheet(path: Path, content: bytes) -> Sheet:
 def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
     given = column_map(path)
     _require_placed(path, sheet, given)
-    time_s, used = _times(path, sheet, given)
+    sheet, time_s, used, notes = _timed(path, sheet, given)
     kept = [k for k, name in enumerate(sheet.names) if name not in used]
     columns = mapped_columns(tuple(sheet.names[k] for k in kept), given)
     names = [columns.renamed.get(sheet.names[k], sheet.names[k]) for k in kept]
@@ -190,7 +193,7 @@ def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
         time_s,
         np.column_stack([sheet.values[:, kept], *constants]),
         in_degrees=None if not angle else angle == "deg",
-        notes=_doubled(path, sheet, columns.roles),
+        notes=(*notes, *_doubled(path, sheet, columns.roles)),
         sha256=sha256(content).hexdigest(),
     )
     return Spreadsheet(
@@ -245,24 +248,26 @@ def _doubled(path: Path, sheet: Sheet, roles: ColumnRoles) -> tuple[Diagnostic, 
     return (Diagnostic("columns-unclear", "warning", text, value=float(len(unread)), hint=hint),)
 
 
-def _times(path: Path, sheet: Sheet, given: ColumnMap) -> tuple[FloatArray, set[str]]:
-    """Time (T,) s of every row, and the columns that told it."""
+def _timed(path: Path, sheet: Sheet, given: ColumnMap) -> tuple[Sheet, FloatArray, set[str], tuple[Diagnostic, ...]]:
+    """The rows that stand, time (T,) s of each, the columns that told it, and what is to be said of it."""
     beside = {name for name in sheet.names if is_time_or_frame(name)}
     named = given.text("time") or sheet.time
     if named and named not in sheet.names:
         raise InputFileError(f"'{given.path}' names the column '{named}' for the time, which is not there.")
     if given.content.get("rate_hz") is None and named:
-        time_s = sheet.values[:, sheet.names.index(named)]
-        scale = time_scale(named)
-        if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0.0).all()):
-            raise InputFileError(f"The time in '{path.name}' (column '{named}') does not increase from row to row.")
+        stamps = time_scale(named) * sheet.values[:, sheet.names.index(named)]
         # a column of stamps says when frames arrived; in other tables frames may be rows, counted anew where some were cut
-        frames = _frame_numbers(sheet) if "stamp" in named.lower() else None
-        return times_of_frames(scale * time_s, frames), beside | {named}
+        found = frame_times(stamps, _frame_numbers(sheet)) if "stamp" in named.lower() else None
+        if found is not None:
+            kept = replace(sheet, values=sheet.values[found.rows])
+            return kept, found.time_s, beside | {named}, (late_note(path.name, found),)
+        if not (np.isfinite(stamps).all() and (np.diff(stamps) > 0.0).all()):
+            raise InputFileError(f"The time in '{path.name}' (column '{named}') does not increase from row to row.")
+        return sheet, stamps, beside | {named}, ()
     rate_hz = float(given.content.get("rate_hz") or sheet.rate_hz)
     if not (math.isfinite(rate_hz) and rate_hz > 0.0):
         raise InputFileError(
             f"'{path.name}' tells no time: it has no column of time and states no rate.",
             f"Say it in {path.stem}.columns.toml: rate_hz = 100.0 (docs/formats.md).",
         )
-    return np.arange(len(sheet.values)) / rate_hz, beside | ({named} if named else set())
+    return sheet, np.arange(len(sheet.values)) / rate_hz, beside | ({named} if named else set()), ()
