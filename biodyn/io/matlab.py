@@ -1,15 +1,18 @@
 """Files of MATLAB, version 5 (saved with -v6 or -v7): variables as arrays, text, lists and records.
 
 Written here because SciPy's reader can end the process on a damaged file. Nothing is taken on trust: every size is held against
-the bytes that are there. Source: MathWorks, "MAT-File Format", level 5: elements of a type, a size and padded data; an array is
-an element of elements (flags, dimensions, name, content), cells and structures hold arrays again, and any may be deflated.
+the bytes that are there. A variable or field is read when it is asked for: one that is not may be as large as it likes. Source:
+MathWorks, "MAT-File Format", level 5: elements of a type, a size and padded data; an array is an element of elements (flags,
+dimensions, name, content), cells and structures hold arrays again, and any may be deflated.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -31,8 +34,9 @@ _TEXTS: Final = {2: "utf-8", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32
 _DIMENSIONS, _ARRAY, _DEFLATED = 5, 14, 15
 _CELL, _STRUCTURE, _TEXT, _FIRST_NUMBER, _LAST_NUMBER = 1, 2, 4, 6, 15
 
-#: What a variable or a field holds: numbers (in MATLAB's shape), text, the cells of a list, or the elements of a structure.
-Value: TypeAlias = "NDArray[np.float64] | str | list[Value] | tuple[dict[str, Value], ...] | None"
+#: What a variable or a field holds: numbers (in MATLAB's shape), text, the cells of a list, or the elements of a structure; None
+#: stands for what is none of these.
+Value: TypeAlias = "NDArray[np.float64] | str | list[Value] | tuple[Record, ...] | None"
 
 
 class MatlabError(ValueError):
@@ -45,13 +49,53 @@ class _Element:
     data: memoryview
 
 
+@dataclass(frozen=True)
+class _Array:
+    """Head of an array; the elements of its content follow when they are asked for."""
+
+    kind: int
+    shape: tuple[int, ...]
+    name: str
+    content: Iterator[_Element]
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.shape)
+
+
+class Record(Mapping[str, Value]):
+    """Variables of a file, or one element of a structure: values by name, each read when it is asked for.
+
+    Asking for one raises MatlabError where it is not sound.
+    """
+
+    def __init__(self, fields: Mapping[str, memoryview], order: str, depth: int) -> None:
+        self._fields, self._order, self._depth = fields, order, depth
+
+    def __getitem__(self, name: str) -> Value:
+        return _value(_array(self._fields[name], self._order), self._order, self._depth)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def record(self, name: str) -> Record | None:
+        """The only element of the structure of this name, None where it is something else; nothing else is read for it."""
+        array = _array(self._fields[name], self._order)
+        if array.kind != _STRUCTURE or array.count != 1:
+            return None
+        return next(iter(_records(array, self._order, self._depth)), None)
+
+
 def is_matlab(head: bytes) -> bool:
     """Whether the first bytes of a file are those of MATLAB, version 5 or 7.3."""
     return head.startswith((MARK, MARK_73))
 
 
-def variables_of(content: bytes) -> dict[str, Value]:
-    """Return the variables of a file by name; None stands for what is neither numbers, text, list nor structure.
+def variables_of(content: bytes) -> Record:
+    """Return the variables of a file by name.
 
     Raises MatlabError where the bytes are none of version 5, are cut or contradict each other.
     """
@@ -60,24 +104,22 @@ def variables_of(content: bytes) -> dict[str, Value]:
     order = {b"IM": "<", b"MI": ">"}.get(content[_HEADER - 2 : _HEADER])
     if order is None:
         raise MatlabError("its byte order is not told")
-    found: dict[str, Value] = {}
+    found: dict[str, memoryview] = {}
     for element in _elements(memoryview(content)[_HEADER:], order):
         inner = _inflated(element, order) if element.kind == _DEFLATED else element
         if inner.kind == _ARRAY:
-            name, value = _array(inner.data, order, 0)
-            found[name] = value
-    return found
+            found[_array(inner.data, order).name] = inner.data
+    return Record(found, order, 0)
 
 
-def _elements(data: memoryview, order: str) -> list[_Element]:
+def _elements(data: memoryview, order: str) -> Iterator[_Element]:
     """The elements that follow each other in some bytes."""
-    found = []
     at = 0
     while at < len(data):
         if len(data) - at < 8:
             if any(data[at:]):
                 raise MatlabError("it ends within an element")
-            break
+            return
         first, size = (int(one) for one in np.frombuffer(data[at : at + 8], order + "u4"))
         if first >> 16:  # a small one: size and kind share a word, the data follow at once
             kind, size, begin, step = first & 0xFFFF, first >> 16, at + 4, 8
@@ -88,9 +130,8 @@ def _elements(data: memoryview, order: str) -> list[_Element]:
             step = 8 + size + (0 if kind == _DEFLATED else -size % 8)
         if size > len(data) - begin:
             raise MatlabError("it ends within an element")
-        found.append(_Element(kind, data[begin : begin + size]))
+        yield _Element(kind, data[begin : begin + size])
         at += step
-    return found
 
 
 def _inflated(element: _Element, order: str) -> _Element:
@@ -102,63 +143,70 @@ def _inflated(element: _Element, order: str) -> _Element:
         raise MatlabError("a deflated variable is damaged") from error
     if not inflater.eof:
         raise MatlabError("a deflated variable is cut, or larger than any recording")
-    inner = _elements(memoryview(data), order)
+    inner = list(islice(_elements(memoryview(data), order), 2))
     if len(inner) != 1:
         raise MatlabError("a deflated variable is none")
     return inner[0]
 
 
-def _array(data: memoryview, order: str, depth: int) -> tuple[str, Value]:
-    """Name and content of an array; "" and no numbers for an empty one."""
+def _array(data: memoryview, order: str) -> _Array:
+    """The head of an array; that of an empty one where there are no bytes."""
     if not len(data):
-        return "", np.empty((0, 0))
-    if depth > _DEEPEST:
-        raise MatlabError("it is nested too deeply")
-    parts = _elements(data, order)
+        return _Array(_FIRST_NUMBER, (0, 0), "", iter(()))
+    content = _elements(data, order)
+    parts = list(islice(content, 3))
     if len(parts) < 3:
         raise MatlabError("an array lacks its head")
     kind = _first(parts[0], order) & 0xFF
     if parts[1].kind != _DIMENSIONS:
         raise MatlabError("an array lacks its dimensions")
-    shape = [int(one) for one in _numbers(parts[1], order)]
+    shape = tuple(int(one) for one in _numbers(parts[1], order))
     if len(shape) < 2 or min(shape) < 0:
         raise MatlabError("an array has impossible dimensions")
-    count = math.prod(shape)
-    name, rest = bytes(parts[2].data).decode("latin-1"), parts[3:]
-    if kind == _CELL:
-        return name, [_array(one.data, order, depth + 1)[1] for one in _as_many(rest, count)]
-    if kind == _STRUCTURE:
-        return name, _structure(rest, count, order, depth)
-    if kind == _TEXT:
-        return name, _text(rest, order)
-    if _FIRST_NUMBER <= kind <= _LAST_NUMBER:
-        numbers = _numbers(rest[0], order) if rest else np.empty(0)
-        if len(numbers) != count:
-            raise MatlabError("an array does not hold as many numbers as it has places")
-        return name, numbers.astype(np.float64).reshape(shape, order="F")
-    return name, None
+    return _Array(kind, shape, bytes(parts[2].data).decode("latin-1"), content)
 
 
-def _as_many(parts: list[_Element], count: int) -> list[_Element]:
-    """As many arrays as there are places."""
-    if len(parts) != count or any(part.kind != _ARRAY for part in parts):
+def _value(array: _Array, order: str, depth: int) -> Value:
+    """What an array holds."""
+    if depth > _DEEPEST:
+        raise MatlabError("it is nested too deeply")
+    if array.kind == _CELL:
+        cells = _as_many(array.content, array.count)
+        return [_value(_array(cell, order), order, depth + 1) for cell in cells]
+    if array.kind == _STRUCTURE:
+        return _records(array, order, depth)
+    rest = list(array.content)
+    if array.kind == _TEXT:
+        return _text(rest, order)
+    if not _FIRST_NUMBER <= array.kind <= _LAST_NUMBER:
+        return None
+    numbers = _numbers(rest[0], order) if rest else np.empty(0)
+    if len(numbers) != array.count:
+        raise MatlabError("an array does not hold as many numbers as it has places")
+    return numbers.astype(np.float64).reshape(array.shape, order="F")
+
+
+def _as_many(parts: Iterator[_Element], count: int) -> list[memoryview]:
+    """The bytes of as many arrays as there are places."""
+    found = list(parts)
+    if len(found) != count or any(part.kind != _ARRAY for part in found):
         raise MatlabError("a list does not hold as many arrays as it has places")
-    return parts
+    return [part.data for part in found]
 
 
-def _structure(parts: list[_Element], count: int, order: str, depth: int) -> tuple[dict[str, Value], ...]:
-    if len(parts) < 2:
+def _records(array: _Array, order: str, depth: int) -> tuple[Record, ...]:
+    """The elements of a structure."""
+    head = list(islice(array.content, 2))
+    if len(head) < 2:
         raise MatlabError("a structure lacks its fields")
-    length = _first(parts[0], order)
-    names = bytes(parts[1].data)
+    length = _first(head[0], order)
+    names = bytes(head[1].data)
     if not 0 < length <= len(names) + 1 or len(names) % length:
         raise MatlabError("the fields of a structure have impossible names")
     fields = [names[k : k + length].split(b"\0", 1)[0].decode("latin-1") for k in range(0, len(names), length)]
-    values = _as_many(parts[2:], count * len(fields))
-    return tuple(
-        {field: _array(values[k * len(fields) + i].data, order, depth + 1)[1] for i, field in enumerate(fields)}
-        for k in range(count)
-    )
+    values = _as_many(array.content, array.count * len(fields))
+    own = (values[k : k + len(fields)] for k in range(0, len(values), max(len(fields), 1)))
+    return tuple(Record(dict(zip(fields, some, strict=True)), order, depth + 1) for some in own)
 
 
 def _text(parts: list[_Element], order: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.io import loadmat, savemat
 
-from biodyn.io.matlab import MatlabError, variables_of
+from biodyn.io.matlab import MatlabError, Record, variables_of
 
 RNG = np.random.default_rng(4)
 VARIABLES = {
@@ -29,6 +29,13 @@ def written(variables, compressed: bool = False) -> bytes:
     stream = BytesIO()
     savemat(stream, variables, do_compression=compressed)
     return stream.getvalue()
+
+
+def read_whole(value: object) -> int:
+    """Number of values in a record and what it holds."""
+    if isinstance(value, Record):
+        return sum(read_whole(value[name]) for name in value)
+    return sum(map(read_whole, value)) if isinstance(value, list | tuple) else 1
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -65,7 +72,7 @@ def test_no_damage_ends_otherwise_than_in_a_sentence(compressed: bool) -> None:
         for place in RNG.integers(0, len(content), 3):
             content[place] ^= 1 << int(RNG.integers(8))
         try:
-            variables_of(bytes(content))
+            read_whole(variables_of(bytes(content)))
         except MatlabError:
             refused += 1
     assert refused > 500
@@ -84,4 +91,20 @@ def test_nesting_has_an_end() -> None:
     for _ in range(40):
         deep = {"d": deep}
     with pytest.raises(MatlabError, match="too deeply"):
-        variables_of(written({"v": deep}))
+        read_whole(variables_of(written({"v": deep})))
+
+
+def test_what_nobody_asks_for_is_not_read() -> None:
+    content = written(VARIABLES)
+    at = content.index(np.float64(VARIABLES["numbers"][0, 0, 0]).tobytes()) - 8
+    damaged = content[:at] + np.uint32(99).tobytes() + content[at + 4 :]  # numbers of no known kind
+    found = variables_of(damaged)
+    assert found.record("record")["name"] == "walk"
+    assert found.record("records") is None  # two
+    assert found.record("numbers") is None
+    with pytest.raises(MatlabError, match="no known kind"):
+        found["numbers"]
+
+
+def test_a_structure_without_fields_has_no_element() -> None:
+    assert variables_of(written({"nothing": {}})).record("nothing") is None

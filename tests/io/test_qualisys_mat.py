@@ -54,6 +54,16 @@ def test_a_measurement_is_read_with_its_plates_and_events(
     assert not [note for note in found.diagnostics if note.severity == "warning"]
 
 
+def test_what_else_a_file_holds_is_not_read(laboratory: Laboratory, tmp_path: Path) -> None:
+    path = write_qtm_mat(tmp_path / "walk.mat", laboratory.trials["walk"])
+    stored = loadmat(path)
+    deep: object = 1.0
+    for _ in range(20):
+        deep = {"d": deep}  # deeper than anything that is read
+    savemat(path, {"a": deep, "qtm_walk": stored["qtm_walk"], "b": {"of": deep, "FrameRate": 1.0}})
+    assert len(read(path).plates) == 3
+
+
 def test_a_study_takes_measurements_and_passes_over_other_files_of_matlab(
     laboratory: Laboratory, tmp_path: Path
 ) -> None:
@@ -110,6 +120,111 @@ def test_what_is_no_measurement_is_refused_in_one_sentence(
     path = spoilt(write_qtm_mat(tmp_path / "walk.mat", laboratory.trials["walk"]), change)
     with pytest.raises(InputFileError, match=sentence):
         read(path)
+
+
+def changed(field: str, value: object, plate: int = 0):
+    """A change of one field of one plate; `value` may be a function of what is there."""
+
+    def change(variables):
+        own = variables["qtm_walk"]["Force"][0, 0][field]
+        own[0, plate] = value(own[0, plate]) if callable(value) else value
+        return variables
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (changed("ForcePlateLocation", np.zeros((4, 3))), "its corners are none of a plate: its sides would be 0"),
+        (
+            changed("ForcePlateLocation", np.full((4, 3), np.nan)),
+            "its corners are none of a plate: they are no numbers",
+        ),
+        (changed("ForcePlateLocation", np.empty((0, 0))), "ForcePlateLocation is 0 x 0"),
+        (changed("COP", np.empty((0, 0))), "COP is 0 x 0"),
+        (changed("Force", lambda force: np.where(force == force.max(), np.inf, force)), "Force holds numbers beyond"),
+        (changed("Frequency", 1e9), "1e+09 frames or samples per second are impossible"),
+    ],
+)
+def test_a_plate_that_cannot_be_used_leaves_markers_and_other_plates(
+    laboratory: Laboratory, tmp_path: Path, change, why
+) -> None:
+    found = read(spoilt(write_qtm_mat(tmp_path / "walk.mat", laboratory.trials["walk"]), change))
+    truth = read(laboratory.walk)
+    assert found.markers.labels == truth.markers.labels
+    assert len(found.plates) == len(truth.plates) - 1
+    np.testing.assert_allclose(found.plates[0].corners, truth.plates[1].corners, atol=1e-6)
+    (note,) = [note for note in found.diagnostics if note.severity == "warning"]
+    assert note.code == "forces-unusable"
+    assert note.message.startswith(f"Of 'walk.mat' plate 1 is not used: {why}")
+
+
+def test_a_plate_of_another_rate_is_left_out_and_one_sample_more_is_none(
+    laboratory: Laboratory, tmp_path: Path
+) -> None:
+    path, trial = tmp_path / "walk.mat", laboratory.trials["walk"]
+
+    def longer(variables):
+        for field in ("Force", "Moment", "COP"):
+            variables = changed(field, lambda values: values[:, [*range(values.shape[1]), -1]], 1)(variables)
+        return variables
+
+    assert len(read(spoilt(write_qtm_mat(path, trial), longer)).plates) == 3
+    for field in ("Frequency", "ForcePlateOrientation"):  # an empty one says nothing
+        assert len(read(spoilt(write_qtm_mat(path, trial), changed(field, np.empty((0, 0))))).plates) == 3
+    found = read(spoilt(write_qtm_mat(path, trial), changed("Frequency", lambda hz: 2.0 * hz, 1)))
+    assert len(found.plates) == 2
+    assert "samples at 2000 per second" in next(n for n in found.diagnostics if n.code == "forces-unusable").message
+
+
+def test_a_loaded_plate_without_a_centre_of_pressure_is_not_known_there(laboratory: Laboratory, tmp_path: Path) -> None:
+    """It would act at the origin; a sample of little force without one carries nothing."""
+    path = write_qtm_mat(tmp_path / "walk.mat", laboratory.trials["walk"], "laboratory")
+    whole = loadmat(path)["qtm_walk"]["Force"][0, 0]["Force"][0, 0]
+    up = np.abs(whole[2])
+    loaded = np.flatnonzero(up > 0.8 * up.max())[:30]
+    light = np.flatnonzero((up > 0.0) & (up < 0.05 * up.max()))
+
+    def blank(pressure):
+        pressure = pressure.copy()
+        pressure[:, loaded] = pressure[:, light] = np.nan
+        return pressure
+
+    spoilt(path, changed("COP", blank))
+    found = read(path)
+    note = next(note for note in found.diagnostics if note.code == "force-gaps")
+    assert note.value == len(loaded)
+    channels = found.plates[0].channels
+    assert np.isnan(channels[loaded]).all()
+    assert len(light) > 0
+    np.testing.assert_allclose(channels[light], 0.0, atol=1e-12)
+
+
+def test_events_without_a_frame_are_named(laboratory: Laboratory, tmp_path: Path) -> None:
+    path = write_qtm_mat(tmp_path / "walk.mat", laboratory.trials["walk"])
+    count = len(read(path).events)
+
+    def change(variables):
+        frames = variables["qtm_walk"]["Events"][0, 0]["Frame"]
+        frames[0, 0], frames[0, 1] = np.array([[np.nan]]), np.empty((0, 0))
+        return variables
+
+    found = read(spoilt(path, change))
+    assert len(found.events) == count - 2
+    assert "events-not-understood" in {note.code for note in found.diagnostics}
+
+
+def test_a_coordinate_without_end_is_not_seen(laboratory: Laboratory, tmp_path: Path) -> None:
+    path = write_qtm_mat(tmp_path / "walk.mat", laboratory.trials["walk"])
+
+    def change(variables):
+        variables["qtm_walk"]["Trajectories"][0, 0]["Labeled"][0, 0]["Data"][0, 0][0, 1, 7] = np.inf
+        return variables
+
+    seen = read(spoilt(path, change)).markers.positions
+    assert np.isnan(seen[7, 0]).all()
+    assert np.isfinite(seen[8, 0]).all()
 
 
 @pytest.mark.parametrize("kept", [40, 128, 400, 20_000])

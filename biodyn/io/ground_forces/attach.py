@@ -70,11 +70,7 @@ def with_forces_beside(recording: Recording) -> Recording:
         if found.unread is not None:
             read_ground_forces(found.unread)  # says what it lacks
     except InputFileError as error:
-        text = f"The ground forces beside '{recording.path.name}' are not used: {error.message}"
-        return replace(
-            recording,
-            diagnostics=(*recording.diagnostics, Diagnostic("forces-unusable", "warning", text, hint=error.hint)),
-        )
+        return with_unusable(recording, f"The ground forces beside '{recording.path.name}'", error)
     if not found.several:
         return recording
     names = ", ".join(path.name for path in found.several)
@@ -84,6 +80,12 @@ def with_forces_beside(recording: Recording) -> Recording:
         f"Several files beside '{recording.path.name}' could hold its ground forces: {names}; none is taken.",
         hint="Name one: --forces FILE.",
     )
+    return replace(recording, diagnostics=(*recording.diagnostics, note))
+
+
+def with_unusable(recording: Recording, forces: str, error: InputFileError) -> Recording:
+    """Return a recording that says why some `forces` are not used."""
+    note = Diagnostic("forces-unusable", "warning", f"{forces} are not used: {error.message}", hint=error.hint)
     return replace(recording, diagnostics=(*recording.diagnostics, note))
 
 

@@ -19,10 +19,10 @@ from biodyn.io.tables.force_columns import ForceColumns
 from biodyn.io.tables.free_moment import free_moment
 from biodyn.io.tables.plate_columns import PlateColumns
 from biodyn.io.tables.sheet import Sheet
+from biodyn.io.tables.unknown_rows import least_load_n, unknown_rows
 
 #: Letters of the axes, in the names of columns.
 AXES: Final = "xyz"
-_LOADED_SHARE, _LEAST_N = 0.1, 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,10 @@ class PlateLoads:
         sense = -1.0 if float(np.nansum(self.force @ up)) < 0.0 else 1.0
         return replace(self, force=sense * self.force, moment=sense * self.moment)
 
+    def until(self, row: int) -> PlateLoads:
+        """The rows before one."""
+        return replace(self, force=self.force[:row], moment=self.moment[:row], pressure=self.pressure[:row])
+
     @property
     def known(self) -> BoolArray:
         """(T,) rows in which moment and centre of pressure stand."""
@@ -70,8 +74,13 @@ class PlateLoads:
     @property
     def loaded(self) -> BoolArray:
         """(T,) rows of these in which the plate carries more than a tenth of its largest force."""
-        size = np.nan_to_num(np.linalg.norm(self.force, axis=1))
-        return np.asarray(self.known & (size > max(_LEAST_N, _LOADED_SHARE * float(size.max(initial=0.0)))))
+        size = np.linalg.norm(self.force, axis=1)
+        return np.asarray(self.known & (np.nan_to_num(size) > least_load_n(size)))
+
+    @property
+    def unknown(self) -> BoolArray:
+        """(T,) rows amid loaded ones in which the force or where it acts is not told."""
+        return unknown_rows(self.force, self.pressure, least_load_n(np.linalg.norm(self.force, axis=1)))
 
     def at_pressure(self, up: int) -> tuple[FloatArray, bool]:
         """The moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file tells it."""

@@ -26,6 +26,7 @@ from biodyn.io.plate_exports.loads import (
 )
 from biodyn.io.tables.plate_columns import METRES, PlateColumns
 from biodyn.io.tables.sheet import Sheet, read_sheet, split_cells
+from biodyn.io.tables.unknown_rows import unknown_note
 
 _CORNERS: Final = ("POSX_POSY", "NEGX_POSY", "NEGX_NEGY", "POSX_NEGY")  # as C3D files order them
 _CORNER_WORD: Final = "FORCE_PLATE_CORNER_"
@@ -98,11 +99,18 @@ def plates_of_loads(
         moment, told = acting.at_pressure(up)
         if not told:
             notes.append(not_told(path, f"plate {number}"))
-        about_middle = moment + np.cross(np.nan_to_num(acting.pressure) - middle, acting.force)
+        acts = np.asarray(np.isfinite(acting.pressure).all(axis=1))
+        acting_force = np.where(acts[:, None], acting.force, 0.0)  # one that acts nowhere is none
+        about_middle = moment + np.cross(np.nan_to_num(acting.pressure) - middle, acting_force)
         force, about = (tuple(f"plate {number} {what}{axis}" for axis in AXES) for what in ("F", "M"))
         plates.append(PlateColumns(force, about, corners, "plate" if local else "laboratory"))
         names += [*force, *about]
-        columns += [acting.force, about_middle]
+        unknown = acting.unknown
+        if unknown.any():
+            notes.append(unknown_note(f"plate {number}", path.name, unknown))
+        for values in (acting_force, about_middle):
+            values[unknown] = np.nan
+            columns.append(values)
     table = Storage(paths[0], tuple(names), time_s, np.hstack(columns), None)
     return ExportedPlates(table, plates=tuple(plates), notes=tuple(notes))
 

@@ -16,20 +16,18 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
+from biodyn.io.files import COPY_AGAIN
 from biodyn.io.format import LARGEST_NUMBER
 from biodyn.io.opensim.storage import Storage, even_rate_hz
 from biodyn.io.tables.force_columns import ForceColumns
 from biodyn.io.tables.free_moment import free_moment
 from biodyn.io.tables.plate_columns import PlateColumns, measured_plates
-from biodyn.io.tables.unknown_rows import unknown_rows
+from biodyn.io.tables.unknown_rows import least_load_n, unknown_note, unknown_rows
 from biodyn.recording import ForcePlate
 
 #: Around the path of the centre of pressure: about what a foot reaches beyond it.
 MARGIN_M = 0.10
 _TYPE = 2  # six channels: force, moment
-_LOADED_SHARE = 0.1  # of the largest force
-_LEAST_N = 5.0
 _AT_ORIGIN_M = 0.01  # centres of pressure are written to the millimetre
 _LARGEST_M = 25.0  # farther from its origin no plate of a laboratory lies
 _LEAST_OVERLAP_S = 0.2
@@ -88,8 +86,9 @@ def frame_forces(
             notes.append(_in_millimetres(table, one))
         if about is not None:
             notes.append(_moved(table, one, about))
-        if np.isnan(wrench).any():
-            notes.append(_not_told(table, one, int(np.isnan(wrench).any(axis=1).sum())))
+        unknown = np.asarray(np.isnan(wrench).any(axis=1))
+        if unknown.any():
+            notes.append(unknown_note(_name(one), table.path.name, unknown))
         sampled = np.column_stack([np.interp(at, row_s, column) for column in wrench.T])
         corners = _rectangle(wrench[loaded], _level(table, one, loaded, millimetres), middle)
         plates.append(
@@ -174,7 +173,7 @@ def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, b
             f"'{table.path.name}' is damaged: {one.force[0]} ... holds numbers up to {largest:.1e}.", COPY_AGAIN
         )
     size = np.linalg.norm(force, axis=1)
-    least_n = max(_LEAST_N, _LOADED_SHARE * float(size.max(initial=0.0)))
+    least_n = least_load_n(size)
     unknown = unknown_rows(measured, point, least_n)
     known = np.asarray(np.isfinite(point).all(axis=1))
     loaded = (size > least_n) & known
@@ -282,17 +281,6 @@ def _moved(table: Storage, one: ForceColumns, about: FloatArray) -> Diagnostic:
         f"The moments of {_name(one)} in '{table.path.name}' are not about the point where the force acts, but about "
         f"{place}: their free moment is taken.",
         hint="Where that is not so, leave the columns of the moments out.",
-    )
-
-
-def _not_told(table: Storage, one: ForceColumns, count: int) -> Diagnostic:
-    return Diagnostic(
-        "force-gaps",
-        "warning",
-        f"{count} rows of {_name(one)} in '{table.path.name}' do not tell the force or where it acts, amid rows that are loaded: "
-        "it is not known there.",
-        value=float(count),
-        hint=EXPORT_AGAIN,
     )
 
 

@@ -93,18 +93,33 @@ def _channels(table: Storage, plate: PlateColumns, number: int, at_s: FloatArray
     return np.column_stack([np.interp(at_s, table.time_s, column) for column in np.hstack([F, M]).T])
 
 
+def unlike_a_plate(corners: FloatArray) -> str:
+    """Return why four corners (4, 3) m are none of a plate, "" where they are."""
+    sides = 0.5 * np.array([np.linalg.norm(side) for side in _sides(corners)])
+    bent = np.abs(
+        corners[0] + corners[2] - (corners[1] + corners[3])
+    ).max()  # of a rectangle both diagonals share their middle
+    if ((sides > _SIDES_M[0]) & (sides < _SIDES_M[1])).all() and bent <= 0.1 * sides.max():
+        return ""
+    return (
+        f"its sides would be {sides[0]:.3g} and {sides[1]:.3g} m, the middles of its diagonals {bent / 2:.3g} m apart"
+    )
+
+
+def _sides(c: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Twice the sides (3,) along the x and the y axis of a plate."""
+    return (c[0] - c[1]) + (c[3] - c[2]), (c[0] - c[3]) + (c[1] - c[2])
+
+
 def _axes(table: Storage, plate: PlateColumns, number: int) -> FloatArray:
     """R_LP (3, 3) of a plate; InputFileError where its corners are none."""
-    c = plate.corners
-    x, y = (c[0] - c[1]) + (c[3] - c[2]), (c[0] - c[3]) + (c[1] - c[2])
-    sides = 0.5 * np.array([np.linalg.norm(x), np.linalg.norm(y)])
-    bent = np.abs((c[0] + c[2]) - (c[1] + c[3])).max()  # of a rectangle both diagonals share their middle
-    if not ((sides > _SIDES_M[0]) & (sides < _SIDES_M[1])).all() or bent > 0.1 * sides.max():
+    wrong = unlike_a_plate(plate.corners)
+    if wrong:
         raise InputFileError(
-            f"The corners of plate {number} of '{table.path.name}' are none of a plate: its sides would be "
-            f"{sides[0]:.3g} and {sides[1]:.3g} m, the middles of its diagonals {bent / 2:.3g} m apart.",
+            f"The corners of plate {number} of '{table.path.name}' are none of a plate: {wrong}.",
             "Give the four corners one after the other around the plate, and their unit: length = 'mm'.",
         )
+    x, y = _sides(plate.corners)
     x = x / np.linalg.norm(x)
     z = np.cross(x, y / np.linalg.norm(y))
     z = z / np.linalg.norm(z)
