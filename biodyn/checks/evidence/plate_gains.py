@@ -17,7 +17,7 @@ import numpy as np
 
 from biodyn.checks.evidence.evidence import Evidence, Step
 from biodyn.checks.evidence.plate_faults import undone
-from biodyn.conventions import SIDES, FloatArray
+from biodyn.conventions import SIDES, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.polygons import signed_distance
 from biodyn.geometry.rotations import cross
@@ -252,13 +252,16 @@ class _Judged:
 
     Nine judges, as shares of body weight and m: forward and outward place of the pressure on the foot and the free moment there;
     vertical, forward and outward force; forward and outward lever of the missing moment about the mass centre; its moment about
-    the vertical. `weights` (9, S parts, S parts), zero where a deviation is not known. `count`: of known deviations.
+    the vertical. What is common to all steps and what is of one step have covariances C and B (parts, parts) for each judge, so
+    the inverse is B^-1 less B^-1 (C^-1 + sum of B^-1)^-1 B^-1 over all pairs of steps (Woodbury 1950): `own` B^-1 (9, S, parts,
+    parts), zero where a deviation is not known, `shared` the middle (9, parts, parts). `count`: of known deviations.
     """
 
     evidence: Evidence
     steps: tuple[Step, ...]
     off: FloatArray
-    weights: FloatArray
+    own: FloatArray
+    shared: FloatArray
     count: int
 
     @staticmethod
@@ -268,8 +271,8 @@ class _Judged:
             return None
         off = np.array([_off(evidence, step) for step in steps])
         known = np.isfinite(off)
-        weights = np.array([_weights(judge, known[:, k].ravel()) for k, judge in enumerate(_sd())])
-        return _Judged(evidence, steps, np.where(known, off, 0.0), weights, int(known.sum()))
+        own, shared = zip(*(_weights(judge, known[:, k]) for k, judge in enumerate(_sd())), strict=True)
+        return _Judged(evidence, steps, np.where(known, off, 0.0), np.array(own), np.array(shared), int(known.sum()))
 
     def added(self, plate: int, wrench: FloatArray) -> FloatArray:
         """What a wrench (T, 6) on a plate adds to the deviations."""
@@ -280,8 +283,9 @@ class _Judged:
 
     def product(self, a: FloatArray, b: FloatArray) -> float:
         """Inner product of two sets of deviations by the inverse covariance."""
-        x, y = (one.transpose(1, 0, 2).reshape(len(self.weights), -1) for one in (a, b))
-        return float(np.einsum("ki,kij,kj->", x, self.weights, y))
+        x, y = (one.transpose(1, 0, 2)[..., None] for one in (a, b))  # (9, S, parts, 1)
+        wx, wy = self.own @ x, self.own @ y
+        return float(np.sum(x * wy) - np.sum(wx.sum(axis=1) * (self.shared @ wy.sum(axis=1))))
 
     def total(self, off: FloatArray) -> float:
         """Sum of squared deviations, in usual ones."""
@@ -363,15 +367,17 @@ def _limits() -> dict[str, Any]:
     return dict(load_table("checks/checks")["plate_gain"])
 
 
-def _weights(judge: Sequence[float], known: np.ndarray) -> FloatArray:
-    """Inverse covariance of one judge's deviations (S parts,) of all steps, zero where they are not known."""
+def _weights(judge: Sequence[float], known: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """`own` (S, parts, parts) and `shared` (parts, parts) of `_Judged` for a judge whose deviations (S, parts) are `known`."""
     person, person_changing, step, step_changing = judge
-    steps = len(known) // _PARTS
     instants = np.arange(_PARTS)
     alike = np.exp(-np.abs(instants[:, None] - instants) / _limits()["parts_alike"])
     common = person**2 + person_changing**2 * alike
-    own = step**2 + step_changing**2 * alike
-    covariance = np.kron(np.ones((steps, steps)), common) + np.kron(np.eye(steps), own)
-    inverse = np.zeros_like(covariance)
-    inverse[np.ix_(known, known)] = np.linalg.inv(covariance[np.ix_(known, known)])
-    return inverse
+    covariance = step**2 + step_changing**2 * alike
+    patterns, of_step = np.unique(known, axis=0, return_inverse=True)
+    inverses = np.zeros((len(patterns), _PARTS, _PARTS))
+    for inverse, there in zip(inverses, patterns, strict=True):
+        inverse[np.ix_(there, there)] = np.linalg.inv(covariance[np.ix_(there, there)])
+    own = inverses[of_step.reshape(-1)]
+    shared = common @ np.linalg.inv(np.eye(_PARTS) + own.sum(axis=0) @ common)
+    return own, shared
