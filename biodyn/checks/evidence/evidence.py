@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -66,12 +67,12 @@ class Step:
     rolls: bool = True
     carried: bool = False
 
-    @property
+    @cached_property
     def length_m(self) -> float:
         """Length of the footprint."""
         return float(np.linalg.norm(self.toe - self.heel))
 
-    @property
+    @cached_property
     def axes(self) -> FloatArray:
         """Rows: forward and outward (to the body's outside) unit vectors of the footprint, horizontal (2, 3)."""
         forward = (self.toe - self.heel) * (1.0, 0.0, 1.0)

@@ -177,8 +177,7 @@ def _label(channels: PlateChannels, channel: int) -> str:
 
 
 def _ways(judged: _Judged, plate: int, channels: PlateChannels) -> Iterator[_Way]:
-    for channel, share in enumerate(channels.shares):
-        added = judged.added(plate, share)
+    for channel, added in enumerate(judged.added(plate, channels.shares)):
         way = _Way(plate, channel, _label(channels, channel), added, np.zeros_like(added))
         yield way
         if channels.turned_round:  # because of this one channel: then none of the others had to be
@@ -220,27 +219,23 @@ def _rivals(judged: _Judged, plate: int) -> Iterator[float]:
     own = judged.evidence.plates[plate]
     yield judged.left([judged.added(plate, own.wrench)])
     force = own.wrench[:, 3:]
-    yield judged.left(
-        [judged.added(plate, np.hstack([cross(way, force), np.zeros_like(force)])) for way in np.eye(3)[[0, 2]]]
-    )
+    moved = [np.hstack([cross(way, force), np.zeros_like(force)]) for way in np.eye(3)[[0, 2]]]
+    yield judged.left(judged.added(plate, np.array(moved)))
     for _, mended in undone(own):
         yield judged.total(judged.off + judged.added(plate, mended.wrench - own.wrench))
     yield judged.left(_turned(judged, (plate,)))
 
 
-def _turned(judged: _Judged, plates: Iterable[int]) -> list[FloatArray]:
-    """What a small turn of some plates together about each axis through their middle adds to the deviations."""
+def _turned(judged: _Judged, plates: Iterable[int]) -> FloatArray:
+    """What a small turn of some plates together about each axis through their middle adds to the deviations (3, S, 9, parts)."""
     wrenches = {plate: judged.evidence.plates[plate].wrench for plate in plates}
     middle = np.mean([judged.evidence.plates[plate].corners.mean(axis=0) for plate in wrenches], axis=0)
-    turns = []
-    for axis in np.eye(3):
-        added = np.zeros_like(judged.off)
-        for plate, wrench in wrenches.items():
-            force = cross(axis, wrench[:, 3:])
-            moment = cross(axis, wrench[:, :3] - cross(middle, wrench[:, 3:]))
-            added += judged.added(plate, np.hstack([moment + cross(middle, force), force]))
-        turns.append(added)
-    return turns
+    added = np.zeros((3, *judged.off.shape))
+    for plate, wrench in wrenches.items():
+        force = cross(np.eye(3)[:, None], wrench[:, 3:])
+        moment = cross(np.eye(3)[:, None], wrench[:, :3] - cross(middle, wrench[:, 3:])) + cross(middle, force)
+        added += judged.added(plate, np.concatenate([moment, force], axis=2))
+    return added
 
 
 # -- how far plates are from feet and body --------------------------------------------------------------------------
@@ -275,11 +270,12 @@ class _Judged:
         return _Judged(evidence, steps, np.where(known, off, 0.0), np.array(own), np.array(shared), int(known.sum()))
 
     def added(self, plate: int, wrench: FloatArray) -> FloatArray:
-        """What a wrench (T, 6) on a plate adds to the deviations."""
-        zero = np.zeros(self.off.shape[1:])
-        return np.nan_to_num(
-            [_deviations(self.evidence, step, wrench) if step.plate == plate else zero for step in self.steps]
-        )
+        """What wrenches (..., T, 6) on a plate add to the deviations (..., S, 9, parts)."""
+        found = np.zeros((*wrench.shape[:-2], *self.off.shape))
+        for place, step in enumerate(self.steps):
+            if step.plate == plate:
+                found[..., place, :, :] = _deviations(self.evidence, step, wrench)
+        return np.nan_to_num(found)
 
     def product(self, a: FloatArray, b: FloatArray) -> float:
         """Inner product of two sets of deviations by the inverse covariance."""
@@ -291,8 +287,9 @@ class _Judged:
         """Sum of squared deviations, in usual ones."""
         return self.product(off, off)
 
-    def left(self, ways: Sequence[FloatArray]) -> float:
+    def left(self, ways: Iterable[FloatArray]) -> float:
         """The least total that any sum of the given ways to change the deviations leaves."""
+        ways = list(ways)
         A = np.array([[self.product(a, b) for b in ways] for a in ways])
         y = np.array([self.product(a, self.off) for a in ways])
         solution, *_ = np.linalg.lstsq(A, y, rcond=None)
@@ -311,34 +308,35 @@ def _is_told(evidence: Evidence, step: Step) -> bool:
 def _off(evidence: Evidence, step: Step) -> FloatArray:
     """Deviations (9, parts) of the plate of a step from feet and body."""
     wrench = evidence.plates[step.plate].wrench
-    return np.vstack([_on_foot(evidence, step, wrench), _of_body(evidence, step, wrench - evidence.required)])
+    return np.concatenate([_on_foot(evidence, step, wrench), _of_body(evidence, step, wrench - evidence.required)])
 
 
 def _deviations(evidence: Evidence, step: Step, wrench: FloatArray) -> FloatArray:
-    """What a wrench (T, 6) about the world origin adds to the deviations (9, parts) of a step."""
-    return np.vstack([_on_foot(evidence, step, wrench), _of_body(evidence, step, wrench)])
+    """What wrenches (..., T, 6) about the world origin add to the deviations (..., 9, parts) of a step."""
+    return np.concatenate([_on_foot(evidence, step, wrench), _of_body(evidence, step, wrench)], axis=-2)
 
 
 def _on_foot(evidence: Evidence, step: Step, wrench: FloatArray) -> FloatArray:
-    """Moment of a wrench about where the foot is expected to press (3, parts): of its place forward and outward, and free."""
+    """Moment of wrenches about where the foot should press (..., 3, parts): of its place forward and outward, and free."""
     rows = np.flatnonzero(step.firm)
     if not step.rolls:
-        return np.full((3, _PARTS), np.nan)
+        return np.full((*wrench.shape[:-2], 3, _PARTS), np.nan)
     share = load_table("checks/checks")["pressure_path"]["share"]
     along = step.length_m * np.interp(np.linspace(0.0, 1.0, len(rows)), (0.0, 0.5, 1.0), share)
     pressed = step.heel + along[:, None] * step.axes[0] + evidence.carried(step, rows)
     pressed[:, 1] = evidence.plates[step.plate].corners[:, 1].mean()
-    moment = wrench[rows, :3] - cross(pressed, wrench[rows, 3:])
-    return _in_parts(evidence, np.column_stack([_places(moment) @ step.axes.T, _inward(step) * moment[:, 1]]))
+    moment = wrench[..., rows, :3] - cross(pressed, wrench[..., rows, 3:])
+    free = _inward(step) * moment[..., 1:2]
+    return _in_parts(evidence, np.concatenate([_places(moment) @ step.axes.T, free], axis=-1))
 
 
 def _of_body(evidence: Evidence, step: Step, wrench: FloatArray) -> FloatArray:
-    """Force and moment about the mass centre (6, parts) of a wrench while the foot alone bears the body."""
+    """Force and moment about the mass centre (..., 6, parts) of wrenches while the foot alone bears the body."""
     rows = np.flatnonzero(step.alone)
-    force = wrench[rows, 3:]
-    moment = wrench[rows, :3] - cross(evidence.centre_of_mass[rows], force)
+    force = wrench[..., rows, 3:]
+    moment = wrench[..., rows, :3] - cross(evidence.centre_of_mass[rows], force)
     level = [force @ step.axes.T, _places(-moment) @ step.axes.T]
-    return _in_parts(evidence, np.column_stack([force[:, 1], *level, _inward(step) * moment[:, 1]]))
+    return _in_parts(evidence, np.concatenate([force[..., 1:2], *level, _inward(step) * moment[..., 1:2]], axis=-1))
 
 
 def _inward(step: Step) -> float:
@@ -347,14 +345,14 @@ def _inward(step: Step) -> float:
 
 
 def _in_parts(evidence: Evidence, values: FloatArray) -> FloatArray:
-    """Means (C, parts) of N and Nm (T, C) over parts of the time, as shares of body weight."""
-    parts = np.array_split(values / evidence.weight_n, _PARTS)
-    return np.array([part.mean(axis=0) for part in parts]).T
+    """Means (..., C, parts) of N and Nm (..., T, C) over parts of the time, as shares of body weight."""
+    parts = np.array_split(values / evidence.weight_n, _PARTS, axis=-2)
+    return np.stack([part.mean(axis=-2) for part in parts], axis=-1)
 
 
 def _places(moment: FloatArray) -> FloatArray:
-    """How far (n, 3) a vertical force of 1 N must be moved for moments (n, 3) about level axes."""
-    return np.column_stack([moment[:, 2], np.zeros(len(moment)), -moment[:, 0]])
+    """How far (..., 3) a vertical force of 1 N must be moved for moments (..., 3) about level axes."""
+    return np.stack([moment[..., 2], np.zeros(moment.shape[:-1]), -moment[..., 0]], axis=-1)
 
 
 def _sd() -> list[list[float]]:
