@@ -19,8 +19,8 @@ class BiodynError(Exception):
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        self.message = printable(message.rstrip(), keep="\n\t")  # names of files need not be Unicode
-        self.hint = printable(hint.strip(), keep="\n\t")
+        self.message = _readable(message.rstrip())
+        self.hint = _readable(hint.strip())
         super().__init__(f"{self.message} {self.hint}".strip())
 
 
@@ -127,6 +127,8 @@ _OF_WINDOWS: dict[int, str] = {
     1117: _LOOK_AT_DISK,  # ERROR_IO_DEVICE
     1455: _REFUSALS["ENOMEM"],  # ERROR_COMMITMENT_LIMIT
 }
+_ENDLESS = re.compile(r"\S{400,}")
+_SHOWN_OF_A_WORD = 80
 _WINDOWS = os.name == "nt"
 _LONGEST_ON_WINDOWS = 247  # characters of a folder's path; the C library says of longer ones that they are not there
 _HINTS = {getattr(errno, name): hint for name, hint in _REFUSALS.items() if hasattr(errno, name)}
@@ -147,6 +149,11 @@ def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
     if error.errno is None or error.errno not in _HINTS:
         return None
     return SystemRefusalError(f"{where}: {os.strerror(error.errno)}.", _HINTS[error.errno])
+
+
+def _readable(text: str) -> str:
+    """A sentence in clean Unicode, names of files need not be; a word longer than any name, as of a damaged file, is cut."""
+    return _ENDLESS.sub(lambda word: f"{word[0][:_SHOWN_OF_A_WORD]}...", printable(text, keep="\n\t"))
 
 
 def _shown(path: str, longest: int = 120) -> str:

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import numpy as np
 import pytest
 from typer.main import get_command
 
@@ -67,6 +69,28 @@ def asked(heard: list[str] | None = None) -> Any:
     with beside() as process:
         assert process is not None
         return process.analyse(SAMPLE, GIVEN, [].append if heard is None else heard.append, [])
+
+
+def test_arrays_are_sent_as_they_lie_in_memory() -> None:
+    """Neither process holds them twice: a long trial has a gigabyte."""
+    values = np.arange(1e6)
+    arrays: list[pickle.PickleBuffer] = []
+    content = pickle.dumps([values, values[::2]], protocol=5, buffer_callback=arrays.append)
+    stream = BytesIO()
+    module._send(stream, ("done", content), arrays)
+    assert len(content) < 1.1 * values[::2].nbytes  # what does not lie in one piece goes along
+    assert len(stream.getvalue()) < len(content) + values.nbytes + 1000
+    stream.seek(0)
+    (kind, received), memory = module._received(stream)
+    again, half = pickle.loads(received, buffers=memory)
+    assert kind == "done"
+    np.testing.assert_array_equal(again, values)
+    np.testing.assert_array_equal(half, values[::2])
+    assert again.flags.writeable
+    stream.truncate(len(stream.getvalue()) - 1)
+    stream.seek(0)
+    with pytest.raises(EOFError):
+        module._received(stream)
 
 
 def test_another_process_finds_the_same_to_the_last_bit() -> None:
@@ -146,7 +170,7 @@ def test_the_other_process_tidies_up_when_nobody_waits_for_it_even_where_it_was_
         assert process.stdin is not None
         assert process.stdout is not None
         module._send(process.stdin, (SAMPLE, {**GIVEN, "mark": str(mark)}))
-        assert module._received(process.stdout) == (module._STEP, "reading")
+        assert module._received(process.stdout) == ((module._STEP, "reading"), [])
         process.stdin.close()
         try:
             assert process.wait(20.0) == 0

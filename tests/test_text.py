@@ -99,6 +99,13 @@ def test_any_text_can_be_printed(text: str) -> None:
     printable(os.fsdecode(text.encode("utf-8", "replace"))).encode("utf-8")
 
 
+def test_a_word_without_end_is_cut_in_a_sentence() -> None:
+    error = InputFileError(f"'{'x' * 1_000_000}' is no joint.", f"Rename '{'y' * 255}'.")
+    assert len(error.message) < 120
+    assert error.message.endswith("is no joint.")
+    assert "y" * 255 in error.hint  # as long as a file's name may be
+
+
 def test_a_path_that_is_no_unicode() -> None:
     path = Path(os.fsdecode(b"/data/gr\xfcn/geh\xfc.c3d"))
     assert printable(path) == r"/data/gr\xfcn/geh\xfc.c3d"

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -67,13 +67,13 @@ class Beside:
         with ThreadPoolExecutor(max_workers=1) as loader:
             loading = loader.submit(_each, load, ended)
             try:
-                kind, content = self._heard(progress)
+                kind, content, arrays = self._heard(progress)
             finally:
                 ended.set()
         if kind == _REFUSED:
             raise pickle.loads(content)
         loading.result()
-        return pickle.loads(content) if kind == _DONE else None
+        return pickle.loads(content, buffers=arrays) if kind == _DONE else None
 
     def end(self) -> None:
         """End it and what it started: it tidies up when its input ends, and is killed if that takes long."""
@@ -88,20 +88,20 @@ class Beside:
             kill_group(self._process)
             self._process.wait()
 
-    def _heard(self, progress: Callable[[str], None]) -> tuple[str, Any]:
-        """Pass on what is told on the way; returns the last message."""
+    def _heard(self, progress: Callable[[str], None]) -> tuple[str, Any, list[bytearray]]:
+        """Pass on what is told on the way; returns the last message with its arrays."""
         assert self._process.stdout is not None
         while True:
             try:
-                kind, content = _received(self._process.stdout)
+                (kind, content), arrays = _received(self._process.stdout)
             except EOFError:
-                return _NOT_HERE, None
+                return _NOT_HERE, None, []
             if kind == _STEP:
                 progress(content)
             elif kind == _SENTENCE:
                 tell(content)
             else:
-                return kind, content
+                return kind, content, arrays
 
 
 def _each(pieces: Iterable[Callable[[], object]], ended: threading.Event) -> None:
@@ -136,20 +136,28 @@ def _started() -> subprocess.Popen[bytes] | None:
         return None
 
 
-def _send(stream: IO[bytes], message: Any) -> None:
-    content = pickle.dumps(message, protocol=5)
+def _send(stream: IO[bytes], message: Any, arrays: Sequence[pickle.PickleBuffer] = ()) -> None:
+    """Write a message, and the memory of arrays behind it as it lies there: a long trial has a gigabyte."""
+    memory = [array.raw() for array in arrays]
+    content = pickle.dumps((message, [len(one) for one in memory]), protocol=5)
     stream.write(len(content).to_bytes(_LENGTH_BYTES, "little"))
     stream.write(content)
+    for one in memory:
+        stream.write(one)
     stream.flush()
 
 
-def _received(stream: IO[bytes]) -> Any:
-    """The next message; EOFError where none comes."""
-    head = stream.read(_LENGTH_BYTES)
-    content = stream.read(int.from_bytes(head, "little")) if len(head) == _LENGTH_BYTES else b""
-    if not content or len(content) < int.from_bytes(head, "little"):
+def _received(stream: IO[bytes]) -> tuple[Any, list[bytearray]]:
+    """The next message and the arrays behind it; EOFError where none comes."""
+    message, sizes = pickle.loads(_read(stream, int.from_bytes(_read(stream, _LENGTH_BYTES), "little")))
+    return message, [_read(stream, size) for size in sizes]
+
+
+def _read(stream: IO[bytes], size: int) -> bytearray:
+    content = bytearray(size)
+    if stream.readinto(content) < size:  # type: ignore[attr-defined]  # both ends are buffered
         raise EOFError
-    return pickle.loads(content)
+    return content
 
 
 # -- the other process --------------------------------------------------------------------------------------------------
@@ -164,27 +172,31 @@ def serve() -> NoReturn:
     try:
         from biodyn.trial import run  # what takes long, before anything is asked
 
-        walk, given = _received(questions)
+        (walk, given), _ = _received(questions)
         threading.Thread(target=_end_with_the_parent, args=(questions,), daemon=True).start()
-        _send(answers, _answer(run, walk, given, answers))
+        message, arrays = _answer(run, walk, given, answers)
+        _send(answers, message, arrays)
     finally:
         os._exit(0)  # nothing is left to be tidied up but memory; what failed fails again where it can be told
 
 
-def _answer(run: Any, walk: Path, given: Mapping[str, Any], answers: IO[bytes]) -> tuple[str, Any]:
-    """What is said last."""
+def _answer(
+    run: Any, walk: Path, given: Mapping[str, Any], answers: IO[bytes]
+) -> tuple[tuple[str, Any], list[pickle.PickleBuffer]]:
+    """What is said last, and the arrays that belong to it."""
     from biodyn.settings import settings_from
     from biodyn.trial.files import needs_model
 
     try:
         options = settings_from(given["settings"], given["preset"], given["entries"])
         if needs_model(walk) or options.model.osim is not None:
-            return _NOT_HERE, None
+            return (_NOT_HERE, None), []
         with watched(lambda sentence: _send(answers, (_SENTENCE, sentence))):
             found = run.analyse_trial(walk, **given, progress=lambda name: _send(answers, (_STEP, name)))
     except BiodynError as error:
-        return _REFUSED, pickle.dumps(error)
-    return _DONE, pickle.dumps(found, protocol=5)
+        return (_REFUSED, pickle.dumps(error)), []
+    arrays: list[pickle.PickleBuffer] = []
+    return (_DONE, pickle.dumps(found, protocol=5, buffer_callback=arrays.append)), arrays
 
 
 def _end_with_the_parent(questions: IO[bytes]) -> None:

@@ -51,6 +51,15 @@ def test_unequal_twins_are_refused_only_where_they_are_asked_for(tmp_path):
         table.column("a")
 
 
+@pytest.mark.parametrize(("second", "noted"), [("1", False), ("7", True)])
+def test_a_second_column_called_time_is_none(tmp_path, second, noted):
+    """As where the name of another one is lost."""
+    table = read_storage(_written(tmp_path, f"endheader\ntime a time\n0 1 0\n1 2 {second}\n"))
+    assert table.names == ("a",)
+    np.testing.assert_array_equal(table.time_s, [0.0, 1.0])
+    assert [note.code for note in table.notes] == ["columns-unclear"] * noted
+
+
 def test_no_number_is_no_number_in_every_spelling(tmp_path):
     table = read_storage(_written(tmp_path, "endheader\ntime a b\n0 nan -1.#IND\n1 NaN 1.#QNAN00\n"))
     assert np.isnan(table.values).all()

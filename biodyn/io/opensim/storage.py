@@ -98,9 +98,11 @@ def read_storage(path: str | Path) -> Storage:
     time_s = values[:, 0]
     if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0.0).all()):
         raise InputFileError(f"The time in '{path.name}' does not increase from row to row.")
-    first, unclear = _named([_plain(label) for label in labels[1:]], values[:, 1:])
-    kept = np.ascontiguousarray(values[:, 1:][:, list(first.values())])
-    notes = _counted(path, head, len(time_s))
+    time, *_ = names = [_plain(label) for label in labels]
+    first, unclear = _named(names, values)
+    del first[time]
+    kept = np.ascontiguousarray(values[:, list(first.values())])
+    notes = (*_counted(path, head, len(time_s)), *(_second_time(path) if time in unclear else ()))
     smooth = any(line.strip() == SMOOTH for line in head)
     digest = sha256(content).hexdigest()
     return Storage(path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear, notes, digest, smooth)
@@ -113,6 +115,14 @@ def _counted(path: Path, head: list[str], found: int) -> tuple[Diagnostic, ...]:
         return ()
     text = f"'{path.name}' announces {int(said[1])} rows and holds {found}; {found} are read."
     return (Diagnostic("row-count", "warning", text, value=float(found), limit=float(said[1]), hint=COPY_AGAIN),)
+
+
+def _second_time(path: Path) -> tuple[Diagnostic, ...]:
+    """A note where another column is called time, too: it is one whose name was lost."""
+    text = (
+        f"'{path.name}' has several columns 'time' with different numbers: the first one is the time, no other is read."
+    )
+    return (Diagnostic("columns-unclear", "warning", text, hint=COPY_AGAIN),)
 
 
 def _content(path: Path) -> bytes:
