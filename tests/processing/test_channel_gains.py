@@ -1,5 +1,6 @@
 """One channel of a plate with a wrong gain: the channel and its factor are told, sound plates and other faults are not."""
 
+import tracemalloc
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -155,6 +156,20 @@ def test_what_explains_little_of_the_disagreement_is_not_its_cause(evidence, cha
     required[:, 1] += twist_nm * np.sin(np.arange(len(required)))
     many = replace(wrong, steps=wrong.steps * 12, required=required)
     assert bool(channel_gains(many, own.__getitem__)) == told
+
+
+def test_many_steps_need_memory_in_proportion(evidence, channels):
+    """Five minutes on a treadmill are 500 steps: a number for each pair of their instants takes a gigabyte."""
+    wrong, own = spoilt(evidence, channels, 0, 2, 2.0)
+    peaks = []
+    for times in (8, 32):
+        many = replace(wrong, steps=wrong.steps * times)
+        tracemalloc.start()
+        found = channel_gains(many, own.__getitem__)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert [(one.plate, one.channel) for one in found] == [(0, 2)]
+    assert peaks[1] < 6.0 * peaks[0]
 
 
 # -- in files -----------------------------------------------------------------------------------------------------------
