@@ -32,7 +32,7 @@ _NUMBERS: Final = {
 }  # fmt: skip
 _TEXTS: Final = {2: "utf-8", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _DIMENSIONS, _ARRAY, _DEFLATED = 5, 14, 15
-_CELL, _STRUCTURE, _TEXT, _FIRST_NUMBER, _LAST_NUMBER = 1, 2, 4, 6, 15
+_CELL, _STRUCTURE, _TEXT, _FIRST_NUMBER, _LAST_NUMBER, _OBJECT = 1, 2, 4, 6, 15, 17
 
 #: What a variable or a field holds: numbers (in MATLAB's shape), text, the cells of a list, or the elements of a structure; None
 #: stands for what is none of these.
@@ -158,6 +158,8 @@ def _array(data: memoryview, order: str) -> _Array:
     if len(parts) < 3:
         raise MatlabError("an array lacks its head")
     kind = _first(parts[0], order) & 0xFF
+    if kind == _OBJECT:  # a table, a time: of a name and no dimensions, and what follows is documented nowhere
+        return _Array(kind, (0, 0), bytes(parts[1].data).decode("latin-1"), iter(()))
     if parts[1].kind != _DIMENSIONS:
         raise MatlabError("an array lacks its dimensions")
     shape = tuple(int(one) for one in _numbers(parts[1], order))

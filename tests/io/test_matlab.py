@@ -63,6 +63,21 @@ def test_the_other_byte_order() -> None:
     np.testing.assert_array_equal(variables_of(content)["q"], [[3.0, -4.5]])
 
 
+def test_an_object_of_a_class_beside_other_variables_is_nothing() -> None:
+    """Written by hand, as MATLAB stores a table: flags, its name, how it is stored, its class; no dimensions."""
+    small = b"".join(
+        np.array([(len(text) << 16) | 1], "<u4").tobytes() + text.ljust(4, b"\0") for text in (b"tbl", b"MCOS")
+    )
+    inner = np.array([6, 8, 17, 0], "<u4").tobytes() + small
+    inner += np.array([1, 5], "<u4").tobytes() + b"table".ljust(8, b"\0")
+    whole = written({"numbers": np.eye(2)})
+    found = variables_of(whole + np.array([14, len(inner)], "<u4").tobytes() + inner)
+    assert list(found) == ["numbers", "tbl"]
+    assert found["tbl"] is None
+    assert found.record("tbl") is None
+    np.testing.assert_array_equal(found["numbers"], np.eye(2))
+
+
 @pytest.mark.parametrize("compressed", [False, True])
 def test_no_damage_ends_otherwise_than_in_a_sentence(compressed: bool) -> None:
     whole = written(VARIABLES, compressed)
