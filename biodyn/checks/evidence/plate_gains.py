@@ -217,7 +217,7 @@ def _best(judged: _Judged, ways: Sequence[_Way]) -> _Tried | None:
 def _rivals(judged: _Judged, plate: int) -> Iterator[float]:
     """What is left where something else is wrong with the plate: its place, its gain as a whole, its axes, a small turn."""
     own = judged.evidence.plates[plate]
-    yield judged.left([judged.added(plate, own.wrench)])
+    yield judged.left(judged.added(plate, own.wrench[None]))
     force = own.wrench[:, 3:]
     moved = [np.hstack([cross(way, force), np.zeros_like(force)]) for way in np.eye(3)[[0, 2]]]
     yield judged.left(judged.added(plate, np.array(moved)))
@@ -287,9 +287,8 @@ class _Judged:
         """Sum of squared deviations, in usual ones."""
         return self.product(off, off)
 
-    def left(self, ways: Iterable[FloatArray]) -> float:
-        """The least total that any sum of the given ways to change the deviations leaves."""
-        ways = list(ways)
+    def left(self, ways: FloatArray) -> float:
+        """The least total that any sum of the given ways (W, S, 9, parts) to change the deviations leaves."""
         A = np.array([[self.product(a, b) for b in ways] for a in ways])
         y = np.array([self.product(a, self.off) for a in ways])
         solution, *_ = np.linalg.lstsq(A, y, rcond=None)

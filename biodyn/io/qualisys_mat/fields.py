@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.io.format import LARGEST_NUMBER, RATES_HZ
-from biodyn.io.matlab import MatlabError, Record, Value
+from biodyn.io.matlab import MatlabError, Record
 
 
 def records(record: Record, field: str, count: int | None = None) -> tuple[Record, ...]:
@@ -20,21 +18,24 @@ def records(record: Record, field: str, count: int | None = None) -> tuple[Recor
     return found
 
 
-def numbers(record: Mapping[str, Value], field: str, *sizes: int | None) -> FloatArray:
+def numbers(record: Record, field: str, *sizes: int | None) -> FloatArray:
     """Numbers whose first dimensions have these sizes (None: any), none of them larger than anything in a laboratory."""
-    value = _shaped(record, field, *sizes)
-    if np.nanmax(np.abs(value), initial=0.0) > LARGEST_NUMBER:
-        raise MatlabError(f"{field} holds numbers beyond any laboratory")
-    return value
+    return _possible(_shaped(record, field, *sizes), field)
 
 
 def finite(record: Record, field: str, *sizes: int | None) -> FloatArray:
     """The same of numbers with NaN where one has no end, as an empty place may be written."""
     value = _shaped(record, field, *sizes)
-    return numbers({field: np.where(np.isfinite(value), value, np.nan)}, field, *sizes)
+    return _possible(np.where(np.isfinite(value), value, np.nan), field)
 
 
-def _shaped(record: Mapping[str, Value], field: str, *sizes: int | None) -> FloatArray:
+def _possible(value: FloatArray, field: str) -> FloatArray:
+    if np.nanmax(np.abs(value), initial=0.0) > LARGEST_NUMBER:
+        raise MatlabError(f"{field} holds numbers beyond any laboratory")
+    return value
+
+
+def _shaped(record: Record, field: str, *sizes: int | None) -> FloatArray:
     value = record.get(field)
     if not isinstance(value, np.ndarray):
         raise MatlabError(f"it has no numbers {field}")

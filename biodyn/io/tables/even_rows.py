@@ -62,10 +62,9 @@ def at_rows(table: Storage, roles: ColumnRoles, rows: FloatArray) -> Storage:
     points = values[:, of_markers].reshape(len(values), -1, 3)
     values[:, of_markers] = unseen_as_nan(points).reshape(len(values), -1)
     even = np.column_stack([np.interp(rows, table.time_s, column) for column in values.T])
-    place = np.round((table.time_s - rows[0]) / (rows[1] - rows[0])).astype(int)
-    if np.abs(rows[place] - table.time_s).max() <= _ROUNDED * (rows[1] - rows[0]) and (np.diff(place) > 0).all():
+    if len(rows) > len(table.time_s):  # some were dropped: each of the others lies beside one of the even rows
         even[:, of_markers] = np.nan
-        even[place] = values
+        even[np.round((table.time_s - rows[0]) / (rows[1] - rows[0])).astype(int)] = values
     return replace(table, time_s=rows, values=even)
 
 

@@ -96,9 +96,8 @@ def _channels(table: Storage, plate: PlateColumns, number: int, at_s: FloatArray
 def unlike_a_plate(corners: FloatArray) -> str:
     """Return why four corners (4, 3) m are none of a plate, "" where they are."""
     sides = 0.5 * np.array([np.linalg.norm(side) for side in _sides(corners)])
-    bent = np.abs(
-        corners[0] + corners[2] - (corners[1] + corners[3])
-    ).max()  # of a rectangle both diagonals share their middle
+    # of a rectangle both diagonals share their middle
+    bent = np.abs(corners[0] + corners[2] - (corners[1] + corners[3])).max()
     if ((sides > _SIDES_M[0]) & (sides < _SIDES_M[1])).all() and bent <= 0.1 * sides.max():
         return ""
     return (
