@@ -1,59 +1,197 @@
-"""Do two versions give the same numbers? `python benchmarks/same_numbers.py TREE`
+"""Do two versions give the same results? `python benchmarks/same_numbers.py BEFORE [--only TEXT] [--keep FOLDER]`
 
-TREE is the folder of another version. Every walk of sample_data and of the real recordings (BIODYN_TEST_DATA, its folder gait) is
-analysed with both, without options. Of each table: the largest difference over the largest magnitude of its column, and values
-that are missing in one of them.
+BEFORE is the folder of another version, or a folder of results that `--keep` wrote: a version is then analysed only once.
+Cases: every C3D of sample_data and of the real recordings with default settings (static trials and damaged files included, their
+refusals count as results), other smoothing methods, presets and sessions on some walks, OpenSim models from markers and from
+coordinates. Compared are all tables, findings, verdicts and refusals. A difference of a number is relative to the largest
+magnitude of its column; columns whose names end in a unit of 1e-9 of no meaning do not exist.
 """
 
 from __future__ import annotations
 
+import json
+import pickle
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from common import REPOSITORY, Record, in_tree, parser_of, real_recordings, sample_walks, tell, walks_below
+import pandas as pd
+from common import REPOSITORY, Record, files_below, in_tree, parser_of, real_recordings, sample_walks, tell
 
-_NUMBERS = Path(__file__).with_name("numbers_of_walks.py")
+_SCRIPT = Path(__file__).with_name("numbers_of_walks.py")
+# Largest relative difference that LAPACK's and numba's order of summation explains.
+ROUND_OFF = 1e-9
+
+Case = dict[str, Any]
 
 
 def main() -> None:
-    """Print the largest differences of every walk."""
+    """Print the differences of every case, and the largest of each table."""
     parser = parser_of(__doc__)
-    parser.add_argument("tree", type=Path, metavar="TREE", help="folder of another version")
-    asked = parser.parse_args()
-    record = Record("same_numbers", vars(asked))
-    walks = [*sample_walks(), *walks_below(real_recordings() / "gait")]
-    largest: dict[str, float] = {}
-    missing = refused = 0
-    with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there:
-        mine, others = (
-            in_tree(REPOSITORY, _NUMBERS, here, *walks),
-            in_tree(asked.tree.resolve(), _NUMBERS, there, *walks),
-        )
-        for number, (walk, one, other) in enumerate(zip(walks, mine, others, strict=True)):
-            if one[1] or other[1]:
-                tell(f"{walk.name}: {'the same refusal' if one[1] == other[1] else f'{one[1]!r} / {other[1]!r}'}")
-                refused += 1
-                continue
-            with np.load(Path(here) / f"{number}.npz") as a, np.load(Path(there) / f"{number}.npz") as b:
-                found = {name: apart(a[name], b[name]) for name in a.files}
-            missing += sum(lost for _, lost in found.values())
-            largest = {name: max(largest.get(name, 0.0), relative) for name, (relative, _) in found.items()}
-            tell(f"{walk.name}: " + ", ".join(f"{name} {relative:.1e}" for name, (relative, _) in found.items()))
-    record.add("walks", len(walks) - refused, "walks, larger is better")
-    record.add("values missing in one of them", missing, "values")
-    for name, relative in largest.items():
-        record.add(f"{name}, largest difference", relative, "of the column's largest value")
+    parser.add_argument("before", type=Path, metavar="BEFORE", help="folder of another version, or of its kept results")
+    parser.add_argument("--tree", type=Path, default=REPOSITORY, help="folder of this version")
+    parser.add_argument("--only", default="", help="cases whose name contains this text")
+    parser.add_argument("--quick", action="store_true", help="one case of each kind")
+    parser.add_argument("--keep", type=Path, help="write the results of BEFORE into this folder and stop")
+    options = parser.parse_args()
+    cases = [case for case in all_cases() if options.only in case["name"] and (case["quick"] or not options.quick)]
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
+        _analyse(options.before.resolve(), cases, options.keep)
+        return
+    record = Record("same_numbers", {"before": str(options.before), "only": options.only})
+    with tempfile.TemporaryDirectory() as mine, tempfile.TemporaryDirectory() as other:
+        _analyse(options.tree.resolve(), cases, Path(mine))
+        before = options.before
+        if (before / "biodyn").is_dir():
+            before = Path(other)
+            _analyse(options.before.resolve(), cases, before)
+        _compare(cases, Path(mine), before, record)
     record.close()
 
 
-def apart(a: np.ndarray, b: np.ndarray) -> tuple[float, int]:
-    """Return the largest difference relative to the largest magnitude of its column, and how many values one of them lacks."""
-    if a.shape != b.shape:
-        return float("inf"), abs(a.size - b.size)
-    scale = np.maximum(np.nanmax(np.abs(a), axis=0, initial=0.0), 1e-300)
-    difference = np.abs(a - b) / scale
-    return float(np.nanmax(difference, initial=0.0)), int((np.isnan(a) != np.isnan(b)).sum())
+def all_cases() -> list[Case]:
+    """Return the cases: name, path, arguments of `run_trial`, and whether it belongs to the quick selection."""
+    data = real_recordings()
+    return [*_default_cases(data), *_other_settings(data), *_model_cases(data)]
+
+
+def _case(path: Path, label: str = "", quick: bool = False, **arguments: Any) -> Case:
+    root = REPOSITORY if path.is_relative_to(REPOSITORY) else real_recordings()
+    name = "-".join(path.relative_to(root).with_suffix("").parts).replace(" ", "_")
+    return {"name": f"{name}{'+' + label if label else ''}", "path": str(path), "arguments": arguments, "quick": quick}
+
+
+def _default_cases(data: Path) -> Iterator[Case]:
+    quick = ("HC030A05", "S4-AMGait03", "MH0222_BP06", "2014001_C1_01")
+    for path in [*sample_walks(), *files_below(data)]:
+        arguments = {}
+        if path.parent.name == "foot_on_step":
+            yield _case(path, "override", settings=str(path.parent / "stairs.toml"))
+        yield _case(path, quick=path.stem in quick or path in sample_walks()[:1], **arguments)
+    for name in ("DM_ngait_og3", "DM_ngait_og4"):
+        folder = data / "truth" / "dm_knee"
+        yield _case(folder / f"{name}_new.trc", forces=str(folder / f"{name}_external_loads.xml"))
+    folder = data / "truth" / "healthy_knee"
+    walk = {"static": str(folder / "static1.trc"), "forces": str(folder / "overground_17_grf.mot")}
+    yield _case(folder / "overground_17.trc", quick=True, **walk)
+
+
+def _other_settings(data: Path) -> Iterator[Case]:
+    child = data / "gait/biomechzoo/HC030A/Straight/HC030A05.c3d"
+    adult = data / "gait/sydney/dynamic/S4-AMGait03.c3d"
+    for walk in (child, adult):
+        yield _case(walk, "butterworth", walk is child, settings={"signals": {"method": "butterworth"}})
+        yield _case(walk, "8Hz", settings={"signals": {"method": "butterworth", "cutoff_hz": 8.0}})
+        for preset in ("plug_in_gait", "visual3d", "opensim"):
+            yield _case(walk, preset, walk is child and preset == "plug_in_gait", preset=preset)
+        yield _case(walk, "session", walk is adult, settings={"model": {"fit": "session"}})
+        yield _case(walk, "no_fit", settings={"model": {"fit": "none"}})
+        yield _case(walk, "no_static", static="none")
+
+
+def _model_cases(data: Path) -> Iterator[Case]:
+    opensim = data / "opensim"
+
+    def on(model: Path, path: Path, label: str = "", quick: bool = False, method: str = "", **arguments: Any) -> Case:
+        settings = {"model": {"osim": str(model)}, **({"signals": {"method": method}} if method else {})}
+        return _case(path, label or "model", quick, settings=settings, **arguments)
+
+    core = opensim / "core_id"
+    motion, loads = core / "subject01_walk1_ik.mot", str(core / "subject01_walk1_grf.xml")
+    yield on(core / "subject01.osim", motion, quick=True, forces=loads)
+    yield on(core / "subject01.osim", motion, "model_estimate", method="estimate", forces=loads)
+    yield on(core / "arm26.osim", core / "arm26_InverseKinematics.mot")
+    tutorial = opensim / "gait2354_tutorial"
+    grf = str(tutorial / "subject01_walk1_grf.xml")
+    yield on(tutorial / "gait2354_simbody.osim", tutorial / "subject01_walk1.trc", forces=grf)
+    rra = opensim / "core_rra"
+    yield on(rra / "subject01_simbody_adjusted.osim", rra / "subject01_walk1_ik.mot", forces=str(rra / "subject01_externalForces.xml"))
+    for subject in ("subject18", "subject19"):
+        folder = opensim / "arnold2013_synthetic" / subject
+        grf = str(folder / "trials/walk2/grf.mot")
+        yield on(folder / f"{subject}.osim", folder / "coordinates.sto", forces=grf)
+        yield on(folder / f"{subject}.osim", folder / "trials/walk2/markers.trc", quick=subject == "subject18", forces=grf)
+    folder = data / "truth" / "dm_knee"
+    yield on(folder / "DM.osim", folder / "DM_ngait_og3_new.trc", forces=str(folder / "DM_ngait_og3_external_loads.xml"))
+    yield on(folder / "DM.osim", folder / "DM_ngait_og1.c3d")
+    yield on(
+        folder / "DM.osim",
+        folder / "DM_ngait_og3_new.trc",
+        "model_estimate",
+        method="estimate",
+        forces=str(folder / "DM_ngait_og3_external_loads.xml"),
+    )
+
+
+def _analyse(tree: Path, cases: list[Case], out: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        listed = Path(folder) / "cases.json"
+        listed.write_text(json.dumps(cases), encoding="utf-8")
+        in_tree(tree, _SCRIPT, listed, out)
+
+
+def _compare(cases: list[Case], mine: Path, before: Path, record: Record) -> None:
+    largest: dict[str, float] = {}
+    changed = missing = 0
+    for case in cases:
+        here, there = (pickle.loads((folder / f"{case['name']}.pkl").read_bytes()) for folder in (mine, before))
+        words = []
+        for entry in ("refusal", "verdict"):
+            if here[entry] != there[entry]:
+                words.append(f"{entry} {there[entry]!r} -> {here[entry]!r}")
+        ours, theirs = (_findings(outcome) for outcome in (here, there))
+        words += [f"finding gone: {finding}" for finding in theirs if finding not in ours]
+        words += [f"new finding: {finding}" for finding in ours if finding not in theirs]
+        for name in sorted(here["tables"].keys() | there["tables"].keys()):
+            if name not in here["tables"] or name not in there["tables"]:
+                words.append(f"table {name} is in one version only")
+                continue
+            relative, lost, text = table_difference(here["tables"][name], there["tables"][name])
+            largest[name] = max(largest.get(name, 0.0), relative)
+            missing += lost
+            if relative > ROUND_OFF or lost or text:
+                words.append(f"table {name}: {relative:.1e} relative, {lost} values missing{', ' + text if text else ''}")
+        changed += bool(words)
+        for word in words:
+            tell(f"{case['name']}: {word}")
+    record.add("cases", len(cases), "cases, larger is better")
+    record.add("cases with a difference", changed, "cases")
+    record.add("values missing in one version", missing, "values")
+    for name, relative in sorted(largest.items(), key=lambda entry: -entry[1]):
+        record.add(f"{name}, largest difference", relative, "of the column's largest value")
+
+
+def _findings(outcome: dict[str, Any]) -> list[str]:
+    return [" | ".join(finding) for finding in outcome["findings"]]
+
+
+def table_difference(a: pd.DataFrame, b: pd.DataFrame) -> tuple[float, int, str]:
+    """Return the largest relative difference, how many values one table lacks, and other differences in words.
+
+    A difference is relative to the largest magnitude of the column; in a tidy table, of the column among rows of one variable.
+    """
+    if list(a.columns) != list(b.columns):
+        names = sorted(set(map(str, a.columns)) ^ set(map(str, b.columns)))
+        return 0.0, 0, f"columns {names or 'in another order'}"
+    if len(a) != len(b):
+        return float("inf"), abs(len(a) - len(b)), f"rows {len(b)} -> {len(a)}"
+    a, b = a.reset_index(drop=True), b.reset_index(drop=True)
+    keys = [name for name in a.columns if not pd.api.types.is_numeric_dtype(a[name]) or a[name].dtype == bool]
+    text = [str(name) for name in keys if not a[name].astype(str).equals(b[name].astype(str))]
+    numbers = [name for name in a.columns if name not in keys]
+    groups = [name for name in ("variable", "quantity", "name", "parameter") if name in keys]
+    pieces = a.groupby(groups, observed=True).indices.values() if groups and len(a) else [np.arange(len(a))]
+    relative, lost = 0.0, 0
+    for name in numbers:
+        one, other = (table[name].to_numpy(dtype=float) for table in (a, b))
+        lost += int((np.isnan(one) != np.isnan(other)).sum())
+        for rows in pieces:
+            scale = max(float(np.nanmax(np.abs(one[rows]), initial=0.0)), 1e-9)
+            relative = max(relative, float(np.nanmax(np.abs(one[rows] - other[rows]), initial=0.0)) / scale)
+    return relative, lost, f"text of {', '.join(text)}" if text else ""
 
 
 if __name__ == "__main__":
