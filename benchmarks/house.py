@@ -1,247 +1,279 @@
-"""The picture of the house as numbers, this tree beside others: `python benchmarks/house.py [TREE ...]`.
+"""The size of the program in numbers, this tree next to others: `python benchmarks/house.py [TREE ...] [--list] [--static]`
 
-TREE is the folder of another version; without one the version that was reviewed first (commit a5394c3, 0.1.0) is taken from the
-repository's history. A room is a folder or module of biodyn/; inside processing, output and model every folder is one. All
-imports count: at the top, inside functions, for types only. --list names what is counted.
+TREE is the folder of another version. `tests/test_house.py` holds the numbers of this tree below ceilings that may only fall.
 
-Counted:
-
-- circles: groups of rooms that import each other around a circle.
-- upward imports: against the order the tree's own tests/test_architecture.py states, where the rooms are those it states.
-- calls upward: while `biodyn run` analyses a walk of sample_data, pairs of modules of which one calls a function of the other
-  directly though the callee's room imports the caller's, straight or through others: callbacks, steps handed down, registered
-  functions. Each pair once.
+- code lines: without blank lines, comments and docstrings.
+- settings: entries of `biodyn.settings.Settings` and of the study's options, by their classes' annotated fields.
+- numeric constants: names assigned to numbers, or to tuples and lists of numbers, at the top of a module.
+- finding codes: literals that are passed to `Diagnostic` as its code.
+- single-importer modules: below 120 lines, imported by exactly one other module of biodyn.
+- caches: context variables, and mutable or memoised state of a module that depends on recordings.
+- data's way: modules of all functions in the order of their first call, from `run_trial` to the torques. A stay is a run of functions
+  of one module; a return is a stay in a module that was left before.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+import io
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 
-from common import REPOSITORY, Record, commit_tree, in_tree, parser_of, tell
+from common import REPOSITORY, Record, in_tree, parser_of, tell
 
-FIRST_REVIEWED = "a5394c3"
-HOLD_ROOMS = frozenset({"processing", "output", "model"})
-LONG_FUNCTION, LONG_FILE = 60, 300
 _CALLS = Path(__file__).with_name("calls_of_a_run.py")
-
-RoomOf = Callable[[str], str]
-
-
-@dataclass(frozen=True)
-class House:
-    """The modules of a tree and what they import."""
-
-    tree: Path
-
-    @cached_property
-    def files(self) -> dict[str, Path]:
-        """Every module of biodyn by its name."""
-        found = {}
-        for path in sorted((self.tree / "biodyn").rglob("*.py")):
-            parts = path.relative_to(self.tree).with_suffix("").parts
-            found[".".join(parts).removesuffix(".__init__")] = path
-        return found
-
-    @cached_property
-    def texts(self) -> dict[str, ast.Module]:
-        return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in self.files.items()}
-
-    @cached_property
-    def imports(self) -> dict[str, list[str]]:
-        """The modules of biodyn that each module imports, in the order they stand in it."""
-        return {name: list(dict.fromkeys(self._imported(tree))) for name, tree in self.texts.items()}
-
-    def _imported(self, tree: ast.Module) -> Iterator[str]:
-        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-        for node in sorted(nodes, key=lambda node: node.lineno):
-            names = sorted(alias.name for alias in node.names)
-            if isinstance(node, ast.Import):
-                yield from (name for name in names if name in self.files)
-            elif node.module and node.module.split(".")[0] == "biodyn":
-                for name in names:
-                    inner = f"{node.module}.{name}"
-                    yield inner if inner in self.files else node.module
-
-    @cached_property
-    def packages(self) -> frozenset[str]:
-        return frozenset(name for name, path in self.files.items() if path.name == "__init__.py")
-
-    def room(self, module: str) -> str:
-        """The room of a module: first part of its name behind biodyn, second where the first holds rooms."""
-        parts = module.split(".")
-        if len(parts) > 2 and parts[1] in HOLD_ROOMS and ".".join(parts[:3]) in self.packages:
-            return ".".join(parts[1:3])
-        return self.top(module)
-
-    @staticmethod
-    def top(module: str) -> str:
-        """The folder or module of biodyn/ that a module belongs to."""
-        return module.split(".")[1] if "." in module else module
-
-    def stated_order(self) -> dict[str, int]:
-        """Level of each room as the tree's own test of its architecture states it; empty where it states none."""
-        test = self.tree / "tests" / "test_architecture.py"
-        if test.is_file():
-            for node in ast.parse(test.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_LAYERS" and node.value:
-                    layers = ast.literal_eval(node.value)
-                    return {room: level for level, rooms in enumerate(layers) for room in rooms}
-        return {}
-
-
-# -- rooms ----------------------------------------------------------------------------------------------------------
-
-
-def graph_of(house: House, room: RoomOf) -> dict[str, set[str]]:
-    """Which rooms each room imports."""
-    graph: dict[str, set[str]] = {room(name): set() for name in house.files}
-    for name, imported in house.imports.items():
-        graph[room(name)] |= {room(other) for other in imported} - {room(name)}
-    return graph
-
-
-def reached(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Which rooms each room imports, straight or through others; itself only where it stands on a circle."""
-    found = {}
-    for start in graph:
-        seen: set[str] = set()
-        waiting = [start]
-        while waiting:
-            new = graph[waiting.pop()] - seen
-            seen |= new
-            waiting += new
-        found[start] = seen
-    return found
-
-
-def circles(reach: Mapping[str, set[str]]) -> list[list[str]]:
-    """Groups of rooms that import each other around a circle."""
-    groups = {frozenset(other for other in below if room in reach[other]) for room, below in reach.items()}
-    return sorted(sorted(group) for group in groups if group)
-
-
-# -- counting -------------------------------------------------------------------------------------------------------
+_SMALL_MODULE = 120
+_NESTED = frozenset({"processing", "output", "model"})  # folders whose folders count as packages of their own
 
 
 @dataclass(frozen=True)
 class Count:
-    """A number of the picture, and what was counted."""
+    """A number and the names of what was counted."""
 
-    value: float
+    value: int
     unit: str
-    named: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class House:
+    """The modules of a tree."""
+
+    tree: Path
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """Source of every module of biodyn by its name."""
+        paths = sorted((self.tree / "biodyn").rglob("*.py"))
+        names = (".".join(path.relative_to(self.tree).with_suffix("").parts) for path in paths)
+        return {name: path.read_text(encoding="utf-8") for name, path in zip(names, paths, strict=True)}
+
+    @cached_property
+    def modules(self) -> dict[str, ast.Module]:
+        return {name: ast.parse(text) for name, text in self.texts.items()}
+
+    @cached_property
+    def imports(self) -> dict[str, frozenset[str]]:
+        """The modules of biodyn that each module imports."""
+        return {name: frozenset(self._imported(module)) - {name} for name, module in self.modules.items()}
+
+    def _imported(self, module: ast.Module) -> Iterator[str]:
+        for node in ast.walk(module):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names if alias.name in self.texts)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    for name in (f"{node.module}.{alias.name}", node.module, f"{node.module}.__init__"):
+                        if name in self.texts:
+                            yield name
+                            break
+
+    def package(self, module: str) -> str:
+        """The folder of biodyn/ that a module belongs to."""
+        parts = module.removesuffix(".__init__").split(".")
+        if len(parts) > 2 and parts[1] in _NESTED:
+            return ".".join(parts[1:3])
+        return parts[1] if len(parts) > 1 else parts[0]
+
+
+# -- size -----------------------------------------------------------------------------------------------------------
+
+
+def code_lines(text: str) -> int:
+    """Return the lines of a module without blank lines, comments and docstrings."""
+    ignored = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in ignored:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
+            node, clean=False
+        ):
+            lines.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return len(lines)
 
 
 def size(house: House) -> dict[str, Count]:
-    """Modules, lines, long functions and files."""
-    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in house.files.items()}
-    long = [
-        (node.end_lineno - node.lineno + 1, f"{name}.{node.name}")
-        for name, tree in house.texts.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None
+    """Code lines, files, dataclasses, constants, finding codes, settings, modules with one importer."""
+    classes = [
+        (f"{name}.{node.name}", node)
+        for name, module in house.modules.items()
+        for node in ast.walk(module)
+        if isinstance(node, ast.ClassDef)
     ]
-    functions = sorted(((length, name) for length, name in long if length > LONG_FUNCTION), reverse=True)
-    files = sorted(((length, name) for name, length in lines.items() if length > LONG_FILE), reverse=True)
-    top = sorted(name for name in house.files if name.count(".") == 1 and name not in house.packages)
+    dataclasses = tuple(
+        name for name, node in classes if any("dataclass" in ast.unparse(d) for d in node.decorator_list)
+    )
+    settings = tuple(_settings(classes))
+    importers = Counter(other for names in house.imports.values() for other in names)
+    small = tuple(
+        name
+        for name, text in house.texts.items()
+        if importers[name] == 1 and not name.endswith("__init__") and text.count("\n") < _SMALL_MODULE
+    )
+    constants = tuple(f"{name}.{target}" for name, module in house.modules.items() for target in _numbers(module))
     return {
-        "modules": Count(len(house.files) - len(house.packages), "modules"),
-        "packages": Count(len(house.packages), "packages"),
-        "lines": Count(sum(lines.values()), "lines"),
-        "modules at the top of biodyn/": Count(len(top), "modules", tuple(top)),
-        f"functions over {LONG_FUNCTION} lines": Count(len(functions), "functions", _named(functions)),
-        f"files over {LONG_FILE} lines": Count(len(files), "files", _named(files)),
+        "code lines": Count(sum(map(code_lines, house.texts.values())), "lines"),
+        "files": Count(len(house.texts), "files"),
+        "dataclasses": Count(len(dataclasses), "classes", dataclasses),
+        "settings": Count(len(settings), "settings", settings),
+        "settings of the estimate": _settings_of(settings, "EstimationSettings"),
+        "numeric constants": Count(len(constants), "names", constants),
+        "finding codes": _codes(house),
+        "single-importer modules": Count(len(small), "modules", small),
+        "import circles": _circles(house),
+        "caches and context variables": _state(house),
     }
 
 
-def _named(sizes: list[tuple[int, str]]) -> tuple[str, ...]:
-    return tuple(f"{name} {length}" for length, name in sizes)
+def _settings(classes: Iterable[tuple[str, ast.ClassDef]]) -> Iterator[str]:
+    """Entries of the pydantic sections outside of the library's schemas: what users write into a settings or a study's TOML."""
+    listed = [(name, node) for name, node in classes if not name.startswith("biodyn.library.")]
+    sections = {"Section", "BaseModel"}
+    while more := {n.name for _, n in listed if {ast.unparse(base) for base in n.bases} & sections} - sections:
+        sections |= more
+    for name, node in listed:
+        for entry in node.body if node.name in sections - {"Section", "BaseModel"} else ():
+            if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name):
+                if not set(re.findall(r"\w+", ast.unparse(entry.annotation))) & sections:
+                    yield f"{name}.{entry.target.id}"
 
 
-def order(house: House) -> dict[str, Count]:
-    """Rooms, circles, and imports upward."""
-    graph = graph_of(house, house.room)
-    reach = reached(graph)
-    found = circles(reach)
-    counts = {
-        "rooms": Count(len(graph), "rooms"),
-        "circles between rooms": Count(len(found), "circles", tuple(" - ".join(group) for group in found)),
+def _settings_of(settings: tuple[str, ...], section: str) -> Count:
+    names = tuple(name for name in settings if name.split(".")[-2] == section)
+    return Count(len(names), "settings", names)
+
+
+def _numbers(module: ast.Module) -> Iterator[str]:
+    for node in module.body:
+        value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        if value is not None and _is_number(value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]  # type: ignore[union-attr]
+            yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+def _is_number(value: ast.expr) -> bool:
+    if isinstance(value, ast.UnaryOp):
+        return _is_number(value.operand)
+    if isinstance(value, ast.BinOp):
+        return _is_number(value.left) and _is_number(value.right)
+    if isinstance(value, ast.Tuple | ast.List):
+        return bool(value.elts) and all(map(_is_number, value.elts))
+    return (
+        isinstance(value, ast.Constant) and isinstance(value.value, int | float) and not isinstance(value.value, bool)
+    )
+
+
+def _codes(house: House) -> Count:
+    names = set()
+    for module in house.modules.values():
+        texts = {
+            target.id: node.value.value
+            for node in module.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("Diagnostic", "Finding"):
+                keywords = {word.arg: word.value for word in node.keywords}
+                code = node.args[0] if node.args else keywords.get("code")
+                for part in ast.walk(code) if code is not None else ():
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                        names.add(part.value)
+                    elif isinstance(part, ast.Name) and part.id in texts:
+                        names.add(texts[part.id])
+    return Count(len(names), "codes", tuple(sorted(names)))
+
+
+def _circles(house: House) -> Count:
+    """Groups of packages that import each other around a circle."""
+    graph: dict[str, set[str]] = {}
+    for name, imported in house.imports.items():
+        graph.setdefault(house.package(name), set()).update(house.package(other) for other in imported)
+    below = {}
+    for start in graph:
+        seen: set[str] = set()
+        waiting = list(graph[start] - {start})
+        while waiting:
+            package = waiting.pop()
+            if package not in seen:
+                seen.add(package)
+                waiting += graph.get(package, set()) - {package}
+        below[start] = seen
+    groups = {frozenset(other for other in seen if start in below[other]) for start, seen in below.items()} - {
+        frozenset()
     }
-    stated = house.stated_order()
-    if stated:
+    return Count(len(groups), "circles", tuple(" - ".join(sorted(group)) for group in groups))
 
-        def level(module: str) -> int:
-            inner = ".".join(module.split(".")[1:3])
-            return stated.get(inner, stated.get(house.top(module), 0))
 
-        upward = [
-            (name, other) for name, names in house.imports.items() for other in names if level(other) > level(name)
+def _state(house: House) -> Count:
+    """Context variables, weak dictionaries, dictionaries and lists of modules that functions fill."""
+    names = []
+    for name, module in house.modules.items():
+        filled = {
+            target.id
+            for node in module.body
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+            and re.match(
+                r"(\{\}|\[\]|dict\(|set\(|list\(|(weakref\.)?Weak\w+\(|ContextVar|OrderedDict\()",
+                ast.unparse(node.value),
+            )
+        }
+        text = house.texts[name]
+        names += [
+            f"{name}.{variable}"
+            for variable in sorted(filled)
+            if "ContextVar" in text
+            or re.search(rf"\b{variable}(\[[^\]]*\] = |\.(append|add|update|setdefault|pop)\()", text)
         ]
-        counts["upward imports"] = Count(len(upward), "imports", _arrows(upward))
-    return counts
+        names += [
+            f"{name}: global {', '.join(node.names)}" for node in ast.walk(module) if isinstance(node, ast.Global)
+        ]
+    return Count(len(names), "names", tuple(names))
 
 
-def calls_upward(house: House, walk: Path) -> dict[str, Count]:
-    """Pairs of modules of which the lower calls the higher while a walk is analysed."""
-    reach = reached(graph_of(house, house.room))
-    calls = [entry for entry in in_tree(house.tree, _CALLS, walk) if {entry[0], entry[1]} <= house.files.keys()]
-    between = {(one, other) for one, other, _, _ in calls if house.room(one) != house.room(other)}
-    upward: dict[tuple[str, str], list[str]] = {}
-    for one, other, function, _ in calls:
-        if _above(house, reach, one, other):
-            upward.setdefault((one, other), []).append(function)
-    named = tuple(f"{one} -> {other}: {', '.join(functions)}" for (one, other), functions in upward.items())
+# -- the data's way ---------------------------------------------------------------------------------------------------
+
+
+def data_way(house: House) -> dict[str, Count]:
+    """Stays, modules and returns from `run_trial` to the torques of a walk of the sample data."""
+    walk = REPOSITORY / "sample_data" / "subject01" / "walk01.c3d"
+    stays = [name for name, _ in groupby(in_tree(house.tree, _CALLS, walk))]
+    returns = len(stays) - len(set(stays))
     return {
-        "calls between rooms": Count(len(between), "pairs of modules"),
-        "calls upward": Count(len(upward), "pairs of modules", named),
+        "data's way, stays": Count(len(stays), "stays"),
+        "data's way, modules": Count(len(set(stays)), "modules", tuple(dict.fromkeys(stays))),
+        "data's way, returns": Count(returns, "returns"),
     }
-
-
-def _above(house: House, reach: Mapping[str, set[str]], one: str, other: str) -> bool:
-    """The other module's room imports the one's."""
-    return house.room(one) != house.room(other) and house.room(one) in reach[house.room(other)]
-
-
-def _arrows(pairs: list[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(f"{one} -> {other}" for one, other in pairs)
-
-
-def picture(tree: Path, run: bool) -> dict[str, Count]:
-    """All counts of a tree; `run`: the calls of a run too."""
-    house = House(tree)
-    walk = next(iter(sorted((tree / "sample_data").glob("*/walk*.c3d"))), None)
-    walked = calls_upward(house, walk) if run and walk is not None else {}
-    return size(house) | order(house) | walked
 
 
 def main() -> None:
-    """Print the pictures side by side."""
+    """Print the numbers of every tree."""
     parser = parser_of(__doc__)
     parser.add_argument("trees", nargs="*", type=Path, metavar="TREE", help="folders of other versions")
-    parser.add_argument("--static", action="store_true", help="no calls of a run: seconds instead of a minute")
+    parser.add_argument("--static", action="store_true", help="without the data's way: seconds instead of a minute")
     parser.add_argument("--list", action="store_true", help="name what is counted")
-    asked = parser.parse_args()
-    record = Record("house", vars(asked))
-    with ExitStack() as stack:
-        trees = {"this tree": REPOSITORY, **{path.resolve().name: path.resolve() for path in asked.trees}}
-        if not asked.trees:
-            first = stack.enter_context(commit_tree(FIRST_REVIEWED))
-            if first is None:
-                tell(f"The repository's history is not here: no {FIRST_REVIEWED} to hold this tree against.")
-            else:
-                trees[f"0.1.0 ({FIRST_REVIEWED})"] = first
-        pictures = {name: picture(tree, not asked.static) for name, tree in trees.items()}
-    for name in dict.fromkeys(count for counts in pictures.values() for count in counts):
-        for tree, counts in pictures.items():
-            if name in counts:
-                record.add(f"{name}: {tree}", counts[name].value, counts[name].unit)
-                if asked.list and counts[name].named:
-                    tell(f"{name}, {tree}:\n    " + "\n    ".join(counts[name].named))
+    options = parser.parse_args()
+    record = Record("house", {"trees": [str(tree) for tree in options.trees], "static": options.static})
+    for tree in (REPOSITORY, *(path.resolve() for path in options.trees)):
+        house = House(tree)
+        counts = size(house) | ({} if options.static else data_way(house))
+        for name, count in counts.items():
+            record.add(f"{name}: {'this tree' if tree == REPOSITORY else tree.name}", count.value, count.unit)
+            if options.list and count.names:
+                tell(f"{name}, {tree.name}:\n    " + "\n    ".join(count.names))
     record.close()
 
 

@@ -36,7 +36,9 @@ def _outcome(path: str, arguments: dict[str, Any]) -> dict[str, Any]:
         result = biodyn.run_trial(path, **arguments)
         names = list(result.tables)
         # without a whole result there are only the tables of the torques, and their dictionary
-        tables = {name: result.tables[name] if isinstance(result.tables, dict) else getattr(result, name) for name in names}
+        tables = {
+            name: result.tables[name] if isinstance(result.tables, dict) else getattr(result, name) for name in names
+        }
         record = result.record
         verdict = record.get("verdict") or {}
         findings = [(note["code"], note["severity"], note["message"]) for note in record["diagnostics"]]

@@ -108,14 +108,22 @@ def _model_cases(data: Path) -> Iterator[Case]:
     grf = str(tutorial / "subject01_walk1_grf.xml")
     yield on(tutorial / "gait2354_simbody.osim", tutorial / "subject01_walk1.trc", forces=grf)
     rra = opensim / "core_rra"
-    yield on(rra / "subject01_simbody_adjusted.osim", rra / "subject01_walk1_ik.mot", forces=str(rra / "subject01_externalForces.xml"))
+    yield on(
+        rra / "subject01_simbody_adjusted.osim",
+        rra / "subject01_walk1_ik.mot",
+        forces=str(rra / "subject01_externalForces.xml"),
+    )
     for subject in ("subject18", "subject19"):
         folder = opensim / "arnold2013_synthetic" / subject
         grf = str(folder / "trials/walk2/grf.mot")
         yield on(folder / f"{subject}.osim", folder / "coordinates.sto", forces=grf)
-        yield on(folder / f"{subject}.osim", folder / "trials/walk2/markers.trc", quick=subject == "subject18", forces=grf)
+        yield on(
+            folder / f"{subject}.osim", folder / "trials/walk2/markers.trc", quick=subject == "subject18", forces=grf
+        )
     folder = data / "truth" / "dm_knee"
-    yield on(folder / "DM.osim", folder / "DM_ngait_og3_new.trc", forces=str(folder / "DM_ngait_og3_external_loads.xml"))
+    yield on(
+        folder / "DM.osim", folder / "DM_ngait_og3_new.trc", forces=str(folder / "DM_ngait_og3_external_loads.xml")
+    )
     yield on(folder / "DM.osim", folder / "DM_ngait_og1.c3d")
     yield on(
         folder / "DM.osim",
@@ -153,7 +161,9 @@ def _compare(cases: list[Case], mine: Path, before: Path, record: Record) -> Non
             largest[name] = max(largest.get(name, 0.0), relative)
             missing += lost
             if relative > ROUND_OFF or lost or text:
-                words.append(f"table {name}: {relative:.1e} relative, {lost} values missing{', ' + text if text else ''}")
+                words.append(
+                    f"table {name}: {relative:.1e} relative, {lost} values missing{', ' + text if text else ''}"
+                )
         changed += bool(words)
         for word in words:
             tell(f"{case['name']}: {word}")
