@@ -1,7 +1,7 @@
-"""The modules that a walk passes on its way to the torques, with any version of biodyn: python calls_of_a_run.py WALK OUT.json
+"""Record the modules that a walk passes on its way to the torques: python calls_of_a_run.py WALK OUT.json
 
-`house.py` starts this script with a version on the path; it uses public names of biodyn only. Writes the modules of all functions in
-the order of their first call, from the call of `run_trial` to the return of `solve_dynamics`. Imports and generators are not counted.
+`house.py` starts this script with any version on the path; it uses public names of biodyn only. Writes the modules of all
+functions in the order of their first call, from `run_trial` to the return of `solve_dynamics`, without imports and generators.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main() -> None:
     def on_event(frame: FrameType, event: str, _: object) -> None:
         nonlocal finished
         code = frame.f_code
-        if finished or code in called and event == "call":
+        if finished or (code in called and event == "call"):
             return
         if event == "return" and code.co_name == _LAST_FUNCTION:
             finished = True

@@ -8,8 +8,8 @@ TREE is the folder of another version. `tests/test_house.py` holds the numbers o
 - finding codes: literals that are passed to `Diagnostic` as its code.
 - single-importer modules: below 120 lines, imported by exactly one other module of biodyn.
 - caches: context variables, and mutable or memoised state of a module that depends on recordings.
-- data's way: modules of all functions in the order of their first call, from `run_trial` to the torques. A stay is a run of functions
-  of one module; a return is a stay in a module that was left before.
+- data's way: modules of all functions in the order of their first call, from `run_trial` to the torques. A stay is a run of
+  functions of one module; a return is a stay in a module that was left before.
 """
 
 from __future__ import annotations
@@ -141,9 +141,12 @@ def _settings(classes: Iterable[tuple[str, ast.ClassDef]]) -> Iterator[str]:
         sections |= more
     for name, node in listed:
         for entry in node.body if node.name in sections - {"Section", "BaseModel"} else ():
-            if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name):
-                if not set(re.findall(r"\w+", ast.unparse(entry.annotation))) & sections:
-                    yield f"{name}.{entry.target.id}"
+            if (
+                isinstance(entry, ast.AnnAssign)
+                and isinstance(entry.target, ast.Name)
+                and not set(re.findall(r"\w+", ast.unparse(entry.annotation))) & sections
+            ):
+                yield f"{name}.{entry.target.id}"
 
 
 def _settings_of(settings: tuple[str, ...], section: str) -> Count:
