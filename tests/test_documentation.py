@@ -17,7 +17,7 @@ NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_gallery" not in page.parts)
 _TOCTREE = re.compile(r"```\{toctree\}\n(.*?)```", re.S)
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
-_NAMED_FILE = re.compile(r"\b((?:benchmarks|pipelines|sample_data|docs)/[\w/.-]+\.(?:py|md|c3d|toml))\b")
+_NAMED_FILE = re.compile(r"\b((?:benchmarks|pipelines|sample_data|docs|tests)/[\w/.-]+\.(?:py|md|c3d|toml))\b")
 # As a terminal takes it: an indented line, or words in backquotes.
 _COMMAND = re.compile(r"(?:^ {4,}|`)biodyn ([a-z]+)\b([^`\n#]*)", re.M)
 _OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
