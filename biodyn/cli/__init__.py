@@ -9,7 +9,7 @@ Read `run` first, with `several` (more than one walk in a call); `session`, `stu
 carries.
 `options` are those that several commands have, `screen` is how commands print and show progress, `endings` how they end:
 exit codes, one sentence for what cannot be done, signals, faults of the program itself. A new command is a function in a
-file of its own and a line in `commands`, whose order is that of the help. `start` is what runs first, `words` what it asks.
+file of its own and a line in `commands`, whose order is that of the help. `start` is the entry point.
 """
 
 import lazy_loader

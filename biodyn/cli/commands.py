@@ -9,7 +9,6 @@ import typer
 from biodyn.cli.check import check
 from biodyn.cli.compare import compare
 from biodyn.cli.demo import demo
-from biodyn.cli.endings import plain_errors
 from biodyn.cli.export import export
 from biodyn.cli.models import models
 from biodyn.cli.norms import norms
@@ -19,7 +18,6 @@ from biodyn.cli.run import run
 from biodyn.cli.session import session
 from biodyn.cli.study import study
 from biodyn.cli.unpack import unpack
-from biodyn.threads import threads_of_a_trial
 from biodyn.version import VERSION
 
 app = typer.Typer(
@@ -44,8 +42,6 @@ def common(
     ] = False,
 ) -> None:
     """From a gait laboratory's raw C3D files to joint torques one can trust."""
-    with plain_errors():
-        threads_of_a_trial()  # what is set wrongly is told before any work
 
 
 for _command in (run, session, study, check, compare, replay, report, export, unpack, models, demo):

@@ -15,7 +15,6 @@ WALK = "walk01.c3d"
 
 
 def demo(
-    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Result folder.", metavar="DIR", show_default=True)] = Path(
         "reports", "demo"
     ),
@@ -25,7 +24,7 @@ def demo(
     """Analyse the sample walk that comes with biodyn: nothing of your own is needed."""
     with plain_errors():
         walk = sample_folder() / WALK
-    run(context, [walk], out=out, force=force, open_page=open_page)
+    run([walk], out=out, force=force, open_page=open_page)
 
 
 def sample_folder() -> Path:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biodyn.cli.screen import Shown, progress, tell_result
-from biodyn.cli.words import ask_for_one_walk
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from biodyn.trial.beside import Beside
     from biodyn.trial.model_result import CoordinateResult
     from biodyn.trial.result import TrialResult
 
@@ -56,16 +53,14 @@ class Asked:
         return [name.strip() for name in (self.vary or "").split(",") if name.strip()]
 
 
-def analyse(
-    asked: Asked, console: Console, walk: Path, folder: Path, shown: Shown, other: Beside | None = None
-) -> bool:
-    """Analyse a walk, write its result and tell it; whether its checks failed. `other`: a process that may analyse it."""
+def analyse(asked: Asked, console: Console, walk: Path, folder: Path, shown: Shown) -> bool:
+    """Analyse a walk, write its result and print a summary; return whether its checks failed."""
     from biodyn.output.store.replacing import require_free
 
     began = time.perf_counter()
     require_free(folder, asked.force)  # before any work is done
     with progress(console, shown.heading) as step:
-        result = _analysed_beside(walk, asked, step, other) or _analysed_here(walk, asked, console, step)
+        result = _analysed(walk, asked, console, step)
         from biodyn.trial.result import TrialResult
 
         if isinstance(result, TrialResult):
@@ -83,37 +78,7 @@ def analyse(
     return isinstance(result, TrialResult) and result.failed
 
 
-@contextmanager
-def ready_beside(words: Sequence[str]) -> Iterator[Beside | None]:
-    """The other process, where the words of a command ask for one walk: it loads while this one still reads them."""
-    if not ask_for_one_walk(words):
-        yield None
-        return
-    from biodyn.trial.beside import beside
-
-    with beside() as other:
-        yield other
-
-
-def _analysed_beside(walk: Path, asked: Asked, step: Say, other: Beside | None) -> TrialResult | None:
-    """The result of a walk that another process analyses while this one loads what writing needs; None where none can."""
-    from biodyn.output.store.loading import pieces
-
-    if other is None or asked.on_model or asked.vary is not None:
-        return None
-    analysis = other.analyse(walk, _given(asked), step, [*pieces(), _load_result])
-    if analysis is None:
-        return None
-    from biodyn.trial.result import TrialResult
-
-    return TrialResult(analysis)
-
-
-def _load_result() -> None:
-    import biodyn.trial.result  # noqa: F401
-
-
-def _analysed_here(walk: Path, asked: Asked, console: Console, step: Say) -> TrialResult | CoordinateResult:
+def _analysed(walk: Path, asked: Asked, console: Console, step: Say) -> TrialResult | CoordinateResult:
     from biodyn.trial.files import needs_model
 
     on_model = asked.on_model or needs_model(walk)

@@ -16,7 +16,6 @@ from biodyn.cli.several import run_each
 
 
 def run(
-    context: typer.Context,
     walks: Annotated[
         list[Path],
         typer.Argument(
@@ -131,6 +130,6 @@ def run(
         asked_paper(pdf, head)  # refused before any work is done
         if len(walks) > 1:
             raise typer.Exit(run_each(walks, out, force, one, shown))
-        failed = one(walks[0], out if out is not None else default_folder(walks[0]), shown, context.obj)
+        failed = one(walks[0], out if out is not None else default_folder(walks[0]), shown)
     if failed:
         raise typer.Exit(CHECKS_FAILED)

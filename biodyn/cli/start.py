@@ -1,7 +1,4 @@
-"""How the command `biodyn` begins: what a walk needs is asked for first, then the words of the command are read.
-
-Nothing is imported here that takes long: the process that will analyse starts after a few hundredths of a second.
-"""
+"""Entry point of the command `biodyn`."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ from biodyn.cli.endings import (
     end_in_order,
     tell_program_error,
 )
-from biodyn.cli.one_walk import ready_beside
 from biodyn.cli.screen import print_what_the_terminal_can
 from biodyn.threads import use_one_thread
 
@@ -27,11 +23,10 @@ def main() -> None:
     print_what_the_terminal_can()
     end_in_order()
     try:
-        with ready_beside(sys.argv[1:]) as other:
-            from biodyn.cli.commands import app
+        from biodyn.cli.commands import app
 
-            # also as python -m biodyn.cli: completion scripts are made for this name
-            app(prog_name=app.info.name, obj=other)
+        # also as python -m biodyn.cli: completion scripts are made for this name
+        app(prog_name=app.info.name)
     except KeyboardInterrupt:  # before a command could hear it
         print(STOPPED, file=sys.stderr)
         sys.exit(INTERRUPTED)

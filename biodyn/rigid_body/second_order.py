@@ -17,7 +17,6 @@ from biodyn.kernels.sweep import Sweep
 from biodyn.kernels.types import Tree
 from biodyn.rigid_body.frames import checked, external, state, workspace
 from biodyn.rigid_body.multibody import Multibody
-from biodyn.threads import by_halves
 
 
 def _sweep(tree: Tree) -> Sweep:
@@ -76,11 +75,8 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: 
     kept = mb.nv if rows is None else rows
     Y = np.empty((frames, kept * 10 * n))
 
-    def fill(part: slice) -> None:
-        motion = positions[part], rates[part], accelerations[part]
-        regressors.regressor(mb.tree, *motion, Y[part], kept, workspace(Y.shape[1] * WIDTH), _sweep(mb.tree))
-
-    by_halves(frames, fill)
+    work = workspace(Y.shape[1] * WIDTH), _sweep(mb.tree)
+    regressors.regressor(mb.tree, positions, rates, accelerations, Y, kept, *work)
     if n == len(mb.bodies):
         return Y.reshape(frames, kept, -1)
     by_link = Y.reshape(frames, kept, n, 10)[:, :, mb.link_of_body]
@@ -147,13 +143,8 @@ def inverse_dynamics_derivatives(
     loads, path, start = external(mb, frames, wrenches, wrench_bodies)
     links = path[start[1:] - 1] if len(start) > 1 else np.zeros(0, dtype=np.int64)
     found = [np.empty((frames, mb.nv * mb.nv)) for _ in range(3)]
-
-    def fill(part: slice) -> None:
-        motion, filled = (positions[part], rates[part], accelerations[part]), (one[part] for one in found)
-        work = workspace(id_derivatives.work_size(mb.tree)), _sweep(mb.tree)
-        id_derivatives.inverse_dynamics_derivatives(mb.tree, *motion, loads[part], links, *filled, *work)
-
-    by_halves(frames, fill)
+    work = workspace(id_derivatives.work_size(mb.tree)), _sweep(mb.tree)
+    id_derivatives.inverse_dynamics_derivatives(mb.tree, positions, rates, accelerations, loads, links, *found, *work)
     by_q, by_v, by_vdot = (one.reshape(frames, mb.nv, mb.nv) for one in found)
     return by_q, by_v, by_vdot
 

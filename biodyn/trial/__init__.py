@@ -4,7 +4,7 @@ Goes in: paths of recordings, settings, or a result folder. Comes out: a `TrialR
 answer to one question. These modules are the only ones that know the order of an analysis and touch files for it.
 
 Read `steps` first: the analysis from top to bottom, a step a function, of which any can be replaced. Then `state` (what the
-steps fill), `run` (`run_trial`: the steps one after the other, timed), `beside` (the same in another process), `files` (the
+steps fill), `run` (`run_trial`: the steps one after the other, timed), `files` (the
 walk, its static trial, the user's own tables) and `result`; `on_poses` and `pose_offsets` are what differs where poses of
 segments were measured. Beside them, one use case a file: `inspect` with `inspect_tables` (what is in a file), `sensitivity`
 (the same walk with other choices), `replay` (forward dynamics of a result), `compare` (how well curves agree with the

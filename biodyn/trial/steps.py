@@ -55,7 +55,6 @@ from biodyn.processing.signals.orientation import facing_as, find_world, with_tr
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_force_cutoff, with_method
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.recording import GaitEvent, GroundReaction
-from biodyn.threads import side_by_side
 from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.on_poses import pose_mapping, scaled_on_poses, system_of, with_origins
 from biodyn.trial.plate_corners import reorder_corners
@@ -410,7 +409,7 @@ def uncertainty(trial: TrialState) -> None:
 def checks(trial: TrialState) -> None:
     """Hold the result against what a sound recording shows, every cycle against what a body can do, torques against equations."""
     found = trial.analysis()
-    examined, proved = side_by_side(lambda: examine(found), lambda: with_consistency(found))
+    examined, proved = examine(found), with_consistency(found)
     trial.notes, trial.data_checks = list(examined.diagnostics), examined.data_checks
     trial.consistency = proved.consistency
 

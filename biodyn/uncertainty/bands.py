@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +14,6 @@ from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import body_poses
-from biodyn.threads import side_by_side
 from biodyn.uncertainty import error_sources
 from biodyn.uncertainty.error_sources import Columns, Fitted, Frames, Source
 from biodyn.uncertainty.fit_response import held_coordinates, marker_places
@@ -127,21 +125,14 @@ def torque_uncertainty(
     fitted, every = Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1)
     unbroken = [(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
 
-    def propagate(some: list[tuple[slice, slice]]) -> Places:
-        """Fill the variances of some blocks; returns the places of the joints in them."""
-        places = Places(fitted, every)
-        for own, wide in some:
+    places = Places(fitted, every)
+    for first, stop in unbroken:
+        for own, wide in blocks(first, stop, block_frames):
             inner = slice(own.start - wide.start, own.stop - wide.start)
             found, share = _propagate(frames_at(np.arange(wide.start, wide.stop)), inner, errors, places)
             estimated[own] = share[inner]
             for name, part in found.items():
                 variance[name][own] = part[inner]
-        return places
-
-    parts = [part for first, stop in unbroken for part in blocks(first, stop, block_frames)]
-    half = len(parts) // 2
-    places = side_by_side(partial(propagate, parts[:half]), partial(propagate, parts[half:]))
-    for first, stop in unbroken:
         stretch = slice(first, stop)
         estimated[stretch] = uniform_filter1d(estimated[stretch], near_frames, axis=0, mode="nearest")
     variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(estimated, 0.0), 0.0)
@@ -188,20 +179,16 @@ def _prepared(
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)
     seen_at = inputs.fitted(inputs.markers)
     ramp_frames = round(inputs.visibility_ramp_s * inputs.rate_hz)
-    ((held, stretches), markers), sources = side_by_side(
-        lambda: (
-            held_coordinates(
-                model,
-                motion.q,
-                visibility_weights(seen, ramp_frames),
-                ramp_frames,
-                inputs.rate_hz,
-                inputs.fit_settings.steady_lever_m,
-            ),
-            marker_moments(inputs, magnitudes),
-        ),
-        lambda: {name: make(inputs, magnitudes) for name, make in _columns_of(inputs).items() if factor[name]},
+    held, stretches = held_coordinates(
+        model,
+        motion.q,
+        visibility_weights(seen, ramp_frames),
+        ramp_frames,
+        inputs.rate_hz,
+        inputs.fit_settings.steady_lever_m,
     )
+    markers = marker_moments(inputs, magnitudes)
+    sources = {name: make(inputs, magnitudes) for name, make in _columns_of(inputs).items() if factor[name]}
 
     def frames_at(at: IntArray) -> Frames:
         return Frames(

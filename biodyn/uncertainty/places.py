@@ -77,10 +77,11 @@ class Places:
         self.sd_m.append(largest_extent(covariance))
 
 
-def found_places(parts: Sequence[Places]) -> PlaceUncertainty | None:
-    """Return what was gathered in several parts of a trial; None where nothing was."""
-    frames, sd_m = [some for part in parts for some in part.frames], [some for part in parts for some in part.sd_m]
-    return PlaceUncertainty(np.concatenate(frames), np.concatenate(sd_m)) if frames else None
+def found_places(places: Places) -> PlaceUncertainty | None:
+    """Return what was gathered; None where nothing was."""
+    if not places.frames:
+        return None
+    return PlaceUncertainty(np.concatenate(places.frames), np.concatenate(places.sd_m))
 
 
 def largest_extent(covariance: FloatArray) -> FloatArray:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -48,7 +47,6 @@ from biodyn.output.tables.csv import DECIMALS, write_csv
 from biodyn.output.tables.lazy import LazyTables
 from biodyn.output.tables.packed import packed
 from biodyn.output.tables.registry import TABLES
-from biodyn.threads import threads_of_a_trial
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,27 +59,19 @@ Progress = Callable[[str], None]
 
 #: A smaller table is text in any case: packing would save nothing, and people look into it.
 _FEWEST_PACKED_CELLS = 1000
-_TABLES_WAITING = 3
 
 
 def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
     """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there.
 
-    Threads of their own turn numbers into text, which does not hold the interpreter, while the next table is made.
     `pack`: in as little room as the tables' numbers need and without the last digits of the arrays (`compact`), for folders
     of thousands of trials.
     """
     (folder / TABLES_FOLDER).mkdir()
-    with ThreadPoolExecutor(max_workers=threads_of_a_trial()) as writer:
-        written: list[Future[None]] = []
-        for name in view.tables:
-            if not pack or name not in TABLES or TABLES[name].when_packed:
-                if len(written) >= _TABLES_WAITING:  # tables that wait to be written fill the memory
-                    written[-_TABLES_WAITING].result()
-                written.append(writer.submit(_write_table, name, _to_write(view, name), folder, pack))
-        _write_rest(view, folder, pack)
-    for one in written:
-        one.result()
+    for name in view.tables:
+        if not pack or name not in TABLES or TABLES[name].when_packed:
+            _write_table(name, _to_write(view, name), folder, pack)
+    _write_rest(view, folder, pack)
 
 
 def _to_write(view: TrialView, name: str) -> pd.DataFrame:

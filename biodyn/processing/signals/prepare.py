@@ -19,7 +19,6 @@ from biodyn.processing.signals.plates import channel_shares, plate_wrench, resam
 from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.processing.signals.spikes import jumps, without_spikes
 from biodyn.recording import ForcePlate, Markers, PlateWrench, Recording, person_is_there
-from biodyn.threads import side_by_side
 
 # A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.
 _TRACKED_SHARE = 0.5
@@ -112,10 +111,8 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     jump_m = None if recording.on_poses else jumps(everything)
     if jump_m is not None:
         markers = without_spikes(markers, jump_m[:, wanted])
-    raw, automatic = side_by_side(
-        lambda: tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates),
-        lambda: automatic_cutoff(markers.positions, markers.rate_hz) if settings.cutoff_hz == "auto" else None,
-    )
+    raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
+    automatic = automatic_cutoff(markers.positions, markers.rate_hz) if settings.cutoff_hz == "auto" else None
     method = chosen_method(settings, recording.on_poses)
     settings = settings.model_copy(update={"method": method.name})
     if automatic is not None:

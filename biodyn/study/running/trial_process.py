@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from biodyn.errors import StudyError
@@ -27,7 +28,7 @@ from biodyn.study.running.task import (
     without_report,
     write_failed,
 )
-from biodyn.threads import ONE_THREAD, PROCESSORS_VARIABLE, kill_group
+from biodyn.threads import ONE_THREAD
 
 WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
 _START_LIMIT_S = 600.0  # imports and, once on a machine, compiling the kernels
@@ -36,8 +37,6 @@ _CRASHES = 2  # times a trial may crash its process before it has failed
 # SIGKILL never comes from a crash but from the system short of memory, or from people.
 _KILLS = 10
 _SIGKILL = 9
-# One thread for loops of our own too: the study uses the processors by trials.
-_ONE_THREAD = ONE_THREAD | {"NUMBA_NUM_THREADS": "1", PROCESSORS_VARIABLE: "1"}
 # Memory of one array serves the next, and that of one trial the next trial: by default the GNU C library gives every large
 # array back to the system, which then clears the same pages again, some 16,000 a trial. Other systems do not read these.
 _KEEP_MEMORY = {
@@ -154,7 +153,7 @@ class TrialProcess:
             self._closed = True
         process = self._process
         if process is not None:
-            kill_group(process)
+            _kill_group(process)
 
     def _opened(self) -> subprocess.Popen[bytes]:
         command = [*self._command, str(self._limits.memory_mb), str(os.getpid())]
@@ -169,7 +168,7 @@ class TrialProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**_KEEP_MEMORY, **os.environ, **_ONE_THREAD},
+                env={**_KEEP_MEMORY, **os.environ, **ONE_THREAD},
                 **own_group,
             )
         self._said = queue.SimpleQueue()
@@ -181,7 +180,7 @@ class TrialProcess:
         process, self._process = self._process, None
         if process is None:
             return
-        kill_group(process)
+        _kill_group(process)
         process.wait()
         if process.stdin is not None:
             try:
@@ -236,6 +235,15 @@ class TrialProcess:
         record = TrialRecord(tried, FAILED, error, reason, hint)
         write_failed(task.folder, record)
         return outcome_of(task.trial, record)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads a process group, and what it started; harmless where it has ended."""
+    with suppress(ProcessLookupError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _require_fine(message: dict[str, Any]) -> None:

@@ -28,7 +28,6 @@ from biodyn.processing.calibration.subject_fit.seen import Frames, SeenTrial, ch
 from biodyn.processing.calibration.subject_fit.skin import Skin, skin_of
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, unknowns_of
 from biodyn.rigid_body import inverse_kinematics
-from biodyn.threads import side_by_side
 
 _MOST_STEPS = 6
 # In units of each unknown's standard deviation; what is left then is far below what can be known.
@@ -90,9 +89,7 @@ def fit_subject(
         return None
     theta, fitted, information, marker_m = found
     sd = np.sqrt(np.diag(np.linalg.inv(information)))
-    before, after = side_by_side(
-        lambda: problem.errors(model, marker_m, frames), lambda: problem.errors(fitted, marker_m, frames)
-    )
+    before, after = problem.errors(model, marker_m, frames), problem.errors(fitted, marker_m, frames)
     account = account_of(model, unknowns, theta, sd, before, after, marker_m, [f.trial for f in frames])
     return FittedSubject(fitted, replace(account, functional=functional_joints(trials, fitted)))
 
@@ -162,7 +159,7 @@ class _Problem:
     def _told(
         self, model: SubjectModel, skin: Skin, solved: _Solved, free: FloatArray, weight: FloatArray
     ) -> Sequence[Evidence]:
-        """What the first half of the frames tells, and the second: every frame by itself, so one beside the other."""
+        """Return what the first half of the frames tells, and the second."""
 
         def of(rows: slice) -> Evidence:
             return markers_say(
@@ -172,7 +169,7 @@ class _Problem:
         if len(solved.q) < 2:
             return [of(slice(None))]
         half = len(solved.q) // 2
-        return side_by_side(lambda: of(slice(0, half)), lambda: of(slice(half, None)))
+        return [of(slice(0, half)), of(slice(half, None))]
 
     def configurations(self, model: SubjectModel, marker_m: FloatArray, frames: Frames) -> FloatArray:
         """Configurations (T, nq) by inverse kinematics with marker errors (M,) m, NaN rows where a frame cannot be solved."""

@@ -12,7 +12,6 @@ the score finds little noise and takes little away.
 
 from __future__ import annotations
 
-from functools import partial
 from math import comb
 
 import numpy as np
@@ -22,7 +21,6 @@ from biodyn.geometry.points import all_finite
 from biodyn.kernels.recursion import LANES, factorise_band, solve_factorised
 from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
-from biodyn.threads import side_by_side
 
 # Walking people have several harmonics of the stride above the first, and skin shows nothing of the bones above the second.
 LOWEST_HZ, HIGHEST_HZ = 2.0, 25.0
@@ -154,23 +152,18 @@ def _best(
         for rows in stretches
     ]
     eigenvalues = [bending(rows.stop - rows.start, m) for rows in stretches]
-
-    def fill(tried: range) -> None:
-        memory = [np.empty((2, *one.shape)) for one in differences]
-        for row in tried:
-            lam = stiffness(tried_hz[row], rate_hz, m)
-            of_axes = np.sum(
-                [_squares_of_rest(one, lam, m, own) for one, own in zip(differences, memory, strict=True)], axis=0
-            )
-            squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
-            free = sum(freedom_of_rest(one, lam) for one in eigenvalues)
-            if noise_m is None:
-                score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
-            else:
-                score[row] = squares - 2.0 * positions.shape[2] * np.nan_to_num(noise_m) ** 2 * free
-
-    half = len(tried_hz) // 2
-    side_by_side(partial(fill, range(half)), partial(fill, range(half, len(tried_hz))))
+    memory = [np.empty((2, *one.shape)) for one in differences]
+    for row, cutoff_hz in enumerate(tried_hz):
+        lam = stiffness(cutoff_hz, rate_hz, m)
+        of_axes = np.sum(
+            [_squares_of_rest(one, lam, m, own) for one, own in zip(differences, memory, strict=True)], axis=0
+        )
+        squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
+        free = sum(freedom_of_rest(one, lam) for one in eigenvalues)
+        if noise_m is None:
+            score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
+        else:
+            score[row] = squares - 2.0 * positions.shape[2] * np.nan_to_num(noise_m) ** 2 * free
     least = score.argmin(axis=0)
     inner = np.clip(least, 1, len(tried_hz) - 2)
     before, here, after = (np.take_along_axis(score, (inner + k)[None], axis=0)[0] for k in (-1, 0, 1))
