@@ -32,8 +32,8 @@ from biodyn.rigid_body import body_poses
 from biodyn.settings import Settings
 from biodyn.simulation import Person, SimulatedTrial, TrialOptions
 from biodyn.simulation.reaction import foot_wrenches, moved
-from biodyn.trial.state import TrialState
-from biodyn.trial.steps import STEPS, contacts
+from biodyn.trial.stages import Grounded, Tracked, Trial
+from biodyn.trial.steps import STEPS, contacts, run_steps
 
 # The least that the balance of forces can contradict, and longer than the begin and end of a contact are uncertain.
 WRONG_SHARE, WRONG_S = 0.15, 0.05
@@ -70,7 +70,7 @@ class Base:
         wrench: per side (Ta, 6) about the world origin.
     """
 
-    state: TrialState
+    state: Tracked
     trial: SimulatedTrial
     points: dict[Side, FloatArray]
     shares: dict[Side, FloatArray]
@@ -88,11 +88,7 @@ def base_walk(person: Person, gait: tuple[float, float], seed: int, folder: Path
     walk = walker.walk()
     static, trial = record_session(person, walker.laboratory, walk)
     path, static_path = write_session(folder, static, trial)
-    state = TrialState(path, static_path, None, None, Settings())
-    for step in STEPS:
-        step.run(state)
-        if step.name == "inverse kinematics":
-            break
+    state = run_steps(Trial(path=path, static_path=static_path, settings=Settings()), STEPS, "inverse kinematics")
     options = trial.options
     analog_s = np.arange(len(trial.components[0])) / options.analog_rate_hz
     start = -options.lead_in * walk.stride_s
@@ -359,11 +355,8 @@ SCENES: dict[str, tuple[Scene, int, bool]] = {
 # -- judging ------------------------------------------------------------------------------------------------------------
 
 
-def state_with(base: Base, laid: list[Laid], velocity: float) -> tuple[TrialState, dict[Side, FloatArray]]:
+def state_with(base: Base, laid: list[Laid], velocity: float) -> tuple[Tracked, dict[Side, FloatArray]]:
     """The fitted walk on these plates, and each foot's missing share of body weight (Ta,) there."""
-    state = TrialState(base.state.path, base.state.static_path, None, None, base.state.settings)
-    state.__dict__.update(base.state.__dict__)
-    state.notes = []
     rate_hz = base.trial.options.analog_rate_hz
     n = len(base.wrench["r"])
     back = np.outer(velocity * np.arange(n) / rate_hz, [1.0, 0.0, 0.0])
@@ -378,9 +371,9 @@ def state_with(base: Base, laid: list[Laid], velocity: float) -> tuple[TrialStat
         wrench = wrench if one.extra is None else wrench + one.extra
         wrench = np.hstack([wrench[:, :3] - np.cross(back, wrench[:, 3:]), wrench[:, 3:]])
         plates.append(_stored(number, one, wrench, rate_hz))
-    state.walk = replace(base.state.walk, plates=tuple(plates))
+    state = replace(base.state, walk=replace(base.state.walk, plates=tuple(plates)), notes=())
     if velocity:
-        _carry_back(state, velocity)
+        state = _carried_back(state, velocity)
     missing = {side: (1.0 - np.minimum(carried[side], 1.0)) * base.wrench[side][:, 4] / base.weight_n for side in SIDES}
     return state, missing
 
@@ -399,15 +392,15 @@ def _stored(number: int, one: Laid, wrench: FloatArray, rate_hz: float) -> Force
     return ForcePlate(number, 2, c, np.zeros(3), channels, rate_hz)
 
 
-def _carry_back(state: TrialState, velocity: float) -> None:
-    """Turn the walk into one on a belt: all that stands in World moves backwards."""
+def _carried_back(state: Tracked, velocity: float) -> Tracked:
+    """The walk on a belt: all that stands in World moves backwards."""
     fit = state.fit
     time_s = fit.motion.time_s
     back = np.outer(velocity * time_s, [1.0, 0.0, 0.0])
     q = fit.motion.q.copy()
     q[:, :3] -= back
     motion = motion_from_configuration(time_s, q, q_kinds(fit.model))
-    state.fit = replace(fit, motion=motion, link_p_W=fit.link_p_W - back[:, None])
+    return replace(state, fit=replace(fit, motion=motion, link_p_W=fit.link_p_W - back[:, None]))
 
 
 @dataclass
@@ -427,9 +420,9 @@ class Tally:
 def judge(base: Base, laid: list[Laid], velocity: float, tally: Tally, name: str) -> None:
     """Run the step and hold it against the truth."""
     tally.walks += 1
-    state, missing = state_with(base, laid, velocity)
+    tracked, missing = state_with(base, laid, velocity)
     try:
-        contacts(state)
+        state = contacts(tracked)
     except BiodynError as error:
         tally.examples.append(f"{name}: {error}")
         return
@@ -481,7 +474,7 @@ def judge(base: Base, laid: list[Laid], velocity: float, tally: Tally, name: str
         tally.examples.append(f"{name}: WRONG {'; '.join(wrong)}")
 
 
-def _split(base: Base, state: TrialState, side: Side, true: FloatArray, tally: Tally) -> None:
+def _split(base: Base, state: Grounded, side: Side, true: FloatArray, tally: Tally) -> None:
     """Errors, and errors in standard deviations, of a foot's force while it shares a plate."""
     mass = base.weight_n / STANDARD_GRAVITY_M_S2
     for load in state.reaction.shared:

@@ -23,7 +23,7 @@ from common import Table, Walker, parser_of, record_session, write_session
 
 from biodyn.simulation import Person
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.state import TrialState
+from biodyn.trial.stages import Solved
 from biodyn.trial.steps import STEPS, estimate, uncertainty, with_step
 
 WALKER = Walker(Person("Adam", height_m=1.78, mass_kg=74.0, sex="male"), 1.3, 1.1)
@@ -65,10 +65,11 @@ def show_walks(walks: Sequence[Path], settings: Settings) -> None:
     )
     spent: list[float] = []
 
-    def timed(trial: TrialState) -> None:
+    def timed(trial: Solved) -> Solved:
         begin = time.process_time()
-        estimate(trial)
+        estimated = estimate(trial)
         spent.append(time.process_time() - begin)
+        return estimated
 
     for walk in walks:
         analysis = analyse_trial(walk, settings=settings, torques_only=True, steps=with_step(STEPS, "estimate", timed))
@@ -113,27 +114,26 @@ def show_lengths(lengths_s: Sequence[float], settings: Settings) -> None:
         )
         found: list[float] = []
 
-        def several(trial: TrialState, found: list[float] = found) -> None:
-            start = dict(vars(trial))
-
-            def once(bands: bool) -> float:
-                vars(trial).update(start)
+        def several(trial: Solved, found: list[float] = found) -> Solved:
+            def once(bands: bool) -> tuple[float, Solved]:
                 own = trial.settings.uncertainty.model_copy(update={"compute": bands})
-                trial.settings = trial.settings.model_copy(update={"uncertainty": own})
+                begun = replace(trial, settings=trial.settings.model_copy(update={"uncertainty": own}))
                 begin = time.process_time()
-                estimate(trial)
-                return time.process_time() - begin
+                estimated = estimate(begun)
+                return time.process_time() - begin, estimated
 
             once(bands=True)
-            found.extend(once(bands) for bands in (False, True))
-            uncertainty(trial)
+            found.extend(once(bands)[0] for bands in (False, True))
+            _, estimated = once(bands=True)
+            uncertainty(estimated)
             begin = time.process_time()
-            uncertainty(trial)
+            uncertainty(estimated)
             found.append(time.process_time() - begin)
             tracemalloc.start()
             once(bands=True)
             found.append(tracemalloc.get_traced_memory()[1] / 1e6)
             tracemalloc.stop()
+            return estimated
 
         with tempfile.TemporaryDirectory() as place:
             files = write_session(Path(place), *record_session(WALKER.person, options, solved))

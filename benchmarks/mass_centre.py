@@ -26,7 +26,7 @@ from biodyn.estimation.account import EstimateAccount
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.state import TrialState
+from biodyn.trial.stages import Prepared, Scaled
 from biodyn.trial.steps import STEPS, scaling, with_step
 
 _KNOWN_M = 0.0047  # standard deviation left of a plate's place; more of the prior's 5 mm is hardly told by the walk
@@ -131,11 +131,11 @@ def show_standing(walks: list[Path], tables: list[str]) -> None:
     rows = Table(("static trial", "table", "carried kg", "forward mm", "right mm"))
     for path in walks:
         for name in tables:
-            kept: list[TrialState] = []
+            kept: list[Scaled] = []
 
-            def scaled(trial: TrialState, kept: list[TrialState] = kept) -> None:
-                scaling(trial)
-                kept.append(trial)
+            def scaled(trial: Prepared, kept: list[Scaled] = kept) -> Scaled:
+                kept.append(scaling(trial))
+                return kept[-1]
 
             steps = with_step(STEPS, "scaling", scaled)
             settings = {"signals": {"method": "butterworth"}, "model": {"anthropometry": name}}
@@ -144,7 +144,7 @@ def show_standing(walks: list[Path], tables: list[str]) -> None:
             rows.row(static, name, f"{force / 9.80665:.1f}", f"{1e3 * apart[0]:.1f}", f"{1e3 * apart[1]:.1f}")
 
 
-def _standing(trial: TrialState) -> tuple[float, FloatArray]:
+def _standing(trial: Scaled) -> tuple[float, FloatArray]:
     """Vertical force N, and how far (2,) m the pressure lies forward and right of the mass centre; the plates as they read."""
     model, _ = trial.scaling.model()
     poses = trial.scaling.poses([body.name for body in model.skeleton.bodies], model.height_m, {})

@@ -45,7 +45,7 @@ from biodyn.simulation.rough_walks import (
 from biodyn.simulation.uncertain import covered
 from biodyn.trial.files import read_files
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.state import TrialState
+from biodyn.trial.stages import Scaled
 from biodyn.trial.steps import STEPS, Step, with_step
 
 BASE = "butterworth:6"
@@ -152,8 +152,8 @@ def without_errors(recording: RoughRecording, model: SubjectModel, static: Path,
 def steps_with(model: SubjectModel) -> tuple[Step, ...]:
     """The program's steps with a model that is given."""
 
-    def given(trial: TrialState) -> None:
-        trial.model = replace(model, mass_kg=trial.model.mass_kg)
+    def given(trial: Scaled) -> Scaled:
+        return replace(trial, model=replace(model, mass_kg=trial.model.mass_kg))
 
     return with_step(STEPS, "calibration", given)
 

@@ -19,8 +19,8 @@ from biodyn.processing.contacts.find import find_contacts
 from biodyn.processing.signals.prepare import with_plates
 from biodyn.recording import PlateWrench
 from biodyn.settings import Settings
-from biodyn.trial.state import TrialState
-from biodyn.trial.steps import STEPS
+from biodyn.trial.stages import Trial
+from biodyn.trial.steps import STEPS, run_steps
 
 TAKEN_FROM = ("biomechzoo", "sydney")
 # The same walk in other settings of the laboratory's software, or a turn that puts one foot on a plate.
@@ -40,11 +40,7 @@ def as_one(plates: tuple[PlateWrench, ...]) -> PlateWrench:
 def errors_of(path: Path, cutoff_hz: float) -> tuple[list[FloatArray], list[FloatArray]]:
     """Errors (n, 3) N/kg of both feet's forces while they share the plate, and the same in standard deviations."""
     settings = Settings.model_validate({"signals": {"force_cutoff_hz": cutoff_hz}})
-    state = TrialState(path, None, None, None, settings)
-    for step in STEPS:
-        step.run(state)
-        if step.name == "contacts":
-            break
+    state = run_steps(Trial(path=path, settings=settings), STEPS, "contacts")
     signals = with_plates(state.signals, [as_one(state.signals.raw_plates)])
     _, shared = find_contacts(signals, state.points.sole, settings.contacts, state.mass_kg, state.fit)
     errors, deviations = [], []

@@ -18,8 +18,8 @@ from biodyn.settings import settings_from
 from biodyn.trial.files import TrialFiles
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial
-from biodyn.trial.state import TrialState
-from biodyn.trial.steps import STEPS
+from biodyn.trial.stages import Trial
+from biodyn.trial.steps import STEPS, run_steps
 
 BODY = (70.0, 1.75)  # a TRC stores no person
 QUICK = {"uncertainty": {"compute": False}}
@@ -61,10 +61,9 @@ def _difference(pair: list[TrialAnalysis]) -> tuple[float, float]:
 def test_contacts_of_a_table_are_those_of_the_plates(
     walk_result: TrialResult, laboratory: Laboratory, tmp_path: Path
 ) -> None:
-    steps = STEPS[: [step.name for step in STEPS].index("contacts") + 1]
-    state = TrialState(as_opensim(read(laboratory.walk), tmp_path), laboratory.static, *BODY, settings_from(QUICK))
-    for step in steps:
-        step.run(state)
+    path, (mass_kg, height_m) = as_opensim(read(laboratory.walk), tmp_path), BODY
+    given = {"static_path": laboratory.static, "given_mass_kg": mass_kg, "given_height_m": height_m}
+    state = run_steps(Trial(path=path, settings=settings_from(QUICK), **given), STEPS, "contacts")
     known = walk_result.analysis.contacts
     assert [(c.plate, c.side, c.decision) for c in state.contacts] == [(c.plate, c.side, c.decision) for c in known]
     for ours, theirs in zip(state.contacts, known, strict=True):

@@ -13,8 +13,8 @@ from biodyn.errors import SettingsError
 from biodyn.processing.signals.prepare import prepare_signals
 from biodyn.processing.signals.smoothing.spline import HIGHEST_HZ
 from biodyn.trial.run import analyse_trial, run_trial
-from biodyn.trial.state import TrialState
-from biodyn.trial.steps import STEPS, with_step
+from biodyn.trial.stages import Grounded, Labelled, Prepared, Tracked, next_stage
+from biodyn.trial.steps import STEPS, contacts, with_step
 
 WALK = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
 
@@ -42,9 +42,9 @@ def test_torques_only_leaves_out_what_no_torque_depends_on() -> None:
 def test_a_step_can_be_another_one() -> None:
     """The smoothing of a user's own, without a setting for it: what an 8 Hz setting gives, step for step."""
 
-    def smoother(trial: TrialState) -> None:
+    def smoother(trial: Labelled) -> Prepared:
         settings = trial.settings.signals.model_copy(update={"cutoff_hz": 8.0})
-        trial.signals = prepare_signals(trial.walk, trial.mapping, settings)
+        return next_stage(trial, Prepared, signals=prepare_signals(trial.walk, trial.mapping, settings))
 
     mine = run_trial(WALK, steps=with_step(STEPS, "signals", smoother))
     set_to_8 = run_trial(WALK, settings={"signals": {"cutoff_hz": 8.0}})
@@ -56,10 +56,10 @@ def test_a_step_can_be_another_one() -> None:
 def test_a_step_that_writes_other_values_changes_what_follows() -> None:
     """Forces a tenth larger in the step "contacts": the vertical residual shows them."""
 
-    def heavier(trial: TrialState) -> None:
-        next(step for step in STEPS if step.name == "contacts").run(trial)
-        wrench = {side: 1.1 * values for side, values in trial.reaction.wrench.items()}
-        trial.reaction = replace(trial.reaction, wrench=wrench)
+    def heavier(trial: Tracked) -> Grounded:
+        grounded = contacts(trial)
+        wrench = {side: 1.1 * values for side, values in grounded.reaction.wrench.items()}
+        return replace(grounded, reaction=replace(grounded.reaction, wrench=wrench))
 
     filtered = {
         "signals": {"method": "butterworth"}

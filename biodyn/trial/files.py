@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from biodyn.errors import InputFileError, PlateError, SettingsError, StaticTrialError
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError, MarkerSetError, PlateError, SettingsError, StaticTrialError
 from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
+from biodyn.io.segment_poses import require_known, require_seen, virtual_points
 from biodyn.library.load import UserFile, read_user_toml
+from biodyn.library.pose_systems import pose_system_of
+from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.processing.calibration.standing import CalibrationSource
-from biodyn.recording import Recording
-from biodyn.session import another_person, find_static
+from biodyn.recording import Markers, Recording, SegmentPoses, quietest_part
+from biodyn.recording.stillness import QUIET_RANGE_M
+from biodyn.session import StaticSearch, another_person, find_static
+from biodyn.session.static_choice import body_difference_m
+from biodyn.session.statics import DOUBTFUL_BODY_M, SAME_BODY_M
 from biodyn.settings import Settings
-from biodyn.trial.on_poses import PoseUse, with_choice
-from biodyn.trial.quiet_parts import is_quiet_somewhere, quiet_part_elsewhere
 
 #: Given instead of a static trial: none is looked for, the walk itself has to tell.
 NO_STATIC = "none"
@@ -25,6 +30,10 @@ NO_STATIC = "none"
 _UNUSABLE = ("plate-size", "plate-unreadable", "forces-unusable", "forces-unclear")
 #: First and last frame of standing, counted as the file counts its frames.
 FrameRange: TypeAlias = tuple[int, int]
+PoseUse: TypeAlias = Literal["auto", "poses", "markers"]
+# Recordings read in full; a person's trials begin and end alike, so the nearest ones tell.
+_MOST_READS = 4
+_LEAST_SECONDS = 0.4  # an instant at rest is no standing
 
 
 @dataclass(frozen=True)
@@ -146,6 +155,102 @@ def _readable(result: Recording | InputFileError) -> Recording:
     if isinstance(result, InputFileError):
         raise result
     return result
+
+
+# -- markers or poses, where a file holds both --------------------------------------------------------------------------
+
+
+def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = None) -> Recording:
+    """Return a recording as it is analysed: on its poses (`Recording.on_poses`) or on its markers, with what is said of that.
+
+    Raises InputFileError where poses are asked for that cannot be used, or markers where it holds poses alone.
+    """
+    poses = recording.motion.poses
+    if poses is None:
+        return recording
+    notes: list[Diagnostic] = []
+    if recording.on_poses:
+        if use == "markers":
+            raise InputFileError(
+                f"'{recording.path}' holds no markers; it holds {', '.join(recording.motion.held())}.",
+                'Set [poses] use = "auto".',
+            )
+    else:
+        use_poses = use == "poses" or (use == "auto" and not _understood(recording.markers) and _known(poses))
+        notes.append(_both(recording.markers, poses, use_poses))
+        if use_poses:
+            system = require_known(recording.path, poses.labels)
+            require_seen(recording.path, poses, system)
+            recording = recording.with_markers(virtual_points(poses, system))
+    if recording.on_poses and static is not None and str(static) != "none":
+        text = "The static trial that was named is not used: poses of segments tell joint centres and axes themselves."
+        notes.append(Diagnostic("static-not-used", "info", text))
+    return replace(recording, diagnostics=(*recording.diagnostics, *notes))
+
+
+def _understood(markers: Markers) -> bool:
+    try:
+        recognise(markers.labels)
+    except MarkerSetError:
+        return False
+    return True
+
+
+def _known(poses: SegmentPoses) -> bool:
+    return pose_system_of(poses.labels) is not None
+
+
+def _both(markers: Markers, poses: SegmentPoses, use_poses: bool) -> Diagnostic:
+    used, other = ("poses", "markers") if use_poses else ("markers", "poses")
+    return Diagnostic(
+        "markers-and-poses",
+        "info",
+        f"The file holds {len(markers.labels)} markers and poses of {len(poses.labels)} segments: the {used} are used.",
+        hint=f'[poses] use = "{other}" takes the {other}.',
+    )
+
+
+# -- a person who stands quietly in another trial, where no static trial was recorded ------------------------------------
+
+
+@dataclass(frozen=True)
+class QuietPart:
+    """A recording in which the person of the walk stands quietly, and what spoke for it, without a full stop."""
+
+    recording: Recording
+    why: str
+
+
+def is_quiet_somewhere(markers: Markers) -> bool:
+    """Return whether the markers rest for half a second somewhere in a recording."""
+    part = quietest_part(markers)
+    return part.movement_m <= QUIET_RANGE_M and (part.last - part.first + 1) / markers.rate_hz >= _LEAST_SECONDS
+
+
+def quiet_part_elsewhere(search: StaticSearch) -> QuietPart | None:
+    """Return the quietest part of the same person's other recordings that a search for a static trial looked at, or None."""
+    likely = [candidate for candidate in search.candidates if not candidate.strange]
+    likely.sort(key=lambda one: -one.score)
+    # markers sit where they sit in the walk: the distances within segments agree as those of one session do
+    limits = [DOUBTFUL_BODY_M if one.doubt else SAME_BODY_M for one in likely[:_MOST_READS]]
+    found = []
+    for limit, other in zip(limits, read_many([one.path for one in likely[:_MOST_READS]]), strict=True):
+        if not isinstance(other, Recording) or other.motion.markers is None or not is_quiet_somewhere(other.markers):
+            continue
+        difference = body_difference_m(search.walk.markers, other.markers)
+        if difference is not None and difference <= limit:
+            found.append((quietest_part(other.markers).movement_m, difference, other))
+    if not found:
+        return None
+    moved, difference, recording = min(found, key=lambda item: item[0])
+    why = (
+        f"no static trial was found, but the same person stands in {recording.path.name}: markers move by "
+        f"{1000 * moved:.0f} mm there, their distances within segments agree to {1000 * difference:.2g} mm"
+    )
+    return QuietPart(recording, why)
+
+
+# -- what ends an analysis, and the user's own files --------------------------------------------------------------------
 
 
 def require_plates(recording: Recording) -> None:

@@ -28,8 +28,9 @@ from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.session import role_of
 from biodyn.settings import Settings, settings_from
+from biodyn.trial.bodies.poses import with_origins
+from biodyn.trial.files import with_choice
 from biodyn.trial.inspect_tables import MODEL_SUFFIX, coordinate_lines, model_lines, table_lines, with_model_lines
-from biodyn.trial.on_poses import with_choice, with_origins
 
 # What marks a page that biodyn made.
 _OURS = '<meta name="generator" content="biodyn'

@@ -19,7 +19,7 @@ from biodyn.settings import Settings, settings_from
 from biodyn.threads import linear_algebra_in_one_thread
 from biodyn.trial.clock import Clock
 from biodyn.trial.files import FrameRange, TrialFiles, own_files_of
-from biodyn.trial.state import TrialState
+from biodyn.trial.stages import Trial, analysis_of
 from biodyn.trial.steps import STEPS, Step
 
 if TYPE_CHECKING:
@@ -61,21 +61,30 @@ def analyse_trial(
         )
     own_files = own_files_of(settings, options)
     require_plausible(mass_kg, height_m)
-    state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames, forces=forces)
-    if companions is not None:
-        state.companions = [Path(path) for path in companions]
+    begun = Trial(
+        path=Path(trial),
+        settings=options,
+        static_path=static,
+        given_mass_kg=mass_kg,
+        given_height_m=height_m,
+        user_files=own_files,
+        files=files,
+        static_frames=static_frames,
+        companions=None if companions is None else tuple(Path(path) for path in companions),
+        forces=forces,
+    )
     clock = Clock(progress)
-    state.timings = clock.seconds
-    with state.opinions:
+    stage: Any = begun
+    with begun.opinions:
         for number, step in enumerate(steps):
             if step.for_torques or not torques_only:
                 with clock.step(step.name):
-                    step.run(state)
+                    stage = step.run(stage)
             if number == 0 and not is_compiled():  # not before the files are known to be readable
                 with clock.step("compiling kernels"):
                     warm_up(progress)
     require_unchanged(own_files)
-    analysis = state.analysis()
+    analysis = analysis_of(stage, clock.seconds)
     return analysis if torques_only else judge(analysis)
 
 

@@ -11,15 +11,13 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import InputFileError
-from biodyn.estimation.estimate import Estimate
 from biodyn.estimation.told import Known, Told
 from biodyn.settings import settings_from
-from biodyn.trial import session_constants
-from biodyn.trial.files import read_files
+from biodyn.trial import steps
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.session_constants import constants_of_session
-from biodyn.trial.state import TrialState
+from biodyn.trial.session import corners_L, other_walks
+from biodyn.trial.stages import Trial
+from biodyn.trial.steps import STEPS, run_steps
 
 FOLDER = Path(__file__).parents[2] / "sample_data" / "subject01"
 
@@ -90,27 +88,18 @@ def test_a_session_of_one_walk_is_that_walk_and_of_two_knows_more(tmp_path: Path
         assert after.gain_sd < before.gain_sd
 
 
-def test_every_walk_sees_the_whole_session_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_walk_sees_the_whole_session_whoever_asks() -> None:
     """A study names the companions of each walk, not the walk itself among them; a model of all needs all."""
     static, *walks = (FOLDER / name for name in ("static.c3d", "walk01.c3d", "walk02.c3d"))
     seen = {}
 
-    def fitted(other: TrialState) -> None:
-        assert other.companions is not None
-        seen[other.path.name] = {path.name for path in other.companions}
-        raise InputFileError("Seen enough.")
-
-    monkeypatch.setattr(session_constants, "_known", OrderedDict())
     for walk in walks:
-        among = [path for path in (static, *walks) if path != walk]
-        trial = TrialState(walk, static, None, None, settings_from({}), (), read_files(walk, static), companions=among)
-        trial.mass = None
-        constants_of_session(trial, fitted, _never)
+        among = tuple(path for path in (static, *walks) if path != walk)
+        trial = Trial(path=walk, static_path=static, settings=settings_from({}), companions=among)
+        for other, _ in other_walks(run_steps(trial, STEPS, "scaling")):
+            assert other.companions is not None
+            seen[other.path.name] = {path.name for path in other.companions}
     assert seen == {"walk01.c3d": {"static.c3d", "walk02.c3d"}, "walk02.c3d": {"static.c3d", "walk01.c3d"}}
-
-
-def _never(other: TrialState) -> Estimate:
-    raise AssertionError(other.path)
 
 
 @pytest.mark.slow
@@ -118,12 +107,9 @@ def test_a_walk_on_other_plates_tells_nothing_and_is_named(tmp_path: Path, monke
     """Nor where a third walk, on the plates of the one that tells, asked before."""
     for name in ("static.c3d", "walk01.c3d", "walk02.c3d"):
         shutil.copy(FOLDER / name, tmp_path / name)
-    monkeypatch.setattr("biodyn.trial.session_constants._known", OrderedDict())
+    monkeypatch.setattr("biodyn.trial.session._known_walks", OrderedDict())
     assert _walks_told(_analysed(tmp_path, True)) == (2, [])
-    corners = session_constants._corners_L
-    monkeypatch.setattr(
-        session_constants, "_corners_L", lambda trial: corners(trial) + 0.01 * (trial.path.name == "walk01.c3d")
-    )
+    monkeypatch.setattr(steps, "corners_L", lambda trial: corners_L(trial) + 0.01 * (trial.path.name == "walk01.c3d"))
     walks, notes = _walks_told(_analysed(tmp_path, True))
     assert walks == 1
     assert [note.about for note in notes] == ["walk02.c3d"]

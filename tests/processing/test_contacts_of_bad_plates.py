@@ -17,8 +17,8 @@ from biodyn.recording.wrenches import PlateZero
 from biodyn.settings import Settings
 from biodyn.simulation import Plate
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.state import TrialState
-from biodyn.trial.steps import STEPS, contacts
+from biodyn.trial.stages import Trial
+from biodyn.trial.steps import STEPS, contacts, run_steps
 
 LEFT_PLATE, RIGHT_PLATE = plate(0.5, 1.1, -0.3, 0.3), plate(1.15, 1.75, -0.3, 0.3)
 
@@ -164,9 +164,8 @@ def test_bad_plates_give_the_true_contacts(laboratory, tmp_path, kind):
 def test_a_plate_that_is_never_unloaded_gets_its_zero_from_the_body_s_motion(laboratory):
     """One plate as large as the room reads 90 N too much; every step shares it with the one before and after it."""
     trial = laboratory.trials["walk"]
-    state = TrialState(laboratory.walk, laboratory.static, None, None, Settings())
-    for step in STEPS[: [step.name for step in STEPS].index("contacts")]:
-        step.run(state)
+    begun = Trial(path=laboratory.walk, static_path=laboratory.static, settings=Settings())
+    tracked = run_steps(begun, STEPS, "inverse kinematics")
     total = trial.wrench["r"] + trial.wrench["l"]
     rows, rate_hz = len(trial.components[0]), trial.options.analog_rate_hz
     at = np.arange(rows) / rate_hz
@@ -176,8 +175,7 @@ def test_a_plate_that_is_never_unloaded_gets_its_zero_from_the_body_s_motion(lab
     noise = np.random.default_rng(2).normal(size=(rows, 6)) * [1.0, 1.0, 1.0, 0.05, 0.05, 0.05]
     channels = np.hstack([analog[:, 3:] @ R, analog[:, :3] @ R]) + [0.0, 0.0, -90.0, 0.0, 0.0, 0.0] + noise
     recorded = ForcePlate(1, 2, floor, np.zeros(3), channels, rate_hz)
-    state.walk = replace(state.walk, plates=(recorded,))
-    contacts(state)
+    state = contacts(replace(tracked, walk=replace(tracked.walk, plates=(recorded,))))
     (note,) = [note for note in state.notes if note.code == "plate-zero-from-balance"]
     assert note.value == pytest.approx(90.0, abs=15.0)  # the model's masses are not quite the walker's
     assert {c.decision for c in state.contacts} == {"assigned"}

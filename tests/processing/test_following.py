@@ -16,7 +16,7 @@ from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import SimulatedTrial
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.state import TrialState
+from biodyn.trial.stages import Labelled, Oriented
 from biodyn.trial.steps import STEPS, marker_set, with_step
 
 UNFILTERED = {"signals": {"cutoff_hz": 0.0}}
@@ -151,11 +151,11 @@ def test_unknown_labels_find_their_segment(laboratory: Laboratory) -> None:
     """Labels nobody explains are attached where they sit while standing, or where they move."""
     forgotten = {"LTIB", "RBHD", "STRN"}
 
-    def forgetful(trial: TrialState) -> None:
-        marker_set(trial)
+    def forgetful(trial: Oriented) -> Labelled:
+        trial = marker_set(trial)
         known = tuple(role for role in trial.mapping.roles if role.label not in forgotten)
         unknown = tuple(label for label in trial.walk.markers.labels if label in forgotten)
-        trial.mapping = replace(trial.mapping, roles=known, unknown=unknown)
+        return replace(trial, mapping=replace(trial.mapping, roles=known, unknown=unknown))
 
     home = {m.label: m.body for m in analyse_trial(laboratory.walk).model.markers}
     steps = with_step(STEPS, "marker set", forgetful)

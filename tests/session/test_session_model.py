@@ -10,12 +10,11 @@ import pytest
 
 from biodyn.settings import settings_from
 from biodyn.study.discovery import discover
-from biodyn.trial import subject_model
-from biodyn.trial.state import TrialState
-from biodyn.trial.steps import STEPS
+from biodyn.trial import session as session_module
+from biodyn.trial.stages import Scaled, Trial
+from biodyn.trial.steps import STEPS, run_steps
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
-_CALIBRATED = [step.name for step in STEPS].index("calibration") + 1
 
 
 @pytest.fixture
@@ -26,14 +25,13 @@ def session(tmp_path: Path) -> Path:
     return folder
 
 
-def calibrated(walk: Path, fit: str = "session", companions: list[Path] | None = None) -> TrialState:
-    state = TrialState(walk, None, None, None, settings_from({"model": {"fit": fit}}), companions=companions)
-    for step in STEPS[:_CALIBRATED]:
-        step.run(state)
-    return state
+def calibrated(walk: Path, fit: str = "session", companions: list[Path] | None = None) -> Scaled:
+    among = None if companions is None else tuple(companions)
+    begun = Trial(path=walk, settings=settings_from({"model": {"fit": fit}}), companions=among)
+    return run_steps(begun, STEPS, "calibration")
 
 
-def left_out(state: TrialState) -> dict[str, str]:
+def left_out(state: Scaled) -> dict[str, str]:
     return {note.about: note.message for note in state.notes if note.code == "session-file-left-out"}
 
 
@@ -44,9 +42,9 @@ def test_all_walks_of_a_session_have_one_model(session: Path, monkeypatch: pytes
     assert all(trial.rms_after_m < trial.rms_before_m and len(trial.sha256) == 64 for trial in found.values())
     assert not left_out(one)
     with monkeypatch.context() as patch:
-        patch.setattr(subject_model, "fit_subject", lambda *_: pytest.fail("the session was fitted before"))
+        patch.setattr(session_module, "fit_subject", lambda *_: pytest.fail("the session was fitted before"))
         assert calibrated(session / "walk02.c3d").model is one.model
-    subject_model._known.clear()
+    session_module._known_models.clear()
     again = calibrated(session / "walk02.c3d").model  # from the other walk: the same numbers to the last bit
     for a, b in zip(one.model.markers, again.markers, strict=True):
         np.testing.assert_array_equal(a.p_BM, b.p_BM)

@@ -13,7 +13,7 @@ from biodyn.library.pose_systems import pose_systems
 from biodyn.model.changes import with_inertias
 from biodyn.recording import SegmentPoses, StoredMotion
 from biodyn.trial.files import TrialFiles
-from biodyn.trial.state import TrialState
+from biodyn.trial.stages import Prepared, Scaled
 from biodyn.trial.steps import STEPS, Step, scaling, with_step
 
 
@@ -37,9 +37,9 @@ def with_its_segments(analysis: TrialAnalysis) -> Sequence[Step]:
     """The steps of an analysis in which segments and soles are those of another: poses tell no landmarks of trunk and feet."""
     inertias = {body.definition.name: body.inertia for body in analysis.model.bodies}
 
-    def scaled(trial: TrialState) -> None:
-        scaling(trial)
+    def scaled(trial: Prepared) -> Scaled:
+        stage = scaling(trial)
         soles = analysis.model.foot_outlines
-        trial.model = replace(with_inertias(trial.model, inertias), foot_outlines=soles)
+        return replace(stage, model=replace(with_inertias(stage.model, inertias), foot_outlines=soles))
 
     return with_step(STEPS, "scaling", scaled)

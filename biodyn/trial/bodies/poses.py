@@ -1,0 +1,293 @@
+"""Measured poses of the segments, as markerless systems store them: the skeleton's joint centres and axes are theirs.
+
+Virtual points placed around every pose replace the markers, so gaps, filters, the fit of the skeleton and all later steps are the
+same; the subject's model comes from the poses (`model.from_library.pose_figure`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import SettingsError
+from biodyn.geometry.rotations import axis_angle
+from biodyn.io.segment_poses import require_known
+from biodyn.library.pose_systems import OF_SKELETON, PoseSystem
+from biodyn.model.assembly import ScaledBody
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.changes import with_bodies
+from biodyn.model.from_library.motion_frames import evenly
+from biodyn.model.from_library.pose_figure import PoseFigure, pose_figure
+from biodyn.model.from_library.skeleton import SkeletonRecipe, load_skeleton
+from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.model.marker_roles import MarkerMapping, MarkerRole
+from biodyn.model.parameters import PoseSettings
+from biodyn.model.skeleton import static_angles
+from biodyn.processing.calibration.standing import Standing
+from biodyn.processing.calibration.subject import known_mass
+from biodyn.processing.signals.orientation import find_world
+from biodyn.processing.signals.smoothing.estimate import ESTIMATE
+from biodyn.recording import Markers, Recording, SegmentPoses
+from biodyn.recording.poses import point_label
+from biodyn.settings import Settings
+from biodyn.trial.bodies.skeleton import scaling_options
+from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
+from biodyn.uncertainty.inputs import PoseErrors, PoseOffset
+from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+
+# Joint centres of two segments that drift apart by more than this are no joint's.
+_APART_M = 0.05
+# Small against every segment, large against round-off.
+_STEP_M, _STEP_RAD = 1e-4, 1e-4
+_FRAMES = 30  # tell how a mean over all frames changes
+
+
+@dataclass(frozen=True)
+class PoseBody:
+    """A skeleton of the library that measured poses of its segments move."""
+
+    is_fitted: bool = False
+    has_outliers: bool = False  # a joint that cannot follow a pose
+
+    def require(self, settings: Settings) -> None:
+        """Raise SettingsError where an estimate of motion and forces is requested."""
+        if settings.signals.method == ESTIMATE:
+            raise SettingsError(
+                "An estimate of motion and forces needs markers: errors of a segment's measured pose are none of single points.",
+                'Set [signals] method = "butterworth".',
+            )
+
+    def oriented(self, trial: Loaded) -> Oriented:
+        """Return the recording in World."""
+        world = find_world(with_origins(trial.walk))
+        walk = trial.walk.rotated(world.R_WL)
+        return next_stage(trial, Oriented, walk=walk, static=walk, world=world).noted(
+            *walk.diagnostics, *world.diagnostics
+        )
+
+    def labelled(self, trial: Oriented) -> Labelled:
+        """Return the role of each virtual point: it moves with its segment and marks no landmark."""
+        system, skeleton = _system_of(trial.walk), load_skeleton(trial.settings.tables.skeleton)
+        labels = trial.walk.markers.labels
+        bodies = {label: body for label, body in system.bodies.items() if body in skeleton.free}
+        roles = tuple(
+            MarkerRole(label, "", body, 1.0, False, system.name)
+            for segment, body in bodies.items()
+            for label in (point_label(segment, k) for k in range(4))
+            if label in labels
+        )
+        share = len(roles) / (4 * len(bodies))
+        mapping = MarkerMapping(system.name, system.title, roles, (), {system.name: share})
+        return next_stage(trial, Labelled, mapping=mapping)
+
+    def scaled(self, trial: Prepared) -> Scaled:
+        """Return the model whose joint centres and axes are those of the poses."""
+        poses, skeleton = trial.walk.poses, load_skeleton(trial.settings.tables.skeleton)
+        mass = known_mass(trial.given_mass_kg, (trial.walk,))
+        options = scaling_options(trial)
+        figure = pose_figure(poses, _system_of(trial.walk), skeleton, options.height_m)
+        roles = tuple(
+            MarkerRole(f"{landmark} (file)", landmark, body, 0.0, True, trial.mapping.name)
+            for landmark, body in figure.carriers.items()
+        )
+        mapping = replace(trial.mapping, roles=trial.mapping.roles + roles)
+        points = {**figure.points, **{f"{name} (file)": place for name, place in figure.landmarks.items()}}
+        options = replace(
+            options,
+            mass_kg=1.0 if mass is None else mass.mass_kg,
+            height_m=figure.height_m,
+            marker_radius_m=0.0,
+        )
+        scaling = SubjectScaling(skeleton, mapping, points, trial.signals.tracked(), options)
+        model, notes = scaling.model(known=figure.known)
+        spread_m = max(figure.apart_m.values(), default=0.0)
+        standing = Standing(dict(figure.points), 0, poses.frame_count - 1, spread_m, ())
+        return next_stage(
+            trial,
+            Scaled,
+            mapping=mapping,
+            calibrated=Calibration("poses", standing, {}, is_seen=False),
+            mass=mass,
+            scaling=scaling,
+            model=replace(model, uncertain_turns={}),
+            model_notes=(*map(_of_poses, notes), *_apart(figure.apart_m)),
+        )
+
+    def landmark_roles(self, mapping: MarkerMapping) -> tuple[MarkerRole, ...]:
+        """Return none: poses mark no landmark."""
+        return ()
+
+    def pose_errors(self, trial: Scaled) -> PoseErrors | None:
+        """Return the errors of the poses, where bands are to be computed."""
+        settings = trial.settings
+        if not settings.uncertainty.compute:
+            return None
+        magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
+        skeleton, system = load_skeleton(settings.tables.skeleton), _system_of(trial.walk)
+        return pose_errors(trial.model, trial.walk.poses, system, skeleton, settings.poses, magnitudes)
+
+
+def _system_of(recording: Recording) -> PoseSystem:
+    """The system whose poses the recording holds."""
+    return require_known(recording.path, recording.poses.labels)
+
+
+def with_origins(recording: Recording) -> Recording:
+    """Return the recording with the origins of the segments as its points, as the place of the body."""
+    poses, system = recording.poses, _system_of(recording)
+    columns = [i for i, label in enumerate(poses.labels) if label not in system.unused]
+    labels = tuple(poses.labels[i] for i in columns)
+    return recording.with_markers(Markers(labels, poses.origins[:, columns], poses.rate_hz, virtual=True))
+
+
+def _of_poses(note: Diagnostic) -> Diagnostic:
+    """What scaling says of missing markers, as it is of poses: nobody can place a marker."""
+    if note.code == "landmark-stood-in":
+        text = f"The file does not tell {note.about}; it was placed by the segments of the foot as people have them."
+        return replace(note, severity="info", message=text, hint="")
+    if note.code == "assumed-measure":
+        return replace(note, severity="info", hint="")
+    return note
+
+
+def _apart(apart_m: Mapping[str, float]) -> list[Diagnostic]:
+    far = {body: apart for body, apart in apart_m.items() if apart > _APART_M}
+    if not far:
+        return []
+    body = max(far, key=lambda name: far[name])
+    listed = ", ".join(
+        f"{name} {1000 * apart:.0f} mm" for name, apart in sorted(far.items(), key=lambda item: -item[1])
+    )
+    return [
+        Diagnostic(
+            "poses-apart",
+            "warning",
+            f"Segments move against their parents at the joint (RMS): {listed}; the skeleton's joints only turn.",
+            value=float(np.max([*far.values()])),
+            limit=_APART_M,
+            unit="m",
+            hint="Look for frames in which a segment jumps, or a wrong segment that was tracked.",
+            about=body,
+        )
+    ]
+
+
+# -- bands: the model if the pose of one segment were off by a small constant step --------------------------------------
+
+
+@dataclass(frozen=True)
+class _Base:
+    """The model as it is and the figure of some frames, against which changes are taken."""
+
+    model: SubjectModel
+    figure: PoseFigure
+    poses: SegmentPoses
+    system: PoseSystem
+    skeleton: SkeletonRecipe
+
+
+def pose_errors(
+    model: SubjectModel,
+    poses: SegmentPoses,
+    system: PoseSystem,
+    skeleton: SkeletonRecipe,
+    settings: PoseSettings,
+    magnitudes: Magnitudes,
+) -> PoseErrors:
+    """Return the errors of the poses (World) that a model was made of; sizes of the settings before those of the table."""
+    usual = magnitudes.pose_error
+    size = (
+        usual[0] if settings.origin_mm is None else 1e-3 * settings.origin_mm,
+        usual[1] if settings.turn_deg is None else float(np.deg2rad(settings.turn_deg)),
+    )
+    segments = {segment.body: segment for segment in system.segments}
+    fitted = list(dict.fromkeys(marker.body for marker in model.markers))
+    seen = np.isfinite(poses.origins[:, [poses.labels.index(segments[b].label) for b in fitted], 0]).all(axis=1)
+    rows = evenly(np.flatnonzero(seen), _FRAMES)
+    assumed = frozenset(body for body in fitted if segments[body].joint == OF_SKELETON and body != skeleton.root.name)
+    if not len(rows):
+        return PoseErrors(size, magnitudes.pose_shares, (), assumed)
+    some = SegmentPoses(poses.labels, poses.rotations[rows], poses.origins[rows], poses.rate_hz, None, poses.landmarks)
+    base = _Base(model, pose_figure(some, system, skeleton, model.height_m), some, system, skeleton)
+    offsets = tuple(
+        _offset(base, body, segments[body].label, turns, axis)
+        for body in fitted
+        for turns in (False, True)
+        for axis in np.eye(3)
+    )
+    return PoseErrors(size, magnitudes.pose_shares, offsets, assumed)
+
+
+def _offset(base: _Base, body: str, label: str, turns: bool, axis: FloatArray) -> PoseOffset:
+    """What a step of one segment along or about an axis of the body makes of the model and of the points."""
+    step = _STEP_RAD if turns else _STEP_M
+    V = base.system.R_VB @ axis  # the same in the segment's own axes
+    at = base.poses.labels.index(label)
+    rotations, origins = base.poses.rotations.copy(), base.poses.origins.copy()
+    if turns:
+        rotations[:, at] = rotations[:, at] @ axis_angle(V, step)
+    else:
+        origins[:, at] += step * (rotations[:, at] @ V)
+    moved = replace(base.poses, rotations=rotations, origins=origins)
+    figure = pose_figure(moved, base.system, base.skeleton, base.model.height_m)
+    moved_L = np.zeros((len(base.model.markers), 3))
+    for m, marker in enumerate(base.model.markers):
+        if marker.body == body:
+            R, p = base.figure.known[body]
+            arm = R.T @ (base.figure.points[marker.label] - p) - _origin(base, body)
+            moved_L[m] = base.model.frames[body].R_LB @ (step * np.cross(axis, arm) if turns else step * axis)
+    return PoseOffset(body, turns, step, _refigured(base, figure), moved_L)
+
+
+def _origin(base: _Base, body: str) -> FloatArray:
+    """Origin (3,) m of a body's segment in the body's axes: the middle of its virtual points."""
+    R, p = base.figure.known[body]
+    own = [base.figure.points[m.label] for m in base.model.markers if m.body == body]
+    return np.asarray(R.T @ (np.mean(own, axis=0) - p))
+
+
+def _refigured(base: _Base, figure: PoseFigure) -> SubjectModel:
+    """The model with joint centres, fixed angles and points on segments changed as the figure changed."""
+    before, after = base.figure.known, figure.known
+    bodies = tuple(_changed(body, before, after) for body in base.model.bodies)
+    markers = tuple(
+        replace(m, p_BM=m.p_BM + _local(figure, m.body, m.label) - _local(base.figure, m.body, m.label))
+        for m in base.model.markers
+    )
+    return replace(with_bodies(base.model, bodies), markers=markers)
+
+
+def _local(figure: PoseFigure, body: str, label: str) -> FloatArray:
+    R, p = figure.known[body]
+    return np.asarray(R.T @ (figure.points[label] - p))
+
+
+_Known = Mapping[str, tuple[FloatArray, FloatArray]]
+
+
+def _changed(body: ScaledBody, before: _Known, after: _Known) -> ScaledBody:
+    name, parent = body.definition.name, body.definition.parent
+    if name not in before or parent not in before:
+        return body
+    (R_old, p_old), (R_new, p_new) = (_in_parent(known, name, parent) for known in (before, after))
+    R_PB = body.R_PB @ R_old.T @ R_new
+    angles = tuple(
+        angle + (new - old if step.coordinate is None else 0.0)
+        for step, angle, old, new in zip(
+            body.definition.rotations,
+            body.static_angles_rad,
+            static_angles(body.definition, R_old),
+            static_angles(body.definition, R_new),
+            strict=True,
+        )
+    )
+    return replace(body, R_PB=R_PB, p_PB=body.p_PB + p_new - p_old, static_angles_rad=angles)
+
+
+def _in_parent(known: _Known, name: str, parent: str) -> tuple[FloatArray, FloatArray]:
+    (R_WP, p_WP), (R_WB, p_WB) = known[parent], known[name]
+    return R_WP.T @ R_WB, R_WP.T @ (p_WB - p_WP)

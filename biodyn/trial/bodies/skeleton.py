@@ -1,0 +1,278 @@
+"""Markers on a skeleton of the library: axes, roles of the markers, and the model scaled to the standing subject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import MarkerSetError
+from biodyn.library.tables import for_each_side
+from biodyn.model.from_library.assembled_pose import assembled_pose, stands_upright
+from biodyn.model.from_library.estimated_offsets import estimated_offsets
+from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.motion_frames import evenly, points_of, usable_frames, with_height
+from biodyn.model.from_library.recognition.big_toe import with_big_toes
+from biodyn.model.from_library.recognition.corrected import corrected
+from biodyn.model.from_library.recognition.named import named
+from biodyn.model.from_library.scaling import ScalingOptions
+from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies, load_skeleton
+from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.model.marker_roles import MarkerMapping, MarkerRole
+from biodyn.processing.calibration.carried import with_carried
+from biodyn.processing.calibration.standing import (
+    SOURCE_WORDS,
+    CalibrationSource,
+    Standing,
+    flat_frames,
+    quiet_standing,
+)
+from biodyn.processing.calibration.stored_centres import centre_roles, stored_centres, with_stored_centres
+from biodyn.processing.calibration.subject import in_kilograms, known_mass, standing_mass, stored_height
+from biodyn.processing.signals.handedness import MIRROR, corners_run_backwards, mirrored_note
+from biodyn.processing.signals.orientation import facing_as, find_world, with_true_vertical
+from biodyn.recording import Markers
+from biodyn.settings import Settings
+from biodyn.trial.files import TrialFiles, is_quiet_somewhere
+from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
+from biodyn.uncertainty.inputs import PoseErrors
+from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+
+#: Joint offsets of the laboratory's software that say where a joint lies beside its wand.
+WAND_OFFSETS = ("thigh_rotation_{s}", "shank_rotation_{s}", "ankle_abduction_{s}")
+# Enough to see a stride.
+_FRAMES = 60
+
+
+@dataclass(frozen=True)
+class MarkerBody:
+    """A skeleton of the library that markers move."""
+
+    is_fitted: bool = True
+    has_outliers: bool = True
+
+    def require(self, settings: Settings) -> None:
+        """Accept all settings."""
+
+    def oriented(self, trial: Loaded) -> Oriented:
+        """Return both recordings, each in its World."""
+        static = find_world(with_true_vertical(trial.static, trial.walk))
+        world = find_world(trial.walk, facing_as(trial.walk, trial.static, static))
+        walk = trial.walk.rotated(world.R_WL)
+        centres = stored_centres(trial.static) if trial.settings.model.stored_centres else ()
+        in_world = with_stored_centres(trial.static, centres).rotated(static.R_WL)
+        return next_stage(trial, Oriented, walk=walk, static=in_world, world=world, centres=centres).noted(
+            *walk.diagnostics, *world.diagnostics
+        )
+
+    def labelled(self, trial: Oriented) -> Labelled:
+        """Return the role of each marker: by its label, corrected where its position contradicts it."""
+        settings = trial.settings.model
+        centres = {centre.label for centre in trial.centres}
+        walk, static = trial.walk.markers, trial.static.markers
+        labels = [label for label in dict.fromkeys(walk.labels + static.labels) if label not in centres]
+        points = standing_points(trial.files, static) if settings.geometry else {}
+        notes: list[Diagnostic] = []
+        try:
+            found = recognise(labels, settings.marker_set)
+        except MarkerSetError as error:
+            try:
+                if not settings.geometry:
+                    raise
+                by_place = named(walk, static, points, settings.marker_set, error)
+            except MarkerSetError as refusal:
+                found = _sparingly(labels, settings.marker_set, refusal)
+            else:
+                walk, static, points, found = by_place.walk, by_place.static, by_place.points, by_place.mapping
+                notes += by_place.notes
+        if settings.geometry:
+            mended = corrected(walk, static, points, found)
+            if mended.all_sides and corners_run_backwards(trial.walk.plates):
+                trial = _mirrored(trial)
+                points = {label: MIRROR @ point for label, point in points.items()}
+                mended = corrected(walk.rotated(MIRROR), static.rotated(MIRROR), points, found)
+            # where no static trial exists, the walk is both
+            walk, static = mended.walk, mended.walk if trial.files.source == "walk" else mended.static
+            found, toe_notes = with_big_toes(found, static)
+            notes += [*mended.notes, *toe_notes]
+        mapping, centre_notes = centre_roles(found, trial.centres)
+        recordings = {"walk": trial.walk.with_markers(walk), "static": trial.static.with_markers(static)}
+        return next_stage(trial, Labelled, mapping=mapping, **recordings).noted(*notes, *centre_notes)
+
+    def scaled(self, trial: Prepared) -> Scaled:
+        """Return the skeleton scaled to the standing subject."""
+        settings = trial.settings
+        skeleton = load_skeleton(settings.tables.skeleton)
+        options = scaling_options(trial)
+        calibrated = calibrate(
+            trial.files, trial.static.markers, trial.signals.markers, skeleton, trial.mapping, options
+        )
+        standing, plates_mass = calibrated.standing, None
+        mass_notes: list[Diagnostic] = []
+        if calibrated.is_seen:
+            plates_mass, mass_notes = standing_mass(trial.static, standing, trial.mapping, foot_bodies(skeleton))
+        mass = known_mass(trial.given_mass_kg, (trial.walk, trial.static)) or plates_mass
+        if mass is not None:
+            mass, in_pounds = in_kilograms(mass, plates_mass, settings.limits.mass_mismatch_fraction)
+            mass_notes += in_pounds
+        options = replace(
+            options,
+            mass_kg=1.0 if mass is None else mass.mass_kg,  # a mass by the strides scales the inertias later
+            joint_offsets_rad=calibrated.joint_offsets_rad,
+        )
+        scaling = SubjectScaling(skeleton, trial.mapping, standing.points, trial.signals.tracked(), options)
+        model, model_notes = scaling.model()
+        note = calibration_note(calibrated, load_magnitudes(settings.uncertainty.magnitudes))
+        return next_stage(
+            trial,
+            Scaled,
+            calibrated=calibrated,
+            plates_mass=plates_mass,
+            mass=mass,
+            scaling=scaling,
+            model=model,
+            model_notes=tuple(model_notes),
+        ).noted(*standing.diagnostics, *mass_notes, *([] if note is None else [note]))
+
+    def landmark_roles(self, mapping: MarkerMapping) -> tuple[MarkerRole, ...]:
+        """Return the roles of the markers on landmarks."""
+        return mapping.roles
+
+    def pose_errors(self, trial: Scaled) -> PoseErrors | None:
+        """Return None: markers were measured."""
+        return None
+
+
+def _sparingly(labels: Sequence[str], marker_set: str, refusal: MarkerSetError) -> MarkerMapping:
+    """The set, if only what an analysis can do without is missing; else the refusal of the whole set."""
+    try:
+        return recognise(labels, marker_set, sparing=True)
+    except MarkerSetError:
+        raise refusal from None
+
+
+def _mirrored(trial: Oriented) -> Oriented:
+    world = replace(trial.world, R_WL=MIRROR @ trial.world.R_WL)
+    walk, static = trial.walk.rotated(MIRROR), trial.static.rotated(MIRROR)
+    return replace(trial, world=world, walk=walk, static=static).noted(mirrored_note())
+
+
+def scaling_options(trial: Prepared) -> ScalingOptions:
+    """Return the inputs of scaling; what the user gives takes precedence over what the files hold.
+
+    The mass is left at 1 kg: it may be measured in the static trial, which needs these options.
+    """
+    settings, walk, static = trial.settings.model, trial.walk, trial.static
+    stored = {**static.subject.measures, **walk.subject.measures}
+    given = trial.settings.subject.measures
+    diameter = stored.get("marker_diameter", settings.marker_diameter_mm / 1000.0)
+    return ScalingOptions(
+        mass_kg=1.0,
+        height_m=trial.given_height_m or stored_height((walk, static))[0],
+        sex=settings.sex or walk.subject.sex or static.subject.sex or "mean",
+        measures={**stored, **given},
+        given={name: stored.get(name) for name in given},
+        anthropometry=settings.anthropometry,
+        hip_centre=settings.hip_centre,
+        marker_radius_m=diameter / 2.0,
+        foot_flat=settings.foot_flat,
+    )
+
+
+# -- calibration --------------------------------------------------------------------------------------------------------
+
+
+def calibrate(
+    files: TrialFiles,
+    static: Markers,
+    walk: Markers,
+    skeleton: SkeletonRecipe,
+    mapping: MarkerMapping,
+    options: ScalingOptions,
+) -> Calibration:
+    """Return what the skeleton is scaled with: a static trial where there is one, else what the walk's own file tells.
+
+    Parameters: `static` in World; `walk`: markers of the walk in World, gaps filled, smoothed.
+    Raises StaticTrialError where neither tells enough.
+    """
+    rows = files.standing_rows
+    if files.source == "static trial":
+        return Calibration("static trial", with_carried(quiet_standing(static, rows), walk, mapping), {})
+    offsets = stored_offsets(options.measures)
+    quiet = _quiet_part(static, rows, skeleton, mapping, options)
+    if quiet is not None:
+        source: CalibrationSource = "stored offsets" if offsets else "quiet part"
+        return Calibration(source, quiet, offsets)
+    source = "stored offsets" if offsets else "walk"
+    seen = points_of(walk.labels, walk.positions[evenly(usable_frames(walk.positions), _FRAMES)])
+    options = with_height(skeleton, mapping, seen, replace(options, joint_offsets_rad=offsets))
+    offsets = estimated_offsets(skeleton, mapping, seen, options)
+    standing = _assembled(walk, skeleton, mapping, replace(options, joint_offsets_rad=offsets))
+    return Calibration(source, standing, offsets, is_seen=False)
+
+
+def standing_points(files: TrialFiles, static: Markers) -> Mapping[str, FloatArray]:
+    """Markers (3,) m in World of the person as he or she stands, by label; none where nobody stands still."""
+    rows = files.standing_rows
+    if files.source != "static trial" and rows is None and not is_quiet_somewhere(static):
+        return {}
+    return quiet_standing(static, rows).points
+
+
+def stored_offsets(measures: Mapping[str, float]) -> dict[str, float]:
+    """The offsets of the wands, rad, among stored measures."""
+    names = [name for pattern in WAND_OFFSETS for _, name in for_each_side(pattern)]
+    return {name: measures[name] for name in names if name in measures}
+
+
+def _quiet_part(
+    markers: Markers,
+    rows: tuple[int, int] | None,
+    skeleton: SkeletonRecipe,
+    mapping: MarkerMapping,
+    options: ScalingOptions,
+) -> Standing | None:
+    """The part of a walk in which the subject stands, None where he or she does not; frames that were named are taken as told."""
+    if rows is not None:
+        return quiet_standing(markers, rows)
+    if not is_quiet_somewhere(markers):
+        return None
+    standing = quiet_standing(markers)
+    return standing if stands_upright(skeleton, mapping, standing.points, options) else None
+
+
+def _assembled(walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions) -> Standing:
+    flat = {foot: _flat(walk, mapping, foot) for foot in foot_bodies(skeleton)}
+    pose = assembled_pose(skeleton, mapping, walk.labels, walk.positions, flat, options)
+    return Standing(pose.points, 0, walk.frame_count - 1, pose.spread_m, ())
+
+
+def _flat(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:
+    labels = [role.label for role in mapping.roles if role.body == foot and role.label in walk.labels]
+    if not labels:
+        return np.zeros(walk.frame_count, dtype=bool)
+    return flat_frames(walk.positions[:, [walk.index(label) for label in labels]], walk.rate_hz)
+
+
+def calibration_note(calibrated: Calibration, magnitudes: Magnitudes) -> Diagnostic | None:
+    """The one warning of a model that rests on no static trial: what stood for it, and how much less is known of the joints."""
+    source = calibrated.source
+    if source == "static trial":
+        return None
+    added = magnitudes.calibration_m.get(source, {})
+    largest = max(added.values(), default=0.0)
+    standing = calibrated.standing
+    frames = standing.last - standing.first + 1
+    return Diagnostic(
+        "calibrated-without-static",
+        "warning",
+        f"No static trial is used: the model was calibrated from {SOURCE_WORDS[source]} ({frames} frames), which makes "
+        f"joint centres up to {1000 * largest:.0f} mm less certain along each axis; the bands hold it.",
+        value=largest,
+        unit="m",
+        frames=(standing.first, standing.last),
+        hint="Name a file in which the subject stands with --static, frames in which he or she stands with --static-frames.",
+    )

@@ -1,0 +1,349 @@
+"""What the walks of one person and day share: the subject's model, and the errors of its inertias and of the plates.
+
+A file of the session is used where it is of the walk's person and day, its markers are the walk's in the same places, and the
+static trial of the walk is its own. Every other file is named, with the reason; nothing about it stops the analysis.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import BiodynError, InputFileError
+from biodyn.estimation.told import Told
+from biodyn.io import read, read_facts, remembered_sha256
+from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
+from biodyn.model.from_library.recognition.corrected import corrected
+from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.processing.calibration.subject_fit.fit import FittedSubject, fit_subject
+from biodyn.processing.calibration.subject_fit.seen import SeenTrial, SeenUse
+from biodyn.processing.signals.orientation import facing_as, find_world, with_true_vertical
+from biodyn.recording import FileFacts, Markers, Recording
+from biodyn.session import Companion, SessionFiles, choose_static, glimpse_of_file, session_of
+from biodyn.session.static_choice import compared_offsets
+from biodyn.trial.files import TrialFiles
+from biodyn.trial.stages import Prepared, Scaled, Trial
+
+_Value = TypeVar("_Value")
+
+_MOST_FILES = 24  # beside the walk; more tell nothing new
+# Median difference of the marker distances within segments: 1.9-2.9 mm between walks of one session, 3.9 where a walk turns.
+_SAME_PLACES_M = 0.005
+_LEAST_LABELS = 0.8  # of the walk's markers
+# With two of its own markers and the joint to its neighbour a segment's pose is known.
+_ENOUGH_MARKERS = 2
+_SAME_PLATES_M = 1e-3  # plates of one laboratory, as files round their corners
+_REMEMBERED_MODELS, _REMEMBERED_WALKS = 8, 32  # the walks of a session follow each other
+
+# -- files of the session -----------------------------------------------------------------------------------------------
+
+
+def session_files(walk: Path, companions: Sequence[Path] | None) -> SessionFiles | None:
+    """Return what lies beside a walk, or among the companions that a study knows; None where there is nothing to look at."""
+    if companions is not None and not companions:
+        return None
+    try:
+        return session_of(walk, among=companions or ())
+    except (BiodynError, OSError):  # gone since it was read
+        return None
+
+
+def session_trials(
+    session: SessionFiles, files: TrialFiles, own: Markers, prepared: Callable[[Recording], Markers]
+) -> tuple[tuple[SeenTrial, ...], tuple[Diagnostic, ...]]:
+    """Return the walk and all usable files of its session, in an order that does not depend on the walk, and why others are not.
+
+    Parameters: `own`: markers of the walk, and `prepared` makes those of another recording, labels put right, in World.
+    """
+    walk = files.walk
+    notes: list[Diagnostic] = []
+    found = {walk.sha256: SeenTrial(own, walk.path.name, walk.sha256)}
+    shapes = {_movement(walk)}
+    judge = _Judge(session, files)
+    for companion in serving(session):
+        why = companion.why if companion.use == "unreadable" else judge.against(companion)
+        if not why:
+            why = _taken(companion, prepared, found, shapes)
+        if why:
+            notes.append(_left_out(companion.path.name, why))
+    return tuple(found[key] for key in sorted(found)), tuple(notes)
+
+
+def serving(session: SessionFiles) -> tuple[Companion, ...]:
+    """Walks and functional trials of the session, and what is damaged."""
+    return tuple(c for c in session.companions if c.use in ("walk", "functional", "unreadable"))[:_MOST_FILES]
+
+
+def walks_of_session(session: SessionFiles, files: TrialFiles) -> list[Companion]:
+    """Return the other walks of the session whose markers sit where the walk's do, each movement once."""
+    judge, shapes, found = _Judge(session, files), {_movement(files.walk)}, []
+    for companion in serving(session):
+        if companion.use != "walk" or judge.against(companion):
+            continue
+        try:
+            shape = _movement(read(companion.path))
+        except (BiodynError, OSError):  # named where the model is fitted
+            continue
+        if shape not in shapes:
+            shapes.add(shape)
+            found.append(companion)
+    return found
+
+
+class _Judge:
+    """Why a file of a session cannot serve its walk, by headers and glimpses."""
+
+    def __init__(self, session: SessionFiles, files: TrialFiles) -> None:
+        self.walk = read_facts(session.walk.path)
+        self.statics = [c.path for c in session.statics]
+        self.static: Path | None = None
+        if files.source == "static trial" and len(self.statics) > 1:
+            # which static is whose can be told only where it can be told of the walk itself
+            chosen = self._own_static(self.walk)
+            if chosen is not None and chosen.resolve() == files.static.path.resolve():
+                self.static = chosen
+
+    def against(self, companion: Companion) -> str:
+        """Why it cannot serve, "" where it can."""
+        try:
+            facts = read_facts(companion.path)
+            shared = len(self.walk.labels & facts.labels)
+            if shared < _LEAST_LABELS * len(self.walk.labels):
+                return f"it holds {shared} of the walk's {len(self.walk.labels)} point labels"
+            if companion.body_m is None:
+                return "too few of its markers move as one to tell whether they sit where the walk's do"
+            if companion.body_m > _SAME_PLACES_M:
+                apart = f"{1000.0 * companion.body_m:.1f} mm"
+                return f"its markers sat elsewhere: their distances within segments differ by {apart} from the walk's"
+            if compared_offsets(self.walk.joint_offsets_rad, facts.joint_offsets_rad) == "different":
+                return "it stores other joint offsets: another static trial is its own"
+            if self.static is not None:
+                own = self._own_static(facts)
+                if own is not None and own != self.static:
+                    return f"{own.name} is its own static trial"
+        except (BiodynError, OSError) as error:
+            return str(getattr(error, "message", error))
+        return ""
+
+    def _own_static(self, facts: FileFacts) -> Path | None:
+        return choose_static(facts, glimpse_of_file(facts.path).markers, self.statics, same_person=True).path
+
+
+def _taken(
+    companion: Companion, prepared: Callable[[Recording], Markers], found: dict[str, SeenTrial], movements: set[str]
+) -> str:
+    """Read a file and add it to those found; why it cannot be added, "" where it was."""
+    try:
+        recording = read(companion.path)
+        movement = _movement(recording)
+        if movement in movements:
+            return "it holds the same movement as another file"
+        use: SeenUse = "functional" if companion.use == "functional" else "walk"
+        seen = SeenTrial(prepared(recording), recording.path.name, recording.sha256, use)
+    except (BiodynError, OSError) as error:
+        return str(getattr(error, "message", error))
+    except Exception as error:  # a companion that nobody thought of costs itself, not the walk
+        return f"it is not understood ({type(error).__name__}: {error})"
+    movements.add(movement)
+    found[recording.sha256] = seen
+    return ""
+
+
+def _movement(recording: Recording) -> str:
+    """The same for two files that hold the same positions, whatever else was computed from them."""
+    positions = recording.markers.positions
+    known = np.sort(np.round(1e4 * positions[np.isfinite(positions)]))
+    return hashlib.sha256(known.tobytes()).hexdigest()
+
+
+def _left_out(name: str, why: str) -> Diagnostic:
+    return Diagnostic(
+        "session-file-left-out",
+        "info",
+        f"{name} is not used for the subject's model: {why.rstrip('.')}.",
+        hint="Where it should be: same person, day, marker set and marker places as the walk.",
+        about=name,
+    )
+
+
+def content_of(path: Path) -> str:
+    """Return the hash of a file's content, remembered while size and time of change stay; "" where it cannot be read."""
+    try:
+        return remembered_sha256(path, path.stat())
+    except (InputFileError, OSError):
+        return ""
+
+
+# -- the subject's model ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SubjectModelFit:
+    """The fit, None where the trials show too little, and what is said of files of the session."""
+
+    fitted: FittedSubject | None
+    notes: tuple[Diagnostic, ...] = ()
+
+
+# Fits of sessions by everything that they depend on: every walk of a session has the same one.
+_known_models: OrderedDict[str, SubjectModelFit] = OrderedDict()
+
+
+def subject_model_fit(trial: Scaled) -> SubjectModelFit:
+    """Return the model fitted to the walk, or to its whole session where `[model] fit` is "session"."""
+    soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
+    # Moved centres are no reason to estimate the height, and the widths that follow from it, anew.
+    scaling = replace(trial.scaling, options=replace(trial.scaling.options, height_m=trial.model.height_m))
+    session = session_files(trial.path, trial.companions) if trial.settings.model.fit == "session" else None
+    if session is None or not serving(session):
+        return SubjectModelFit(fit_subject([_walk_alone(trial)], without_guesses(trial.model), scaling, soft))
+    key = _key_of_model(trial, scaling, session)
+    return _remembered(_known_models, _REMEMBERED_MODELS, key, lambda: _fitted(trial, scaling, soft, session))
+
+
+def _walk_alone(trial: Scaled) -> SeenTrial:
+    return SeenTrial(trial.signals.markers, trial.files.walk.path.name, trial.files.walk.sha256)
+
+
+def _fitted(trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], session: SessionFiles) -> SubjectModelFit:
+    static, geometry = trial.files.static, trial.settings.model.geometry
+    world = find_world(with_true_vertical(static, trial.files.walk))
+
+    def prepared(recording: Recording) -> Markers:
+        R_WL = find_world(recording, facing_as(recording, static, world)).R_WL
+        markers = recording.rotated(R_WL).markers
+        if not geometry or trial.files.source != "static trial":
+            return markers
+        return corrected(markers, trial.static.markers, trial.standing.points, trial.mapping).walk
+
+    trials, notes = session_trials(session, trial.files, trial.walk.markers, prepared)
+    if len(trials) == 1:
+        trials = (_walk_alone(trial),)
+    return SubjectModelFit(fit_subject(trials, without_guesses(trial.model), scaling, soft), notes)
+
+
+def without_guesses(model: SubjectModel) -> SubjectModel:
+    """Return the model without markers that only their place while standing ties to a segment which others show.
+
+    A point that software computed, or a corner of the laboratory, may lie beside a foot; it must not move an ankle. Its movement
+    decides later what it rides on (`kinematics.tracking`).
+    """
+    sure = Counter(marker.body for marker in model.markers if marker.source != PLACED_WHILE_STANDING)
+    kept = tuple(m for m in model.markers if m.source != PLACED_WHILE_STANDING or sure[m.body] < _ENOUGH_MARKERS)
+    return model if len(kept) == len(model.markers) else replace(model, markers=kept)
+
+
+def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles) -> str:
+    """Everything that the fit of a session depends on, the contents of all its files among it."""
+    files = sorted((c.use, content_of(c.path)) for c in (*serving(session), *session.statics))
+    walk = ("walk", trial.files.walk.sha256)
+    made_of = (
+        sorted({*files, walk}),
+        [path.name for path in sorted(c.path for c in serving(session) if c.use == "unreadable")],
+        trial.files.static.sha256,
+        trial.files.source,
+        trial.settings.model.model_dump_json(),
+        scaling.skeleton,
+        scaling.mapping.roles,
+        sorted(scaling.tracked),
+        scaling.options,
+        [(label, np.asarray(point).tobytes().hex()) for label, point in sorted(scaling.points.items())],
+    )
+    return hashlib.sha256(repr(made_of).encode()).hexdigest()
+
+
+# -- what the other walks show of the inertias and the plates -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WalkTold:
+    """What a walk shows, or why it shows nothing; corners_L: (P, 4, 3) m of its plates in axes of the laboratory."""
+
+    told: Told | str
+    corners_L: FloatArray | None = None
+
+
+# What walks show, by everything that it depends on: not by the walk analysed now, whose plates may be elsewhere.
+_known_walks: OrderedDict[str, WalkTold] = OrderedDict()
+
+
+def shown_by(key: str, compute: Callable[[], WalkTold]) -> WalkTold:
+    """Return what a walk shows, computed where it was not before."""
+    return _remembered(_known_walks, _REMEMBERED_WALKS, key, compute)
+
+
+def other_walks(trial: Scaled) -> Iterator[tuple[Trial, str]]:
+    """The other walks of the session as they are analysed, each with a key of everything that its result depends on."""
+    session = session_files(trial.path, trial.companions)
+    if session is None:
+        return
+    among = sorted(content_of(companion.path) for companion in session.companions)
+    for companion in sorted(walks_of_session(session, trial.files), key=lambda walk: content_of(walk.path)):
+        other = Trial(
+            path=companion.path,
+            static_path=trial.files.static.path if trial.files.source == "static trial" else None,
+            given_mass_kg=trial.mass_kg,
+            given_height_m=trial.given_height_m,
+            settings=trial.settings,
+            user_files=trial.user_files,
+            static_frames=trial.static_frames,
+            companions=_beside(companion, trial),
+        )
+        made_of = (
+            content_of(companion.path),
+            sorted({*among, trial.files.walk.sha256}),
+            trial.files.static.sha256,
+            trial.files.source,
+            trial.static_frames,
+            trial.mass_kg,
+            trial.given_height_m,
+            trial.settings.model_dump_json(),
+            [file.sha256 for file in trial.user_files],
+        )
+        yield other, hashlib.sha256(repr(made_of).encode()).hexdigest()
+
+
+def _beside(companion: Companion, trial: Trial) -> tuple[Path, ...] | None:
+    """The rest of the session, seen from a companion: the same model for every walk. None: the folder of the companion."""
+    if trial.companions is None:
+        return None
+    return tuple(path for path in (trial.path, *trial.companions) if path.resolve() != companion.path.resolve())
+
+
+def same_plates(one: FloatArray, other: FloatArray) -> bool:
+    """Return whether the corners (P, 4, 3) m of the plates of two walks are the same."""
+    return one.shape == other.shape and bool(np.abs(one - other).max(initial=0.0) < _SAME_PLATES_M)
+
+
+def corners_L(trial: Prepared) -> FloatArray:
+    """Return the corners (P, 4, 3) m of the plates in axes of the laboratory."""
+    corners = [plate.corners for plate in trial.signals.raw_plates]
+    return np.array(corners).reshape(-1, 4, 3) @ trial.world.R_WL
+
+
+def tells_nothing(name: str, why: str) -> Diagnostic:
+    """Return the finding on a walk that shows nothing."""
+    return Diagnostic(
+        "session-walk-tells-nothing",
+        "info",
+        f"{name} tells nothing of mass centres and plates: {why.rstrip('.')}.",
+        hint="Where it should: a walk on the same plates that can be analysed by itself.",
+        about=name,
+    )
+
+
+def _remembered(known: OrderedDict[str, _Value], most: int, key: str, compute: Callable[[], _Value]) -> _Value:
+    """Return the value of a key, computed where it is not among the `most` last ones."""
+    value = known.pop(key) if key in known else compute()
+    known[key] = value
+    while len(known) > most:
+        known.popitem(last=False)
+    return value

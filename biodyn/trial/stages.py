@@ -1,0 +1,312 @@
+"""The values of an analysis, stage by stage: each stage holds all values of the stage before it, and its own.
+
+A step of `steps` takes the stage before it and returns the next one; nothing changes in place. `next_stage` makes the next
+stage, `dataclasses.replace` a stage with other values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
+
+from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import SubjectError, printable
+from biodyn.estimation.account import EstimateAccount
+from biodyn.io.second_opinions import SecondOpinions
+from biodyn.library.load import UserFile
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.model.marker_roles import MarkerMapping, MarkerRole
+from biodyn.processing.calibration.body_mass import MassEstimate
+from biodyn.processing.calibration.standing import CalibrationSource, Standing
+from biodyn.processing.calibration.stored_centres import StoredCentre
+from biodyn.processing.calibration.subject import known_age, leg_length, stored_height
+from biodyn.processing.calibration.subject_fit.result import SubjectFit
+from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.contacts.ground_reaction import Decided
+from biodyn.processing.contacts.other_loads import OtherLoad
+from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.gait.activity import Activity
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.signals.orientation import WorldFrame
+from biodyn.processing.signals.prepare import TrialSignals
+from biodyn.recording import Contact, GaitEvent, GroundReaction, Recording
+from biodyn.settings import Settings
+from biodyn.trial.files import FrameRange, TrialFiles
+from biodyn.uncertainty.bands import TorqueUncertainty
+from biodyn.uncertainty.inputs import PoseErrors, TrialInputs
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the skeleton is scaled with.
+
+    Attributes:
+        source: kind of recording.
+        standing: the standing subject, measured or assembled from the walk.
+        joint_offsets_rad: by name, offsets of the wands from the planes of their joints, where known.
+        is_seen: whether the standing subject was measured.
+    """
+
+    source: CalibrationSource
+    standing: Standing
+    joint_offsets_rad: Mapping[str, float]
+    is_seen: bool = True
+
+
+class Body(Protocol):
+    """What differs between bodies: markers on a skeleton of the library, or measured poses of its segments."""
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether a walk can correct the joint centres of the static trial."""
+
+    @property
+    def has_outliers(self) -> bool:
+        """Whether points far from the fitted skeleton are errors of measurement."""
+
+    def require(self, settings: Settings) -> None:
+        """Raise SettingsError for settings that this body does not support."""
+
+    def oriented(self, trial: Loaded) -> Oriented:
+        """Return the recordings in World."""
+
+    def labelled(self, trial: Oriented) -> Labelled:
+        """Return the role of each marker."""
+
+    def scaled(self, trial: Prepared) -> Scaled:
+        """Return the model scaled to the subject."""
+
+    def landmark_roles(self, mapping: MarkerMapping) -> tuple[MarkerRole, ...]:
+        """Return the roles of the markers on landmarks."""
+
+    def pose_errors(self, trial: Scaled) -> PoseErrors | None:
+        """Return the errors of measured poses; None where markers were measured."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trial:
+    """What was requested.
+
+    Attributes:
+        path, static_path, static_frames, forces: see `run.run_trial`. given_mass_kg, given_height_m: by the user.
+        companions: other recordings of the session; None = searched for in the folder of the walk.
+        files: the recordings, where they were read before.
+        opinions: second readers of the files that are read here.
+        notes: all findings so far.
+    """
+
+    path: Path
+    settings: Settings
+    static_path: str | Path | None = None
+    given_mass_kg: float | None = None
+    given_height_m: float | None = None
+    user_files: tuple[UserFile, ...] = ()
+    files: TrialFiles | None = None
+    static_frames: FrameRange | None = None
+    companions: tuple[Path, ...] | None = None
+    forces: str | Path | None = None
+    opinions: SecondOpinions = field(default_factory=SecondOpinions)
+    notes: tuple[Diagnostic, ...] = ()
+
+    def noted(self, *notes: Diagnostic) -> Self:
+        """Return the stage with more findings."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Loaded(Trial):
+    """The recordings were read.
+
+    Attributes:
+        walk, static: in axes of the laboratory, from `Oriented` on each in its own World. body: see `Body`.
+    """
+
+    files: TrialFiles
+    walk: Recording
+    static: Recording
+    body: Body
+
+    @property
+    def rate_hz(self) -> float:
+        """Marker frames per second."""
+        return self.walk.markers.rate_hz
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Oriented(Loaded):
+    """The recordings are in World. centres: joint centres stored in the static trial's file, where they are to be used."""
+
+    world: WorldFrame
+    centres: tuple[StoredCentre, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Labelled(Oriented):
+    """The role of each marker is known."""
+
+    mapping: MarkerMapping
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Prepared(Labelled):
+    """Markers and plates are filtered; later stages remove outliers and the offsets of the plates from `signals`."""
+
+    signals: TrialSignals
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scaled(Prepared):
+    """The model has the size of the subject.
+
+    Attributes:
+        plates_mass: mass on the plates in the static trial. mass: None up to `Solved` where only strides show it.
+        model_notes: findings about the model.
+        subject_fit: what the walk, or its session, changed of the model; None where nothing was fitted.
+    """
+
+    calibrated: Calibration
+    plates_mass: MassEstimate | None = None
+    mass: MassEstimate | None
+    scaling: SubjectScaling
+    model: SubjectModel
+    model_notes: tuple[Diagnostic, ...] = ()
+    subject_fit: SubjectFit | None = None
+
+    @property
+    def mass_kg(self) -> float | None:
+        """Body mass, where it is known at this stage."""
+        return None if self.mass is None else self.mass.mass_kg
+
+    @property
+    def standing(self) -> Standing:
+        """The standing subject."""
+        return self.calibrated.standing
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tracked(Scaled):
+    """The skeleton follows the markers. base_angles: (T, 3) tilt, list, rotation of the root, rad."""
+
+    fit: Fit
+    base_angles: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Grounded(Tracked):
+    """The loads on the feet are known.
+
+    Attributes:
+        decided: contacts of the feet on the plates. other_loads: loads on the plates without a foot.
+        moved: strikes and offs by the movement alone. event_notes: those of the findings that are about the events.
+    """
+
+    points: GaitPoints
+    decided: Decided
+    other_loads: tuple[OtherLoad, ...]
+    contacts: tuple[Contact, ...]
+    activity: Activity
+    moved: tuple[GaitEvent, ...]
+    reaction: GroundReaction
+    events: tuple[GaitEvent, ...] = ()
+    event_notes: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Solved(Grounded):
+    """The joint torques are known.
+
+    Attributes:
+        propagation: inputs of the bands. uncertainty: the bands.
+        estimate: account of the estimate of motion and forces, then fit, model, dynamics and reaction are those of the estimate.
+    """
+
+    dynamics: Dynamics
+    propagation: TrialInputs
+    estimate: EstimateAccount | None = None
+    uncertainty: TorqueUncertainty | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Checked(Solved):
+    """The checks are done. analysis: with what they found."""
+
+    analysis: TrialAnalysis
+
+
+_Stage = TypeVar("_Stage", bound=Trial)
+
+
+def next_stage(trial: Trial, stage: type[_Stage], **values: Any) -> _Stage:
+    """Return the next stage of a trial: all values of the stage before it, with `values` added."""
+    names = {entry.name for entry in fields(stage)}
+    return stage(**{**{name: value for name, value in vars(trial).items() if name in names}, **values})
+
+
+def analysis_of(trial: Solved, timings: Mapping[str, float] | None = None) -> TrialAnalysis:
+    """Return the analysis of a solved trial, with the seconds of its steps."""
+    if isinstance(trial, Checked):
+        return replace(trial.analysis, timings=timings or {})
+    return TrialAnalysis(
+        recording=trial.walk,
+        static=_static_facts(trial),
+        settings=trial.settings,
+        subject=_subject_facts(trial),
+        R_WL=trial.world.R_WL,
+        world_reason=trial.world.reason,
+        mapping=trial.mapping,
+        gaps=trial.signals.gaps,
+        plates=trial.signals.plates,
+        diagnostics=trial.notes,
+        timings=timings or {},
+        **{name: getattr(trial, name) for name in _AS_THEY_ARE},
+    )
+
+
+# Values of a solved trial that its analysis holds under the same name.
+_AS_THEY_ARE = (
+    *("model", "fit", "base_angles", "contacts", "reaction", "points", "dynamics", "events", "activity", "subject_fit"),
+    *("propagation", "uncertainty", "estimate", "user_files"),
+)
+
+
+def _static_facts(trial: Solved) -> StaticFacts:
+    recording = trial.static if trial.calibrated.is_seen else trial.walk
+    return StaticFacts(
+        path=recording.path,
+        source=trial.calibrated.source,
+        sha256=recording.sha256,
+        reason=trial.files.why,
+        first=trial.standing.first,
+        last=trial.standing.last,
+        movement_m=trial.standing.movement_m,
+        points=trial.standing.points,
+        plates_mass_kg=None if trial.plates_mass is None else trial.plates_mass.mass_kg,
+    )
+
+
+def _subject_facts(trial: Solved) -> SubjectFacts:
+    walk, static, mass = trial.walk, trial.static, trial.mass
+    if mass is None:
+        raise SubjectError("Body mass is not known.", "Give it with --mass.")
+    height_source = "given by the user" if trial.given_height_m is not None else stored_height((walk, static))[1]
+    if trial.settings.model.sex:
+        sex_source = "settings"
+    elif walk.subject.sex or static.subject.sex:
+        sex_source = "stored in the file"
+    else:
+        sex_source = "not known: mean of both"
+    points = trial.standing.points
+    roles = trial.body.landmark_roles(trial.mapping)
+    landmarks = {role.landmark: points[role.label] for role in roles if role.label in points}
+    age = known_age(trial.settings.report.age_years, (walk, static))
+    leg = leg_length(trial.settings.subject.measures, (walk, static), landmarks)
+    name = walk.subject.name or static.subject.name or printable(walk.path.stem)
+    model = trial.model
+    return SubjectFacts(
+        name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source, *age, *leg
+    )
