@@ -6,23 +6,24 @@ own software had computed (`ModelOutput`). Frames are the first axis everywhere,
 missing is NaN, and the frame is the laboratory's until `Recording.rotated` turns it into World.
 `FileFacts` is what the head of a file tells, for whoever looks through very many files.
 
-Read `recording` first (what may be in a file, and what asking for a missing part does), then the part you need:
-`markers`, `poses`, `coordinates`, `plates`, `events`, `subject`, `model_outputs`, `facts`. `motion` and `wrenches` are
-what processing makes of them: configurations of a skeleton, and ground reactions per plate and per foot.
-`stillness` tells where a person stands, of all frames or of a `Glimpse`: short pieces that are read quickly.
+Read `recording` first (what a file may hold, and what happens when a missing part is requested), then `motion` (markers, segment
+poses, joint coordinates, configurations of a skeleton), `plates` and `wrenches` (force plates as stored, ground reaction per plate
+and per foot) and `stillness` (the part of a recording in which a person stands).
 """
 
-from biodyn.recording.coordinates import Coordinates
-from biodyn.recording.events import EventKind, EventSource, GaitEvent
-from biodyn.recording.facts import FileFacts
-from biodyn.recording.markers import Markers, person_is_there
-from biodyn.recording.model_outputs import ModelOutput
-from biodyn.recording.motion import Motion
+from biodyn.recording.motion import Coordinates, Markers, Motion, SegmentPoses, person_is_there
 from biodyn.recording.plates import ForcePlate
-from biodyn.recording.poses import SegmentPoses
-from biodyn.recording.recording import Recording, StoredMotion
+from biodyn.recording.recording import (
+    EventKind,
+    EventSource,
+    FileFacts,
+    GaitEvent,
+    ModelOutput,
+    Recording,
+    StoredMotion,
+    SubjectParameters,
+)
 from biodyn.recording.stillness import Glimpse, QuietPart, quietest_part
-from biodyn.recording.subject import SubjectParameters
 from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench, PlateZero, SharedLoad
 
 __all__ = [

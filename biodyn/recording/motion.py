@@ -1,10 +1,202 @@
-"""A motion of the skeleton: configuration, velocity and acceleration that belong together."""
+"""A motion as values: marker trajectories, segment poses, joint coordinates, and the configurations of a skeleton."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from biodyn.conventions import FloatArray
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+
+# The person is there while this share of the markers is seen that are seen at best.
+_THERE_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Markers:
+    """Trajectories of the physical markers, or of virtual points set about the poses of segments.
+
+    Attributes:
+        labels: cleaned marker labels (subject prefix stripped), unique, in file order; length M.
+        positions: (T, M, 3) m; NaN where the marker was not seen. Frame: as the owner says (laboratory in a
+            `Recording` fresh from a file, World after `Recording.rotated`).
+        rate_hz: frames per second.
+        virtual: nobody measured them: they are points of segments whose poses were measured (`SegmentPoses.as_points`).
+    """
+
+    labels: tuple[str, ...]
+    positions: FloatArray
+    rate_hz: float
+    virtual: bool = False
+
+    @property
+    def frame_count(self) -> int:
+        """Number of frames T."""
+        return int(self.positions.shape[0])
+
+    @property
+    def time_s(self) -> FloatArray:
+        """Time of each frame, 0 at the file's first frame; (T,) s."""
+        return np.arange(self.frame_count) / self.rate_hz
+
+    def index(self, label: str) -> int:
+        """Column of a marker; KeyError if it is not there."""
+        try:
+            return self.labels.index(label)
+        except ValueError:
+            raise KeyError(label) from None
+
+    def rotated(self, R: FloatArray) -> Markers:
+        """Return the same markers with every position multiplied by R (3, 3)."""
+        return replace(self, positions=self.positions @ R.T)
+
+
+def person_is_there(seen: BoolArray) -> BoolArray:
+    """Frames (T,) in which at least half as many markers are `seen` (T, M) as at best; the others are an empty volume."""
+    count = seen.sum(axis=1)
+    return np.asarray(count >= max(_THERE_SHARE * count.max(initial=0), 1))
+
+
+_NO_ROTATION = 1e-4  # largest error of R R^T: files of single precision keep 1e-6, of four decimals 1e-4
+# Corners of a regular tetrahedron about the origin: with them a fit weighs turns about every axis alike.
+_CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
+
+
+@dataclass(frozen=True)
+class SegmentPoses:
+    """Pose of every segment B in every frame, in the frame of the owner (A: laboratory in a file, World after `rotated`).
+
+    Attributes:
+        labels: names of the segments, unique, in file order; length S.
+        rotations: (T, S, 3, 3) R_AB; its columns are the segment's axes. NaN where the segment was not seen.
+        origins: (T, S, 3) m, p_AB of the segment's origin. NaN where it was not seen.
+        rate_hz: frames per second.
+        reliability: (T, S) as the file has it, None where it has none.
+        landmarks: by landmark, the segment's label and the place (3,) m in its axes, where the file tells one.
+
+    Raises ValueError where shapes, labels or rate do not fit each other, or where a matrix is no rotation.
+    """
+
+    labels: tuple[str, ...]
+    rotations: FloatArray
+    origins: FloatArray
+    rate_hz: float
+    reliability: FloatArray | None = None
+    landmarks: Mapping[str, tuple[str, FloatArray]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        count = len(self.labels)
+        if len(set(self.labels)) != count:
+            raise ValueError("two segments have one label")
+        if self.origins.ndim != 3 or self.origins.shape[1:] != (count, 3):
+            raise ValueError(f"origins of {count} segments are (T, {count}, 3), not {self.origins.shape}")
+        if self.rotations.shape != (*self.origins.shape, 3):
+            raise ValueError(f"rotations are {(*self.origins.shape, 3)}, not {self.rotations.shape}")
+        if self.reliability is not None and self.reliability.shape != self.origins.shape[:2]:
+            raise ValueError(f"reliabilities are {self.origins.shape[:2]}, not {self.reliability.shape}")
+        if not (np.isfinite(self.rate_hz) and self.rate_hz > 0.0):
+            raise ValueError(f"the rate is {self.rate_hz} Hz")
+        seen = self.rotations[np.isfinite(self.rotations).all(axis=(2, 3))]
+        error = np.abs(seen @ seen.swapaxes(1, 2) - np.eye(3))
+        if (error > _NO_ROTATION).any() or (np.linalg.det(seen) < 0.0).any():
+            raise ValueError("a matrix is no right-handed rotation")
+
+    @property
+    def frame_count(self) -> int:
+        """Number of frames T."""
+        return int(self.origins.shape[0])
+
+    @property
+    def time_s(self) -> FloatArray:
+        """Time of each frame, 0 at the file's first frame; (T,) s."""
+        return np.arange(self.frame_count) / self.rate_hz
+
+    def pose(self, label: str) -> tuple[FloatArray, FloatArray]:
+        """Return R_AB (T, 3, 3) and p_AB (T, 3) m of a segment; KeyError if it is not there."""
+        if label not in self.labels:
+            raise KeyError(label)
+        at = self.labels.index(label)
+        return self.rotations[:, at], self.origins[:, at]
+
+    def rotated(self, R: FloatArray) -> SegmentPoses:
+        """Return the same poses in another frame: every rotation and origin multiplied by R (3, 3) from the left."""
+        return replace(self, rotations=R @ self.rotations, origins=self.origins @ R.T)
+
+    def as_points(self, half_m: float, labels: Collection[str]) -> Markers:
+        """Return four virtual points on every one of the segments `labels`: corners of a cube of edge 2 `half_m` about it.
+
+        A weighted fit to them is one of origins and rotations: 4 |dp|^2 + 8 half_m^2 |dtheta|^2 for small errors.
+        """
+        columns = [i for i, label in enumerate(self.labels) if label in labels]
+        R, p = self.rotations[:, columns, None], self.origins[:, columns, None]
+        points = p + (R @ (half_m * _CORNERS)[..., None])[..., 0]
+        names = tuple(point_label(self.labels[i], k) for i in columns for k in range(len(_CORNERS)))
+        return Markers(names, points.reshape(self.frame_count, -1, 3), self.rate_hz, virtual=True)
+
+
+def point_label(segment: str, corner: int) -> str:
+    """Return the label of a virtual point of a segment."""
+    return f"{segment}.{corner + 1}"
+
+
+def corner_places(half_m: float) -> FloatArray:
+    """Return the places (4, 3) m of a segment's virtual points in its axes."""
+    return half_m * _CORNERS
+
+
+CoordinateUnit = Literal["rad", "m", "1"]
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Generalised coordinates of a model over time.
+
+    They belong to the model that they were computed with, the ground frame of that model included: another laboratory
+    frame does not change them.
+
+    Attributes:
+        labels: names of the coordinates, unique, in file order; length C.
+        values: (T, C) in `units`; NaN where a coordinate is not known.
+        units: of each coordinate: "rad", "m", or "1" where it has none.
+        rate_hz: frames per second.
+
+    Raises ValueError where shapes, labels, units or rate do not fit each other.
+    """
+
+    labels: tuple[str, ...]
+    values: FloatArray
+    units: tuple[CoordinateUnit, ...]
+    rate_hz: float
+
+    def __post_init__(self) -> None:
+        count = len(self.labels)
+        if len(set(self.labels)) != count:
+            raise ValueError("two coordinates have one label")
+        if self.values.ndim != 2 or self.values.shape[1] != count:
+            raise ValueError(f"values of {count} coordinates are (T, {count}), not {self.values.shape}")
+        if len(self.units) != count or not {*self.units} <= {"rad", "m", "1"}:
+            raise ValueError(f"{count} coordinates need as many units of rad, m or 1, not {self.units}")
+        if not (np.isfinite(self.rate_hz) and self.rate_hz > 0.0):
+            raise ValueError(f"the rate is {self.rate_hz} Hz")
+
+    @property
+    def frame_count(self) -> int:
+        """Number of frames T."""
+        return int(self.values.shape[0])
+
+    @property
+    def time_s(self) -> FloatArray:
+        """Time of each frame, 0 at the file's first frame; (T,) s."""
+        return np.arange(self.frame_count) / self.rate_hz
+
+    def column(self, label: str) -> FloatArray:
+        """Values of one coordinate, (T,); KeyError if it is not there."""
+        if label not in self.labels:
+            raise KeyError(label)
+        column: FloatArray = self.values[:, self.labels.index(label)]
+        return column
 
 
 @dataclass(frozen=True)

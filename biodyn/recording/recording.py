@@ -2,20 +2,110 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.recording.coordinates import Coordinates
-from biodyn.recording.events import GaitEvent
-from biodyn.recording.markers import Markers
-from biodyn.recording.model_outputs import ModelOutput
+from biodyn.recording.motion import Coordinates, Markers, SegmentPoses
 from biodyn.recording.plates import ForcePlate
-from biodyn.recording.poses import SegmentPoses
-from biodyn.recording.subject import SubjectParameters
+
+
+@dataclass(frozen=True)
+class SubjectParameters:
+    """What the file itself says of the subject; None or a missing key where it is silent. SI units.
+
+    `file`: name of the file beside it that says so, "" where it is the recording's own.
+
+    Keys of `measures` (metres unless named otherwise) are the names of the measures of
+    `library/body/measures.toml`, e.g. ``knee_width_r``, ``leg_length_l``, ``marker_diameter``.
+    """
+
+    name: str = ""
+    mass_kg: float | None = None
+    height_m: float | None = None
+    sex: Literal["male", "female"] | None = None
+    measures: Mapping[str, float] = field(default_factory=dict)
+    file: str = ""
+    age_years: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelOutput:
+    """A computed point channel of the laboratory's own software (angles, moments, powers ...), as stored.
+
+    `values` is (T, 3) in file units `unit`, NaN where not computed; kind from POINT:ANGLES/MOMENTS/... or the label.
+    """
+
+    label: str
+    kind: Literal["angle", "moment", "force", "power", "scalar", "virtual_point", "other"]
+    values: FloatArray
+    unit: str
+
+
+EventKind = Literal["foot_strike", "foot_off"]
+EventSource = Literal["plate", "kinematic", "file"]
+
+
+@dataclass(frozen=True)
+class GaitEvent:
+    """A foot strike or foot off.
+
+    Attributes:
+        time_s: 0 at the file's first stored frame. confidence: 0-1.
+        after_absence: the person was away before it, for so long that steps were missed: no stride reaches back over that.
+    """
+
+    time_s: float
+    side: Side
+    kind: EventKind
+    source: EventSource
+    confidence: float = 1.0
+    after_absence: bool = False
+
+    def apart_s(self, other: GaitEvent) -> float:
+        """Return the time between two events of one foot and kind, s; infinite between others."""
+        is_alike = self.side == other.side and self.kind == other.kind
+        return abs(self.time_s - other.time_s) if is_alike else math.inf
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """Facts of one recording, read without its data where the format allows that.
+
+    Attributes:
+        path: the file.
+        subject: name stored, "" where there is none. mass_kg, height_m: stored, None where they are not.
+        leg_lengths_m: stored, by name. joint_offsets_rad: that a static calibration left in the file, by name.
+        labels: of the points, without subject prefixes and unnamed ones. segments: of the poses of segments.
+        coordinates: of a model, in a file without points.
+        frame_count, rate_hz: of the points. plate_count: force plates announced.
+        declared_static: the file says that it is a static trial. gait_events: foot strikes and foot offs stored.
+    """
+
+    path: Path
+    subject: str
+    mass_kg: float | None
+    height_m: float | None
+    leg_lengths_m: Mapping[str, float] = field(default_factory=dict)
+    labels: frozenset[str] = frozenset()
+    frame_count: int = 0
+    rate_hz: float = 0.0
+    plate_count: int = 0
+    declared_static: bool = False
+    gait_events: int = 0
+    joint_offsets_rad: Mapping[str, float] = field(default_factory=dict)
+    segments: frozenset[str] = frozenset()
+    coordinates: frozenset[str] = frozenset()
+
+    @property
+    def has_motion(self) -> bool:
+        """False where the file holds ground forces alone."""
+        return bool(self.frame_count or self.labels or self.segments or self.coordinates)
 
 
 @dataclass(frozen=True)

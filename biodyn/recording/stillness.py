@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.points import lengths
-from biodyn.recording.markers import Markers
+from biodyn.recording.motion import Markers
 
 #: Standing is judged over half a second: people who stand sway by millimetres in it.
 QUIET_S = 0.5

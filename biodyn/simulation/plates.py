@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import PlateError
-from biodyn.recording.cop_correction import CopCorrection
+from biodyn.recording.plates import CopCorrection
 
 TYPES = (1, 2, 3, 4, 5, 6, 7)
 # Types whose ORIGIN holds the half distances of four sensors.

@@ -23,7 +23,7 @@ from biodyn.io.tables.force_plates import frame_forces
 from biodyn.io.tables.pose_columns import poses_of
 from biodyn.io.tables.roles import ColumnRoles
 from biodyn.recording import Coordinates, Markers, Recording, StoredMotion
-from biodyn.recording.coordinates import CoordinateUnit
+from biodyn.recording.motion import CoordinateUnit
 
 _SLIDING = re.compile(r"(?i).*_t[xyz]|.*_translation(_[xyz])?")
 

@@ -21,7 +21,7 @@ from biodyn.library.tables import for_each_side
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
 from biodyn.model.pose_axes import body_rotations, relative_angles
 from biodyn.recording import SegmentPoses
-from biodyn.recording.poses import corner_places, point_label
+from biodyn.recording.motion import corner_places, point_label
 
 _LEAST_FRAMES = 5  # in which a segment and its parent are both seen
 _PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy

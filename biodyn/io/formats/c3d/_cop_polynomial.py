@@ -6,7 +6,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.recording.cop_correction import CopCorrection
+from biodyn.recording.plates import CopCorrection
 
 COUNT = 12
 _MM = 1e-3  # Kistler's coefficients are for millimetres

@@ -14,8 +14,7 @@ from biodyn.io.formats.c3d._parameters import continued
 from biodyn.io.names import letters, names
 from biodyn.io.plate_units import PlateUnit
 from biodyn.recording import ForcePlate
-from biodyn.recording.cop_correction import CopCorrection
-from biodyn.recording.plates import sides_of
+from biodyn.recording.plates import CopCorrection, sides_of
 
 # Channels a plate of each C3D type needs, facts: c3d.org manual, BTK, for 5 to 7 also Visual3D's documentation.
 _CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6, 5: 8, 6: 12, 7: 8}
