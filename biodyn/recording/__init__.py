@@ -6,9 +6,9 @@ own software had computed (`ModelOutput`). Frames are the first axis everywhere,
 missing is NaN, and the frame is the laboratory's until `Recording.rotated` turns it into World.
 `FileFacts` is what the head of a file tells, for whoever looks through very many files.
 
-Read `recording` first (what a file may hold, and what happens when a missing part is requested), then `motion` (markers, segment
-poses, joint coordinates, configurations of a skeleton), `plates` and `wrenches` (force plates as stored, ground reaction per plate
-and per foot) and `stillness` (the part of a recording in which a person stands).
+Read `recording` first (what a file may hold, and what happens when a missing part is requested), then `motion` (markers,
+segment poses, joint coordinates, configurations of a skeleton), `plates` and `wrenches` (force plates as stored, ground
+reaction per plate and per foot) and `stillness` (the part of a recording in which a person stands).
 """
 
 from biodyn.recording.motion import Coordinates, Markers, Motion, SegmentPoses, person_is_there

@@ -14,9 +14,8 @@ For roles read `role`, then `words` (names split into words of known kinds). The
 """
 
 from biodyn.session.companions import Companion, SessionFiles, role_of, session_of
-from biodyn.session.motion import MotionFacts, glimpse_of_file, motion_of
 from biodyn.session.named_static import another_person
-from biodyn.session.role import Role, TrialNames, judge_role
+from biodyn.session.role import MotionFacts, Role, TrialNames, glimpse_of_file, judge_role, motion_of
 from biodyn.session.static_choice import typical_motion_m
 from biodyn.session.statics import (
     StaticSearch,

@@ -8,13 +8,89 @@ that differ by a counter only, may be anything, and the markers have to agree al
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-from biodyn.session.words import Token, tokens, vocabulary
+from biodyn.session.words import Kind, Token, tokens, vocabulary, walk_words
+
+#: Kinds of words that say only which kind of trials a folder holds.
+KINDS_OF_TRIALS: tuple[Kind, ...] = ("static", "other", "empty", "activity", "condition", "counter")
+
+
+def has_static_name(path: Path) -> bool:
+    """True where a word of the name of a file or folder speaks for a static trial."""
+    return any(token.kind == "static" for token in tokens(path.stem))
+
+
+def has_walk_name(path: Path) -> bool:
+    """True where a word of the name speaks for a walk."""
+    return any(token.kind == "activity" or token.word in walk_words() for token in tokens(path.stem))
+
+
+def names_a_kind(folder: Path) -> bool:
+    """True for a folder whose name says only which kind of trials it holds."""
+    found = tokens(folder.name)
+    return bool(found) and all(token.kind in KINDS_OF_TRIALS or token.word in walk_words() for token in found)
+
+
+def own_words(path: Path) -> set[str]:
+    """What a file's name says besides that it is a static or a walk."""
+    found = tokens(path.stem)
+    return {t.text.casefold() for t in found if t.kind not in ("static", "activity") and t.word not in walk_words()}
+
+
+def folders_near(folder: Path) -> tuple[Path, ...]:
+    """Folders to search, the nearest first."""
+    folder = folder.resolve()
+    parent = folder.parent
+    found = [folder, *_subfolders(folder)]
+    # A folder called nothing but a kind of trial (Straight, Turn) has the person's other kinds beside it.
+    only_a_kind = names_a_kind(folder)
+    found += [parent, *(other for other in _subfolders(parent) if only_a_kind or has_static_name(other))]
+    for above in (parent.parent, parent.parent.parent)[: 2 if only_a_kind else 1]:
+        for other in _subfolders(above):
+            if has_static_name(other):
+                kinds = [below for below in _subfolders(other) if names_a_kind(below)]
+                found += [other / folder.name, other / parent.name, other, *kinds]
+    unique = dict.fromkeys(f for f in found if _is_folder(f))
+    return tuple(unique)
+
+
+def _is_folder(path: Path) -> bool:
+    """False also where permissions keep us out: a folder nobody lets us into is no place to search."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [entry for entry in entries if not entry.name.startswith(".") and _is_folder(entry)]
+
+
+def recordings_beside(folders: Sequence[Path], walk: Path, is_one: Callable[[Path], bool], limit: int) -> list[Path]:
+    """Return the files that `is_one` takes without the walk, those with a static's name first where there are too many."""
+
+    def files() -> Iterator[Path]:
+        for folder in folders:
+            try:
+                yield from sorted(p for p in folder.iterdir() if p.is_file() and is_one(p))
+            except OSError:
+                continue
+
+    own = walk.resolve()
+    found = [path for path in files() if path.resolve() != own]
+    if len(found) > limit:
+        found.sort(key=lambda p: not (has_static_name(p) or has_static_name(p.parent)))
+    return found[:limit]
+
 
 _LONG_NUMBER = 3  # digits: a shorter number at the beginning of a name counts trials ...
 _PERSONS_NUMBER = 5  # ... and one as long as this names a person or a day

@@ -14,10 +14,17 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.recording import FileFacts, Glimpse, Markers, Recording
-from biodyn.session.file_names import has_static_name, has_walk_name, own_words
-from biodyn.session.motion import glimpse_of_file, motion_facts, motion_of
-from biodyn.session.path_names import Neighbours, fitting_condition, own_folders
-from biodyn.session.places import folders_near, recordings_beside
+from biodyn.session.path_names import (
+    Neighbours,
+    fitting_condition,
+    folders_near,
+    has_static_name,
+    has_walk_name,
+    own_folders,
+    own_words,
+    recordings_beside,
+)
+from biodyn.session.role import glimpse_of_file, motion_facts, motion_of
 from biodyn.session.same_person import bare_labels, kinship
 from biodyn.session.static_choice import (
     Offsets,
