@@ -426,7 +426,7 @@ _STRING_METHODS = frozenset(
      "find", "index", "count", "splitlines", "translate")
 )  # fmt: skip
 # Paths are made relative to the study's folder before a sentence is shown: nothing is decided.
-_REWORDED = {"biodyn.study.discovery.files"}
+_REWORDED = {"biodyn.session.inventory"}
 _TEMPLATE_CUT = re.compile(rf"\.(?:{'|'.join(sorted(_PROSE))})\b[^}}%]*?\|\s*(?:replace|split|truncate)\b")
 
 

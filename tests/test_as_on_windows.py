@@ -23,7 +23,7 @@ from biodyn.output.store.names import table_path
 from biodyn.output.store.owned import trial_files
 from biodyn.output.store.replacing import default_folder, replacing, require_free, writing
 from biodyn.output.tables.registry import TABLES
-from biodyn.study.discovery.naming import unique_names
+from biodyn.study.discovery.definition import unique_names
 from biodyn.study.running.lock import owner_of
 from biodyn.study.study_record import seen_from
 

@@ -75,6 +75,9 @@ class Record(Mapping[str, Value]):
     def __getitem__(self, name: str) -> Value:
         return _value(_array(self._fields[name], self._order), self._order, self._depth)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)
 

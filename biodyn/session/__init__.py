@@ -7,18 +7,18 @@ functional, walk, run, other (`judge_role`, which a study asks of every file; `r
 A walk alone and a study take the static trial by one judgement, `choose_static`; one that is named is held against it by
 `another_person`. Nothing is computed from the data but distances and ranges of markers, from glimpses of the files.
 
-Read `statics` (the search, in its order), then what it asks: `places` (where companions lie), `path_names` and `file_names`
-(what names say), `same_person` (stored name, mass, measures), `motion` (who stands, by the quietest half second),
-`static_choice` (which of several: marker distances, joint offsets, names); `companions` for the session.
-For roles read `role`, then `words` (names split into words of known kinds). The words are data: `library/session/`.
+Read `words` first (names split into words of known kinds; the words are data in `library/session/`), then `role` (what is done
+in a recording, by its markers and its names), `same_person` (one person or two, by stored parameters and by names; the folders
+near a walk), `statics` (the search, in its order) with `static_choice` (which of several), and `companions` (the session).
+For a whole folder: `inventory` (recordings below it), `subjects` (whose they are), `labels` (session and condition).
 """
 
 from biodyn.session.companions import Companion, SessionFiles, role_of, session_of
-from biodyn.session.named_static import another_person
 from biodyn.session.role import MotionFacts, Role, TrialNames, glimpse_of_file, judge_role, motion_of
 from biodyn.session.static_choice import typical_motion_m
 from biodyn.session.statics import (
     StaticSearch,
+    another_person,
     choose_static,
     find_static,
     judge_static,

@@ -15,9 +15,8 @@ from typing import Literal
 from biodyn.errors import InputFileError
 from biodyn.io import read_facts
 from biodyn.recording import FileFacts, Markers, QuietPart
-from biodyn.session.path_names import Neighbours
 from biodyn.session.role import MotionFacts, Role, TrialNames, glimpse_of_file, judge_role, motion_of
-from biodyn.session.same_person import kinship
+from biodyn.session.same_person import Neighbours, kinship
 from biodyn.session.static_choice import body_difference_m
 from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, static_candidates
 from biodyn.session.words import tokens

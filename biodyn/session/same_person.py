@@ -2,15 +2,230 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
 
 from biodyn.io.labels import STRANGERS
 from biodyn.recording import FileFacts
-from biodyn.session.path_names import Neighbours
-from biodyn.session.path_names import difference as path_difference
-from biodyn.session.words import plain_text, tokens, vocabulary
+from biodyn.session.words import Kind, Token, plain_text, tokens, vocabulary, walk_words
+
+#: Kinds of words that say only which kind of trials a folder holds.
+KINDS_OF_TRIALS: tuple[Kind, ...] = ("static", "other", "empty", "activity", "condition", "counter")
+
+
+def has_static_name(path: Path) -> bool:
+    """True where a word of the name of a file or folder speaks for a static trial."""
+    return any(token.kind == "static" for token in tokens(path.stem))
+
+
+def has_walk_name(path: Path) -> bool:
+    """True where a word of the name speaks for a walk."""
+    return any(token.kind == "activity" or token.word in walk_words() for token in tokens(path.stem))
+
+
+def names_a_kind(folder: Path) -> bool:
+    """True for a folder whose name says only which kind of trials it holds."""
+    found = tokens(folder.name)
+    return bool(found) and all(token.kind in KINDS_OF_TRIALS or token.word in walk_words() for token in found)
+
+
+def own_words(path: Path) -> set[str]:
+    """What a file's name says besides that it is a static or a walk."""
+    found = tokens(path.stem)
+    return {t.text.casefold() for t in found if t.kind not in ("static", "activity") and t.word not in walk_words()}
+
+
+def folders_near(folder: Path) -> tuple[Path, ...]:
+    """Folders to search, the nearest first."""
+    folder = folder.resolve()
+    parent = folder.parent
+    found = [folder, *_subfolders(folder)]
+    # A folder called nothing but a kind of trial (Straight, Turn) has the person's other kinds beside it.
+    only_a_kind = names_a_kind(folder)
+    found += [parent, *(other for other in _subfolders(parent) if only_a_kind or has_static_name(other))]
+    for above in (parent.parent, parent.parent.parent)[: 2 if only_a_kind else 1]:
+        for other in _subfolders(above):
+            if has_static_name(other):
+                kinds = [below for below in _subfolders(other) if names_a_kind(below)]
+                found += [other / folder.name, other / parent.name, other, *kinds]
+    unique = dict.fromkeys(f for f in found if _is_folder(f))
+    return tuple(unique)
+
+
+def _is_folder(path: Path) -> bool:
+    """False also where permissions keep us out: a folder nobody lets us into is no place to search."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [entry for entry in entries if not entry.name.startswith(".") and _is_folder(entry)]
+
+
+def recordings_beside(folders: Sequence[Path], walk: Path, is_one: Callable[[Path], bool], limit: int) -> list[Path]:
+    """Return the files that `is_one` takes without the walk, those with a static's name first where there are too many."""
+
+    def files() -> Iterator[Path]:
+        for folder in folders:
+            try:
+                yield from sorted(p for p in folder.iterdir() if p.is_file() and is_one(p))
+            except OSError:
+                continue
+
+    own = walk.resolve()
+    found = [path for path in files() if path.resolve() != own]
+    if len(found) > limit:
+        found.sort(key=lambda p: not (has_static_name(p) or has_static_name(p.parent)))
+    return found[:limit]
+
+
+_LONG_NUMBER = 3  # digits: a shorter number at the beginning of a name counts trials ...
+_PERSONS_NUMBER = 5  # ... and one as long as this names a person or a day
+_FOLDERS = 3  # levels above a file whose names may tell something
+
+
+@dataclass(frozen=True)
+class PathWords:
+    """Words of a path's own part in lower case, by what they say; `condition` and `session` as they stand together."""
+
+    subjects: frozenset[str]
+    codes: frozenset[str]
+    plain: frozenset[str]
+    condition: str
+    session: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Why a file is not of the walk's person, or not of its day, "" where nothing says so; what leaves a doubt of it."""
+
+    person: str = ""
+    day: str = ""
+    doubt: str = ""
+
+
+class Neighbours:
+    """The files around a walk, and which of their words name somebody or something."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._patterns: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        for path in set(paths):
+            found = [t for t in tokens(path.stem) if t.kind != "counter"]
+            for token in found:
+                rest = tuple(t.text.casefold() for t in found if t is not token)
+                self._patterns[token.text.casefold()].add(rest)
+
+    def names_something(self, word: str) -> bool:
+        """True where files of different kinds carry the word."""
+        return len(self._patterns.get(word, ())) > 1
+
+
+def difference(walk: Path, other: Path, neighbours: Neighbours) -> Difference:
+    """Return what the names say against two files being of one person and day."""
+    mine, theirs = words_of(walk, other)
+    if mine.session and theirs.session and mine.session != theirs.session:
+        return Difference(day=f"its name speaks of another session ({theirs.session}, the walk's of {mine.session})")
+    if mine.subjects and theirs.subjects:
+        if mine.subjects.isdisjoint(theirs.subjects):
+            return Difference(_otherwise(theirs.subjects))
+        return Difference()
+    if mine.codes and theirs.codes:
+        if not mine.codes.isdisjoint(theirs.codes):
+            return Difference()
+        telling = any(neighbours.names_something(code) for code in (*mine.codes, *theirs.codes))
+        return Difference(_otherwise(theirs.codes)) if telling else Difference(doubt=_otherwise(theirs.codes))
+    strange = theirs.plain | theirs.subjects | theirs.codes
+    if not strange or not strange.isdisjoint(mine.plain):
+        return Difference()
+    own = mine.plain | mine.subjects | mine.codes
+    if all(any(neighbours.names_something(word) for word in words) for words in (strange, own)):
+        return Difference(_otherwise(strange))
+    return Difference(doubt=_otherwise(strange))
+
+
+def fitting_condition(walk: Path, others: Iterable[Path]) -> list[Path]:
+    """Return those of the walk's condition, else those that name none, else all."""
+    named = {path: words_of(walk, path) for path in others}
+    same = [path for path, (mine, theirs) in named.items() if mine.condition == theirs.condition]
+    return same or [path for path, (_, theirs) in named.items() if not theirs.condition] or list(named)
+
+
+@lru_cache(maxsize=4096)
+def words_of(walk: Path, other: Path) -> tuple[PathWords, PathWords]:
+    """Return what each of two paths says in the part that the other does not share."""
+    mine, theirs = _own_parts(walk, other)
+    return _words(mine), _words(theirs)
+
+
+def own_folders(walk: Path, other: Path) -> tuple[str, ...]:
+    """Return the names of the other's folders that are not the walk's, the innermost first."""
+    return _own_parts(walk, other)[1][-2::-1]
+
+
+def _own_parts(walk: Path, other: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    mine, theirs = _parts(walk), _parts(other)
+    while mine[:-1] and theirs[:-1] and mine[0] == theirs[0]:
+        mine, theirs = mine[1:], theirs[1:]
+    return mine[-_FOLDERS - 1 :], theirs[-_FOLDERS - 1 :]
+
+
+def _parts(path: Path) -> tuple[str, ...]:
+    return (*path.parent.resolve().parts[1:], path.stem)
+
+
+def _words(parts: tuple[str, ...]) -> PathWords:
+    table = vocabulary()
+    counting = table["counter_numbered"] | table["session_numbered"]
+    found = [token for part in parts for token in tokens(part)]
+    codes = {t.text.casefold() for t in found if t.kind == "code" and t.word not in counting}
+    numbers = [t.text for t in found if t.kind == "number"]
+    codes |= {number for number in numbers if _LONG_NUMBER <= len(number) < _PERSONS_NUMBER}
+    subjects = {t.text.casefold() for t in found if t.kind == "subject"}
+    subjects |= {number for number in numbers if len(number) >= _PERSONS_NUMBER}
+    return PathWords(
+        frozenset(subjects),
+        frozenset(codes),
+        frozenset(t.text.casefold() for t in found if t.kind == "plain" and len(t.text) > 1),
+        "_".join(sorted({text for part in parts for text in _conditions(tokens(part))})),
+        "_".join(sorted({_session(t, parts) for t in found if t.kind == "session"})),
+    )
+
+
+def _conditions(found: tuple[Token, ...]) -> list[str]:
+    """Words for a condition with what touches them: no AFO -> noafo."""
+    texts: list[str] = []
+    for i, token in enumerate(found):
+        if token.kind != "condition":
+            continue
+        before = found[i - 1] if i else None
+        touches = before is not None and before.kind == "plain" and before.end == token.start
+        texts.append((before.text if touches and before else "").casefold() + token.text.casefold())
+    return texts
+
+
+def _session(token: Token, parts: tuple[str, ...]) -> str:
+    """A session's word with the number behind it, in folders: 'post 2' is not 'post 1'."""
+    for part in parts[:-1]:
+        found = tokens(part)
+        for here, after in pairwise(found):
+            if here is token and after.kind == "counter":
+                return part[here.start : after.end].casefold()
+    return token.text.casefold()
+
+
+def _otherwise(words: Iterable[str]) -> str:
+    return f"its name speaks of something else ({', '.join(sorted(words))})"
+
 
 _ROLE_KINDS = ("static", "activity", "other", "empty")
 _SAME_MEASURE = 0.01  # relative difference of mass, height and leg length stored for one person
@@ -41,7 +256,7 @@ def kinship(walk: FileFacts, other: FileFacts, neighbours: Neighbours | None) ->
     same_name = bool(name) and name == person_name(other.subject)
     if strange or neighbours is None:
         return Kinship(strange, same_name)
-    named = path_difference(walk.path, other.path, neighbours)
+    named = difference(walk.path, other.path, neighbours)
     if same_name:
         return Kinship(named.day, same_name)
     return Kinship(named.day or named.person, same_name, named.doubt)

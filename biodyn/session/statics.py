@@ -14,18 +14,20 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.recording import FileFacts, Glimpse, Markers, Recording
-from biodyn.session.path_names import (
+from biodyn.recording.stillness import glimpse_of
+from biodyn.session.role import glimpse_of_file, motion_facts, motion_of
+from biodyn.session.same_person import (
     Neighbours,
+    bare_labels,
     fitting_condition,
     folders_near,
     has_static_name,
     has_walk_name,
+    kinship,
     own_folders,
     own_words,
     recordings_beside,
 )
-from biodyn.session.role import glimpse_of_file, motion_facts, motion_of
-from biodyn.session.same_person import bare_labels, kinship
 from biodyn.session.static_choice import (
     Offsets,
     Possible,
@@ -329,3 +331,30 @@ def _nothing_found(candidates: Sequence[StaticCandidate], folders: Sequence[Path
     if candidates:
         text += f"; the nearest, {candidates[0].path.name}, is not taken because {candidates[0].rejected}"
     return text + "."
+
+
+def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
+    """Return a warning where a named static trial looks like another person's than the walk, else None.
+
+    Judged as a search does: marker distances within segments, and the stored name and measures. Where the distances agree
+    as one person's do, a name that was typed otherwise says nothing. Raises InputFileError where a file's header has
+    become unreadable meanwhile.
+    """
+    kin = kinship(read_facts(walk.path), read_facts(static.path), None)
+    body = body_difference_m(walk.markers, glimpse_of(static.markers).quiet_markers())
+    limit = most_apart_m(kin.same_name, bool(kin.strange))
+    agrees = not kin.strange if body is None else body <= limit
+    if agrees:
+        return None
+    seen = [kin.strange] if kin.strange else []
+    if body is not None:
+        seen.insert(0, f"its marker distances within segments differ from the walk's by {1000 * body:.0f} mm (median)")
+    return Diagnostic(
+        "static-other-person",
+        "warning",
+        f"'{static.path.name}' was named as the static trial, but looks like another person's: {', and '.join(seen)}.",
+        value=body,
+        limit=None if body is None else limit,
+        unit="" if body is None else "m",
+        hint="Name this person's own static trial, of the same day; without --static it is looked for beside the walk.",
+    )

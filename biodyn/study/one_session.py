@@ -18,7 +18,7 @@ from biodyn.processing.calibration.subject import require_plausible
 from biodyn.settings import joined
 from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
-from biodyn.study.discovery.starting import DEFINITION_NAME
+from biodyn.study.discovery.listing import DEFINITION_NAME
 from biodyn.study.plan import PlannedTrial, StudyPlan, no_walk
 from biodyn.study.progress import told
 from biodyn.study.result import StudyResult

@@ -15,8 +15,8 @@ from biodyn.output.store.possible import require_possible
 from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.collecting.options import Reports
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
-from biodyn.study.discovery.naming import safe_name
-from biodyn.study.discovery.starting import DEFINITION_NAME
+from biodyn.study.discovery.definition import safe_name
+from biodyn.study.discovery.listing import DEFINITION_NAME
 from biodyn.study.output_folder import remove_obsolete, require_free, tidy_when_stopped
 from biodyn.study.plan import StudyPlan, no_walk
 from biodyn.study.progress import told

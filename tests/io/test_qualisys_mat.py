@@ -15,7 +15,7 @@ from biodyn.io import read
 from biodyn.io.qualisys_mat import holds_measurement
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import Recording
-from biodyn.study.discovery.files import take_inventory
+from biodyn.session.inventory import take_inventory
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"uncertainty": {"compute": False}}

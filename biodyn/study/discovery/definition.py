@@ -7,9 +7,14 @@ same order over `[settings]`. An entry that matches nothing is an error: nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -17,9 +22,151 @@ from biodyn.errors import SettingsError
 from biodyn.library.load import beside, read_user_toml
 from biodyn.library.section import invalid_entry
 from biodyn.model.from_library.user_tables import user_tables
+from biodyn.output.store.possible import portable_name
+from biodyn.session.inventory import SUFFIXES
+from biodyn.session.words import plain_text
 from biodyn.settings import Settings, joined, with_table_paths
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.group.options import AnalysisOptions
+
+LAYOUT_FIELDS = ("subject", "session", "condition", "group", "trial", "any")
+
+
+def path_text(path: Path) -> str:
+    """Return a relative path as patterns see it: '/' between folders, composed Unicode."""
+    return plain_text(path.as_posix())
+
+
+def path_matches(pattern: str, path: Path) -> bool:
+    """True where the pattern is the path, or matches it: '*' within a name, '**' across folders, '?', '[ab]'.
+
+    A pattern without '/' is one of file names in any folder; case does not count.
+    """
+    text = path_text(path)
+    pattern = plain_text(pattern).removeprefix("./")
+    if pattern == text:
+        return True
+    return _matcher(pattern).fullmatch(text if "/" in pattern else text.rpartition("/")[2]) is not None
+
+
+def name_matches(pattern: str, name: str) -> bool:
+    """True where the pattern is the name, or matches it, case aside."""
+    text, pattern = plain_text(name), plain_text(pattern)
+    return pattern.casefold() == text.casefold() or _matcher(pattern).fullmatch(text) is not None
+
+
+@cache
+def _matcher(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", pattern)
+    wild = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    text = ""
+    for i, part in enumerate(parts):
+        if i % 2 == 0:
+            text += re.escape(part)
+        elif part in wild:
+            text += wild[part]
+        else:
+            inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+            text += f"[^{inner[1:]}/]" if inner.startswith("!") and len(inner) > 1 else f"[{inner}]"
+    try:
+        return re.compile(text, re.IGNORECASE | re.DOTALL)
+    except re.error as error:
+        raise SettingsError(f"'{pattern}' is no valid pattern: {error}.", "Write [abc] or [a-z] in it.") from error
+
+
+@cache
+def layout_matcher(layout: str) -> re.Pattern[str]:
+    """Return a pattern whose groups are the fields of a layout; SettingsError for an unknown or doubled field."""
+    parts = re.split(r"\{([^{}]*)\}", plain_text(layout).removeprefix("./"))
+    text = ""
+    seen: set[str] = set()
+    for i, part in enumerate(parts):
+        if i % 2 == 0:
+            text += re.escape(part)
+            continue
+        if part not in LAYOUT_FIELDS or part in seen:
+            raise SettingsError(
+                f"Layout '{layout}' names '{{{part}}}'{' twice' if part in seen else ''}.",
+                f"Its fields are {', '.join(f'{{{name}}}' for name in LAYOUT_FIELDS)}, each but {{any}} once.",
+            )
+        if part != "any":
+            seen.add(part)
+        text += "[^/]+" if part == "any" else f"(?P<{part}>[^/]+)"
+    if not text.lower().endswith(tuple(re.escape(suffix) for suffix in SUFFIXES)):
+        text += f"(?:{'|'.join(re.escape(suffix) for suffix in SUFFIXES)})"
+    return re.compile(text, re.IGNORECASE)
+
+
+def nearest(wanted: str, known: Iterable[str]) -> str:
+    """Return 'The nearest is ...' of the known texts, or a few of them where none is near."""
+    texts = sorted(set(known))
+    if not texts:
+        return "There is none at all."
+    # whole paths first, then by their last part: a wrong folder is no reason not to find the file
+    near = get_close_matches(wanted, texts, 1, 0.6)
+    if not near:
+        last = {text.rpartition("/")[2].casefold(): text for text in texts}
+        near = [last[key] for key in get_close_matches(wanted.rpartition("/")[2].casefold(), last, 1, 0.6)]
+    if near:
+        return f"The nearest is '{near[0]}'."
+    return f"There are {', '.join(repr(text) for text in texts[:6])}{' ...' if len(texts) > 6 else ''}."
+
+
+_LONGEST = 80  # characters; paths of 260 characters are the limit of some systems
+
+T = TypeVar("T")
+
+
+def safe_name(text: str) -> str:
+    """Return the text with everything but letters, digits, '.', '-', '+' and '_' as '_'; never empty."""
+    text = "".join(c if c.isalnum() or c in "-_.+" else "_" for c in plain_text(text).strip())
+    text = re.sub("__+", "_", text).strip("._") or "unnamed"
+    text = portable_name(text)
+    if len(text) > _LONGEST or len(text.encode()) > 2 * _LONGEST:
+        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        shorter = text[: _LONGEST - 9]
+        while len(shorter.encode()) > 2 * _LONGEST - 9:
+            shorter = shorter[:-1]
+        text = f"{shorter}_{digest}"
+    return text
+
+
+def unique_names(wanted: Mapping[T, Sequence[str]]) -> dict[T, str]:
+    """Return a safe name for every key: the first of its wanted names that no other key shares, else a number added.
+
+    `wanted` lists for every key ever longer names; keys are taken in the order given.
+    """
+    chosen: dict[T, str] = {}
+    depth = dict.fromkeys(wanted, 0)
+    while True:
+        by_name: dict[str, list[T]] = defaultdict(list)
+        for key, names in wanted.items():
+            chosen[key] = safe_name(names[min(depth[key], len(names) - 1)])
+            by_name[chosen[key].casefold()].append(key)
+        clashing = [key for keys in by_name.values() if len(keys) > 1 for key in keys]
+        longer = [key for key in clashing if depth[key] < len(wanted[key]) - 1]
+        if not longer:
+            break
+        for key in longer:
+            depth[key] += 1
+    taken = {name for name, keys in by_name.items() if len(keys) == 1}
+    for keys in (keys for keys in by_name.values() if len(keys) > 1):
+        for key in keys:
+            number = 1
+            name = chosen[key]
+            while name.casefold() in taken:
+                number += 1
+                name = safe_name(f"{chosen[key][: _LONGEST - 5]}-{number}")
+            taken.add(name.casefold())
+            chosen[key] = name
+    return chosen
+
+
+def natural_key(text: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
+    """Order in which numbers count as numbers: walk, walk2, walk10; equal texts only where they are the same."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", text)
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts), text
+
 
 Kilograms = Annotated[float, Field(gt=0)]
 Metres = Annotated[float, Field(gt=0)]

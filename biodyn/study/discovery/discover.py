@@ -1,34 +1,337 @@
-"""From a folder to a plan: the only place that knows the order of the steps of discovery."""
+"""From a folder to a plan: what files are by names and headers, what study.toml specifies, and the trials."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from biodyn.errors import SettingsError, printable
+from biodyn.errors import InputFileError, SettingsError, printable
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.recording import FileFacts
-from biodyn.session import MotionFacts, motion_of
+from biodyn.session import (
+    MotionFacts,
+    Role,
+    TrialNames,
+    choose_static,
+    glimpse_of_file,
+    judge_role,
+    judge_static,
+    motion_of,
+)
+from biodyn.session.inventory import FoundFile, Sought, take_inventory
+from biodyn.session.labels import Labels, label_files, laboratory_names
+from biodyn.session.subjects import Subject, SubjectAssignment, assign_subjects, join_subjects
 from biodyn.session.words import plain_text
 from biodyn.settings import joined
-from biodyn.study.discovery.definition import StudyDefinition
-from biodyn.study.discovery.files import FoundFile, Sought, take_inventory
-from biodyn.study.discovery.finding import Finding
-from biodyn.study.discovery.labels import label_files, laboratory_names
-from biodyn.study.discovery.naming import natural_key, unique_names
-from biodyn.study.discovery.overrides import apply_definition, is_named, left_out, words_about
-from biodyn.study.discovery.patterns import nearest, path_text
-from biodyn.study.discovery.roles import decide_use, name_pattern
-from biodyn.study.discovery.statics import LabelledFile, possible_statics, serves
-from biodyn.study.discovery.subjects.assign import assign_subjects
-from biodyn.study.discovery.subjects.assignment import SubjectAssignment
-from biodyn.study.discovery.subjects.join import Subject, join_subjects
+from biodyn.study.discovery.definition import (
+    LAYOUT_FIELDS,
+    StudyDefinition,
+    SubjectEntry,
+    TrialEntry,
+    layout_matcher,
+    name_matches,
+    natural_key,
+    nearest,
+    path_matches,
+    path_text,
+    safe_name,
+    unique_names,
+)
 from biodyn.study.plan import FileUse, PlannedTrial, StudyFile, StudyPlan
 from biodyn.trial.files import NO_STATIC
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One file: role and reason, subject, labels; then what only a study.toml says, None where it does not.
+
+    Attributes:
+        path: relative to the study's root. facts: None where the header cannot be read. subject: unique name.
+        site: folders around the person's. laboratory: the one of these that names a place, "" where there is one only.
+        static: as written. settings: over the default trial settings.
+    """
+
+    path: Path
+    facts: FileFacts | None
+    role: FileUse
+    reason: str
+    subject: str
+    labels: Labels
+    site: tuple[str, ...] = ()
+    laboratory: str = ""
+    static: str | None = None
+    mass_kg: float | None = None
+    height_m: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class FileWords:
+    """What a study.toml says of one file: the fields of the layout, the entries of [trials] that match, in order."""
+
+    layout: Mapping[str, str]
+    entries: tuple[TrialEntry, ...]
+
+    def last(self, get: Callable[[TrialEntry], T | None]) -> T | None:
+        """The value of the last entry that gives one."""
+        return next((value for entry in reversed(self.entries) if (value := get(entry)) is not None), None)
+
+    @property
+    def subject(self) -> str | None:
+        """Whose the file is."""
+        return self.last(lambda entry: entry.subject) or self.layout.get("subject")
+
+
+def is_named(path: Path, definition: StudyDefinition) -> bool:
+    """Whether the definition says by a pattern with the file's own ending that it is of the study: *.csv, P01/walk.csv."""
+    patterns = (*definition.include, *definition.trials)
+    return any(p.lower().endswith(path.suffix.lower()) and path_matches(p, path) for p in patterns)
+
+
+def words_about(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path, FileWords]:
+    """Return what the definition says of each file. Raises SettingsError for an entry that matches no file."""
+    texts = [path_text(path) for path in paths]
+    for pattern in definition.trials:
+        if not any(path_matches(pattern, path) for path in paths):
+            raise SettingsError(f"Entry 'trials.{pattern}' matches no recording of the study.", nearest(pattern, texts))
+    words = {}
+    for path in paths:
+        entries = tuple(entry for pattern, entry in definition.trials.items() if path_matches(pattern, path))
+        match = layout_matcher(definition.layout).fullmatch(path_text(path)) if definition.layout else None
+        words[path] = FileWords({} if match is None else match.groupdict(), entries)
+    if definition.layout and paths and not any(word.layout for word in words.values()):
+        raise SettingsError(
+            f"Layout '{definition.layout}' fits none of the {len(paths)} recordings, e.g. '{texts[0]}'.",
+            f"Fields are {', '.join(f'{{{name}}}' for name in LAYOUT_FIELDS)}; '/' stands between folders.",
+        )
+    return words
+
+
+def left_out(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path, str]:
+    """Return the files that the definition leaves out, and why. Raises SettingsError for a pattern without a file."""
+    texts = [path_text(path) for path in paths]
+    for where, patterns in (("include", definition.include), ("exclude", definition.exclude)):
+        for pattern in patterns:
+            if not any(path_matches(pattern, path) for path in paths):
+                raise SettingsError(f"Pattern '{pattern}' of {where} matches no recording.", nearest(pattern, texts))
+    reasons: dict[Path, str] = {}
+    for path in paths:
+        if definition.include and not any(path_matches(pattern, path) for pattern in definition.include):
+            reasons[path] = "Not named by 'include' of study.toml."
+        for pattern in definition.exclude:
+            if path_matches(pattern, path):
+                reasons[path] = f"Left out by '{pattern}' under 'exclude' of study.toml."
+    return reasons
+
+
+def apply_definition(
+    findings: Sequence[Finding], words: Mapping[Path, FileWords], definition: StudyDefinition
+) -> list[Finding]:
+    """Return the findings with roles, labels and facts as the definition has them.
+
+    Raises SettingsError for a subject, session, condition or group pattern that fits nothing.
+    """
+    subjects = {finding.subject for finding in findings}
+    entries = _entries_by_subject(subjects, definition)
+    groups = _groups_by_subject(subjects, definition)
+    found = [_with_layout(finding, words[finding.path].layout) for finding in findings]
+    _require_used(found, entries, definition)
+    return [_with_entries(f, words[f.path], entries.get(f.subject, SubjectEntry()), groups, definition) for f in found]
+
+
+def _entries_by_subject(subjects: Iterable[str], definition: StudyDefinition) -> dict[str, SubjectEntry]:
+    found: dict[str, SubjectEntry] = {}
+    for name, entry in definition.subjects.items():
+        subject = next((s for s in subjects if s.casefold() == safe_name(name).casefold()), None)
+        if subject is None:
+            raise SettingsError(f"Entry 'subjects.{name}' is of no subject of the study.", nearest(name, subjects))
+        if subject in found:
+            raise SettingsError(f"Entry 'subjects.{name}' is there twice.", "Join both.")
+        found[subject] = entry
+    return found
+
+
+def _groups_by_subject(subjects: Iterable[str], definition: StudyDefinition) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for group, patterns in definition.groups.items():
+        for pattern in patterns:
+            matching = [s for s in subjects if name_matches(pattern, s) or s == safe_name(pattern)]
+            if not matching:
+                raise SettingsError(
+                    f"'{pattern}' in entry 'groups.{group}' is no subject of the study.", nearest(pattern, subjects)
+                )
+            for subject in matching:
+                if found.setdefault(subject, group) != group:
+                    raise SettingsError(
+                        f"Subject '{subject}' is in two groups, '{found[subject]}' and '{group}'.",
+                        "Correct [groups]; a pattern may reach too far.",
+                    )
+    return found
+
+
+def _with_layout(finding: Finding, fields: Mapping[str, str]) -> Finding:
+    labels = finding.labels
+    session = fields.get("session", labels.session)
+    condition = fields.get("condition", labels.condition) if finding.role != "static" else labels.condition
+    return replace(finding, labels=Labels(session, condition, fields.get("group", labels.group)))
+
+
+def _require_used(
+    findings: Sequence[Finding], entries: Mapping[str, SubjectEntry], definition: StudyDefinition
+) -> None:
+    """Raise SettingsError for a pattern of sessions or conditions that fits none of the trials it is for."""
+    tables: list[tuple[str, Mapping[str, str], str, Sequence[Finding]]] = [
+        ("conditions", definition.conditions, "condition", findings)
+    ]
+    for subject, entry in entries.items():
+        own = [finding for finding in findings if finding.subject == subject]
+        tables.append((f"subjects.{subject}.sessions", entry.sessions, "session", own))
+        tables.append((f"subjects.{subject}.conditions", entry.conditions, "condition", own))
+    for where, table, label, those in tables:
+        known = {getattr(finding.labels, label) for finding in those}
+        for pattern in table:
+            if not any(name_matches(pattern, name) for name in known):
+                raise SettingsError(f"Entry '{where}.{pattern}' fits no {label} of it.", nearest(pattern, known))
+
+
+def _with_entries(
+    finding: Finding,
+    words: FileWords,
+    subject: SubjectEntry,
+    groups: Mapping[str, str],
+    definition: StudyDefinition,
+) -> Finding:
+    labels = finding.labels
+    session = words.last(lambda entry: entry.session)
+    condition = words.last(lambda entry: entry.condition)
+    if session is None:
+        session = _renamed(labels.session, subject.sessions)
+    if condition is None:
+        condition = _renamed(labels.condition, {**subject.conditions, **_without(definition.conditions, subject)})
+    group = subject.group if subject.group is not None else groups.get(finding.subject, labels.group)
+    settings = joined(definition.settings, subject.settings, *(entry.settings for entry in words.entries))
+    role: FileUse | None = words.last(lambda entry: entry.role)
+    if role is not None and finding.role not in ("unreadable", role):
+        finding = replace(finding, role=role, reason=f"Called '{role}' in study.toml.")
+    return replace(
+        finding,
+        labels=Labels(session, condition, group),
+        static=words.last(lambda entry: entry.static) or subject.static,
+        mass_kg=words.last(lambda entry: entry.mass_kg) or subject.mass_kg,
+        height_m=words.last(lambda entry: entry.height_m) or subject.height_m,
+        settings=settings,
+    )
+
+
+def _without(table: Mapping[str, str], subject: SubjectEntry) -> dict[str, str]:
+    return {pattern: name for pattern, name in table.items() if pattern not in subject.conditions}
+
+
+def _renamed(name: str, table: Mapping[str, str]) -> str:
+    """The name of the first pattern that fits; an exact one comes before all patterns."""
+    exact = (new for pattern, new in table.items() if pattern.casefold() == name.casefold())
+    return next(exact, next((new for pattern, new in table.items() if name_matches(pattern, name)), name))
+
+
+# A study analyses walks and runs alike.
+_USES: Mapping[Role, FileUse] = {
+    "static": "static",
+    "functional": "functional",
+    "walk": "walk",
+    "run": "walk",
+    "other": "other",
+}
+
+
+def decide_use(
+    assignment: SubjectAssignment,
+    walk_names: frozenset[tuple[str, ...]],
+    motion: Callable[[], MotionFacts | None],
+    on_model: bool = False,
+) -> tuple[FileUse, str]:
+    """Return use and reason.
+
+    `walk_names` are the name patterns of walks with plates, see `name_pattern`; `motion` tells what is done in the file;
+    `on_model`: whether the study runs on an OpenSim model.
+    """
+    file = assignment.file
+    if file.twin is not None:
+        return "other", f"It holds the same recording as '{file.twin}'."
+    if file.path.name.startswith("."):
+        return "other", "A hidden file, as macOS leaves beside copies."
+    if file.facts is None:
+        return "unreadable", file.trouble
+    if file.facts.coordinates:
+        if file.path.suffix.lower() in SPREADSHEET_SUFFIXES and not on_model:
+            return (
+                "other",
+                "It holds coordinates of a model: name that under [settings.model] of study.toml, osim = ...",
+            )
+        return "walk", "It holds coordinates of a model."
+    role, reason = judge_role(_names(assignment), file.facts, name_pattern(assignment) in walk_names, motion)
+    return _USES[role], reason
+
+
+def name_pattern(assignment: SubjectAssignment) -> tuple[str, ...]:
+    """Person and words of a file's name without its counters: one for 'P01_walk01' and 'P01_walk02'."""
+    return (assignment.label, *(token.text.casefold() for token in assignment.stem_tokens() if token.kind != "counter"))
+
+
+def _names(assignment: SubjectAssignment) -> TrialNames:
+    levels = range(len(assignment.folders))
+    return TrialNames(
+        assignment.stem_tokens(), tuple(assignment.folder_tokens(level) for level in levels), assignment.person_tokens()
+    )
+
+
+def _possible_statics(walk: Finding, statics: Sequence[Finding]) -> list[Finding]:
+    """Return the static trials of one person's that may belong to the walk, the best first; empty where none is clear.
+
+    Of the walk's session, else of none (markers are put on again for another session); then of its condition, else of
+    none, else of the same place. Which of several it is, joint offsets and markers tell when the walk is analysed, by the
+    judgement of a single walk (`session.static_choice`).
+    """
+    usable = []
+    for static in statics:
+        if walk.facts is not None and static.facts is not None:
+            verdict = judge_static(walk.facts, static.facts)
+            usable += [] if verdict.rejected else [(static, verdict.score)]
+    usable = _of_label(usable, "session", walk)
+    fitting = _of_label(usable, "condition", walk)
+    usable = fitting or [(static, score) for static, score in usable if static.site == walk.site]
+    usable.sort(key=lambda entry: (-entry[1], entry[0].path))
+    return [static for static, _ in usable]
+
+
+def _serves(walk: FileFacts, static: FileFacts | None) -> bool:
+    """False where the markers say that a static trial is not this walk's: another body, or nobody stands in it.
+
+    True also where they cannot be read: the analysis then says what is wrong with them.
+    """
+    if static is None:
+        return False
+    try:
+        markers = glimpse_of_file(walk.path).markers
+        glimpse_of_file(static.path)
+    except (InputFileError, OSError):
+        return True
+    return choose_static(walk, markers, [static.path], same_person=True).path is not None
+
+
+def _of_label(usable: list[tuple[Finding, float]], label: str, walk: Finding) -> list[tuple[Finding, float]]:
+    """Those with the walk's session or condition; where there are none, those without any."""
+    wanted = getattr(walk.labels, label).casefold()
+    same = [entry for entry in usable if getattr(entry[0].labels, label).casefold() == wanted]
+    return same or [entry for entry in usable if not getattr(entry[0].labels, label)]
+
 
 # A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
 # as everything else, and no group result uses them: they are made on request. Text would take five times the room.
@@ -89,7 +392,7 @@ def _findings(files: Sequence[FoundFile], root: Path, given: Mapping[Path, str],
     walks = frozenset(name_pattern(p) for p, (use, _) in uses.items() if use == "walk" and _has_plates(p))
     laboratories = laboratory_names(people)
     findings = []
-    for name, person, laboratory in zip(_names(people), people, laboratories, strict=True):
+    for name, person, laboratory in zip(_names_discover(people), people, laboratories, strict=True):
         for p in person.members:
             role, reason = decide_use(p, walks, partial(motion, p), on_model)
             findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p], p.site, laboratory))
@@ -100,7 +403,7 @@ def _has_plates(p: SubjectAssignment) -> bool:
     return p.file.facts is not None and p.file.facts.plate_count > 0
 
 
-def _names(people: Sequence[Subject]) -> list[str]:
+def _names_discover(people: Sequence[Subject]) -> list[str]:
     """Unique names; with the site's before where two people share one."""
     wanted = {i: (person.label, "_".join((*person.sites[0], person.label))) for i, person in enumerate(people)}
     names = unique_names(wanted)
@@ -146,12 +449,11 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
     conditions: dict[str, set[str]] = defaultdict(set)
     for f in walks:
         conditions[f.subject].add(f.labels.condition)
-    statics: dict[str, list[LabelledFile]] = {}
+    statics: dict[str, list[Finding]] = {}
     for f in findings:
         if f.role == "static" and f.facts is not None:
-            known = _labelled(f, f.facts)
-            known = replace(known, condition=_of_walks(known.condition, conditions[f.subject]))
-            statics.setdefault(f.subject, []).append(known)
+            condition = _of_walks(f.labels.condition, conditions[f.subject])
+            statics.setdefault(f.subject, []).append(replace(f, labels=replace(f.labels, condition=condition)))
     names = _trial_names(walks)
     possible = {f.path: _statics(f, statics.get(f.subject, ())) for f in walks}
     sessions: dict[tuple[str, str], list[Path]] = {}
@@ -187,21 +489,16 @@ def _of_walks(condition: str, walks: set[str]) -> str:
     return next((text for text in (condition, left) if text in walks), "")
 
 
-def _statics(walk: Finding, statics: Sequence[LabelledFile]) -> tuple[Path, ...]:
+def _statics(walk: Finding, statics: Sequence[Finding]) -> tuple[Path, ...]:
     """The static trials that may belong to a walk: the one that study.toml names, else those of names and headers."""
     if walk.static is not None:
         return (Path(walk.static),)
     if walk.facts is None or walk.facts.coordinates or (walk.facts.segments and not walk.facts.labels):
         return ()  # what needs none: coordinates of a model, poses alone
-    mine = _labelled(walk, walk.facts)
-    possible = possible_statics(mine, statics)
-    if len(possible) == 1 and not serves(mine, next(s for s in statics if s.path == possible[0])):
+    possible = _possible_statics(walk, statics)
+    if len(possible) == 1 and not _serves(walk.facts, possible[0].facts):
         return ()
-    return possible
-
-
-def _labelled(f: Finding, facts: FileFacts) -> LabelledFile:
-    return LabelledFile(f.path, facts, f.labels.session, f.labels.condition, f.site)
+    return tuple(static.path for static in possible)
 
 
 def _trial_names(walks: Sequence[Finding]) -> dict[Path, str]:

@@ -18,8 +18,7 @@ from biodyn.study.discovery import (
     starting_toml,
     write_definition,
 )
-from biodyn.study.discovery.definition import RunningOptions
-from biodyn.study.discovery.patterns import layout_matcher, path_matches
+from biodyn.study.discovery.definition import RunningOptions, layout_matcher, path_matches
 from biodyn.study.plan import PlannedTrial, StudyPlan
 
 WALK, STILL = Fake(mass_kg=61.5, height_m=1.7), Fake(plates=0)

@@ -14,7 +14,7 @@ from biodyn.io import files_of, read
 from biodyn.io.formats.trc import write_trc
 from biodyn.recording import Recording
 from biodyn.study import Study
-from biodyn.study.discovery.patterns import layout_matcher
+from biodyn.study.discovery.definition import layout_matcher
 from biodyn.study.running.key import trial_key
 
 

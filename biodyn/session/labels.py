@@ -10,9 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from biodyn.session.subjects import Subject, SubjectAssignment, looks_static
 from biodyn.session.words import Token, plain_text, tokens, vocabulary
-from biodyn.study.discovery.subjects.assignment import SubjectAssignment, looks_static
-from biodyn.study.discovery.subjects.join import Subject
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,633 @@
+"""Find whose recording each file of a folder is, by folder and file names and by stored parameters.
+
+The rules are applied in this order, after what the user specifies; the first that gives a name counts:
+1. a name laid out as BIDS has it: sub-01_ses-02_task-walk;
+2. the stored subject name, where the name of a folder or of the file begins with it;
+3. a folder named like a person (P01, subject 3, HC030A, 017), unless files in it store different people;
+4. a file name that begins like a person (P01_walk03), unless stored facts or a common static trial contradict it;
+5. the stored subject name, unless it is a template's;
+6. a stored name of another file, where the name of a folder or of the file begins with it;
+7. words before the statics' own ('Anna_static', 'Bob_static'), where there are several;
+8. the only person of the same folder;
+9. a folder with a name of unknown words ('Anna');
+10. the folder of the study.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from biodyn.recording import FileFacts
+from biodyn.session.inventory import FoundFile
+from biodyn.session.role import motion_of
+from biodyn.session.same_person import different_measures, without_role_words
+from biodyn.session.statics import same_body
+from biodyn.session.words import Kind, Token, plain_text, tokens, vocabulary
+
+PERSON_KINDS: tuple[Kind, ...] = ("subject", "code", "number")
+# Kinds of folders that stand between a person's trials and the person, or between people and their laboratory.
+PASSING: tuple[Kind, ...] = ("static", "other", "empty", "activity", "condition", "session", "counter")
+LONG_NUMBER = 3
+BY_USER = "study.toml"
+
+
+@dataclass(frozen=True, eq=False)
+class SubjectAssignment:
+    """A file and whose it is.
+
+    Attributes:
+        file: it. label: the person's name as found. source: what the label was taken from.
+        level: index of the folder that names the person, None where none does; span: which of its characters do.
+        stem_spans: characters of the file's name that name the person. site: folders around the person: laboratory, group.
+        keys: of names laid out as BIDS has it.
+    """
+
+    file: FoundFile
+    label: str = ""
+    source: str = ""
+    level: int | None = None
+    span: tuple[int, int] = (0, 0)
+    stem_spans: tuple[tuple[int, int], ...] = ()
+    site: tuple[str, ...] = ()
+    keys: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Names of the folders from the root down."""
+        return self.file.path.parts[:-1]
+
+    @property
+    def stem(self) -> str:
+        """Name of the file without its suffix, in composed Unicode."""
+        return plain_text(self.file.path.stem)
+
+    def stem_tokens(self) -> tuple[Token, ...]:
+        """Tokens of the file's name without those that name the person."""
+        return _outside(tokens(self.stem), self.stem_spans)
+
+    def folder_tokens(self, level: int) -> tuple[Token, ...]:
+        """Tokens of a folder's name without those that name the person."""
+        found = tokens(self.folders[level])
+        return _outside(found, [self.span]) if level == self.level else found
+
+    def person_tokens(self) -> tuple[Token, ...]:
+        """Tokens of the folder that names the person, those that name them."""
+        if self.level is None:
+            return ()
+        own = self.folder_tokens(self.level)
+        return tuple(token for token in tokens(self.folders[self.level]) if token not in own)
+
+
+def _outside(found: Sequence[Token], spans: Sequence[tuple[int, int]]) -> tuple[Token, ...]:
+    return tuple(t for t in found if all(t.start >= end or t.end <= start for start, end in spans))
+
+
+def looks_static(file: FoundFile) -> bool:
+    """True where the file's name, or a folder's of nothing else, is a static's, or the file says so."""
+    declared = file.facts is not None and file.facts.declared_static
+    names = (file.path.stem, *file.path.parts[:-1])
+    return declared or any(token.kind == "static" for name in names for token in tokens(name))
+
+
+def is_passing(name: str) -> bool:
+    """True for a folder whose name says only which kind of trials it holds."""
+    found = tokens(name)
+    return bool(found) and all(token.kind in PASSING for token in found)
+
+
+def surrounding_folders(p: SubjectAssignment) -> tuple[str, ...]:
+    """Folders of a file without those that say only which kind of trials they hold."""
+    return tuple(name for name in p.folders if not is_passing(name))
+
+
+_ANOTHER_BODY = 0.1  # relative difference of mass or height: more than one person changes between visits
+
+
+def letters_only(text: str) -> str:
+    """Letters and digits only, without case and accents: files store 'Emile' for 'Émile'."""
+    apart = unicodedata.normalize("NFKD", plain_text(text).casefold())
+    return "".join(c for c in apart if c.isalnum())
+
+
+def stored_names(files: Sequence[FoundFile]) -> dict[Path, str]:
+    """Subject names that name somebody: none of a template that goes with bodies of different size."""
+    names: dict[Path, str] = {}
+    bodies: dict[str, FileFacts] = {}
+    templates: set[str] = set()
+    for file in files:
+        name = without_role_words(file.facts.subject) if file.facts is not None else ""
+        key = letters_only(name)
+        if file.facts is None or len(key) < 2 or key in vocabulary()["nobody"]:
+            continue
+        names[file.path] = name
+        other = bodies.get(key)
+        if other is None or (other.mass_kg is None and other.height_m is None):
+            bodies[key] = file.facts
+        elif _another_body(other, file.facts):
+            templates.add(key)
+    return {path: name for path, name in names.items() if letters_only(name) not in templates}
+
+
+def _another_body(mine: FileFacts, theirs: FileFacts) -> bool:
+    pairs = ((mine.mass_kg, theirs.mass_kg), (mine.height_m, theirs.height_m))
+    return any(a is not None and b is not None and abs(a - b) > _ANOTHER_BODY * a for a, b in pairs)
+
+
+def by_known_names(assignment: SubjectAssignment, names: Iterable[str]) -> SubjectAssignment:
+    """The longest of the names that a folder's or the file's name begins with."""
+    best: tuple[int, int, SubjectAssignment] | None = None
+    for name in names:
+        if len(letters_only(name)) < 2:
+            continue
+        for level, text in enumerate(map(plain_text, assignment.folders)):
+            end = begins_with(text, name)
+            if end and (best is None or (len(name), -level) > best[:2]):
+                found = replace(assignment, label=text[:end].strip("_- ."), level=level, span=(0, end))
+                best = (len(name), -level, replace(found, source="the folder's and the stored name"))
+        end = begins_with(assignment.stem, name)
+        if end and (best is None or (len(name), -99) > best[:2]):
+            found = replace(assignment, label=assignment.stem[:end].strip("_- ."), stem_spans=((0, end),))
+            best = (len(name), -99, replace(found, source="the file's and the stored name"))
+    return best[2] if best is not None else assignment
+
+
+def begins_with(text: str, name: str) -> int:
+    """Where the name ends in a text that begins with it whatever its separators: 'S4 AM Cal' with 'S4-AM' -> 5."""
+    wanted = letters_only(name)
+    i = 0
+    for position, character in enumerate(text):
+        for letter in letters_only(character):
+            if i >= len(wanted) or letter != wanted[i]:
+                return 0
+            i += 1
+        if i >= len(wanted):
+            end = position + 1
+            following = text[end : end + 2]
+            if following[:1].isdigit() and text[end - 1].isdigit():
+                return 0
+            if following[:1].isalpha() and text[end - 1].isalpha():
+                new_word = any(token.start == end for token in tokens(text))
+                return end if new_word else 0
+            return end
+    return 0
+
+
+def by_stored_name(assignment: SubjectAssignment, stored: dict[Path, str]) -> SubjectAssignment:
+    """The name that the file itself stores (rule 5)."""
+    name = stored.get(assignment.file.path, "")
+    return (
+        replace(assignment, label=name, source="the name stored in the file")
+        if not assignment.label and name
+        else assignment
+    )
+
+
+_LEAST_COMMON_LABELS = 0.5
+_LOOKED_INTO = 6  # files of a person, for one in which he or she stands
+
+
+def is_one_person(code: str, files: Sequence[FoundFile], stored: dict[Path, str]) -> bool:
+    """False where files in one folder store different people."""
+    names: dict[str, list[FileFacts]] = defaultdict(list)
+    for file in files:
+        if file.facts is not None and file.path in stored:
+            names[letters_only(stored[file.path])].append(file.facts)
+    if len(names) < 2:
+        return True
+    named = sum(len(facts) for name, facts in names.items() if letters_only(code) in name)
+    if 2 * named > sum(map(len, names.values())):
+        return True
+    first, *others = (facts[0] for facts in names.values())
+    return first.mass_kg is not None and all(_is_same_body(first, other) for other in others)
+
+
+def _is_same_body(mine: FileFacts, theirs: FileFacts) -> bool:
+    """True where both store body measures, and the same."""
+    return mine.mass_kg is not None and theirs.mass_kg is not None and not different_measures(mine, theirs)
+
+
+def siblings_are_same_person(
+    folders: tuple[str, ...], under: dict[tuple[str, ...], list[FoundFile]], stored: dict[Path, str]
+) -> bool:
+    """True where folders beside this one store the same name and body: they are conditions of one person."""
+    others = [key for key in under if len(key) == len(folders) and key[:-1] == folders[:-1] and key != folders]
+    mine = stored_person(under[folders], stored)
+    return mine is not None and any(stored_person(under[key], stored) == mine for key in others)
+
+
+def stored_person(files: Sequence[FoundFile], stored: dict[Path, str]) -> tuple[str, float] | None:
+    """Name and mass that the files store; None unless all that store any store the same."""
+    found = {
+        (letters_only(stored[f.path]), f.facts.mass_kg)
+        for f in files
+        if f.facts is not None and f.path in stored and f.facts.mass_kg is not None
+    }
+    return found.pop() if len(found) == 1 else None  # type: ignore[return-value]
+
+
+def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool | None:
+    """Whether the markers of two groups of files sit on one body: a static of one against a walk of the other.
+
+    None where they cannot be compared, or where markers put on again and two people of one build look alike.
+    """
+    for a, b in ((mine, theirs), (theirs, mine)):
+        statics = standing_in(a)
+        others = standing_in(b)
+        walks = [path for path in _paths(b) if path not in others]
+        if statics and walks:
+            return same_body(walks[0], statics[0])
+    return None
+
+
+def standing_in(group: Sequence[SubjectAssignment]) -> list[Path]:
+    """Files in which the person stands: those called so, else those of the first few in which nothing else is done."""
+    called = [p.file.facts.path for p in group if p.file.facts is not None and looks_static(p.file)]
+    return called or [path for path in _paths(group)[:_LOOKED_INTO] if _stands(path)]
+
+
+def _paths(group: Sequence[SubjectAssignment]) -> list[Path]:
+    return [p.file.facts.path for p in group if p.file.facts is not None]
+
+
+def _stands(path: Path) -> bool:
+    motion = motion_of(path)
+    return motion is not None and motion.kind == "standing"
+
+
+def speak_against_one(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
+    """True where stored body measures differ, or, where there are none, most point labels."""
+    groups = [[p.file.facts for p in group if p.file.facts is not None] for group in (mine, theirs)]
+    measured = [next((f for f in facts if f.mass_kg is not None), None) for facts in groups]
+    if measured[0] is not None and measured[1] is not None:
+        return bool(different_measures(measured[0], measured[1]))
+    a, b = (frozenset[str]().union(*(f.labels for f in facts)) for facts in groups)
+    return bool(a and b) and len(a & b) < _LEAST_COMMON_LABELS * min(len(a), len(b))
+
+
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
+
+
+def by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> list[SubjectAssignment]:
+    """Name those in a folder that is named like a person (rule 3)."""
+    under: dict[tuple[str, ...], list[FoundFile]] = defaultdict(list)
+    for p in assignments:
+        for level in range(len(p.folders)):
+            under[p.folders[: level + 1]].append(p.file)
+    parents: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for folders in under:
+        parents[folders[-1]].add(folders[:-1])
+    checked: dict[tuple[tuple[str, ...], str], bool] = {}
+
+    def passes(folders: tuple[str, ...], token: Token) -> bool:
+        key = (folders, token.text)
+        if key not in checked:
+            counts = token.kind == "number" and _counts_sessions(folders, token, parents[folders[-1]])
+            same = token.kind != "subject" and siblings_are_same_person(folders, under, stored)
+            checked[key] = is_one_person(token.text, under[folders], stored) and not counts and not same
+        return checked[key]
+
+    def find(p: SubjectAssignment) -> SubjectAssignment:
+        for kind in PERSON_KINDS:
+            for level, name in enumerate(p.folders):
+                for token in tokens(name):
+                    is_year = _YEAR.fullmatch(name) and not all(map(is_passing, p.folders[level + 1 :]))
+                    if (
+                        token.kind == kind
+                        and not is_year
+                        and may_name_person(token, level)
+                        and passes(p.folders[: level + 1], token)
+                    ):
+                        found = replace(p, label=token.text, level=level, span=(token.start, token.end))
+                        return replace(found, source="the folder's name")
+        return p
+
+    return [p if p.label else find(p) for p in assignments]
+
+
+def may_name_person(token: Token, level: int) -> bool:
+    """False for T1 or V2 below another folder: a session's."""
+    if level > 0 and token.kind == "code" and token.word in vocabulary()["session_numbered"]:
+        return False
+    return token.start == 0 or token.kind == "subject"
+
+
+def _counts_sessions(folders: tuple[str, ...], token: Token, parents: set[tuple[str, ...]]) -> bool:
+    """True for a short number below several folders that are no groups: Anna/1, Bob/1."""
+    if len(folders) < 2 or len(token.text) >= LONG_NUMBER or len(parents) < 2:
+        return False
+    return not any(t.kind == "group" for parent in parents for t in tokens(parent[-1] if parent else ""))
+
+
+def by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
+    """Name those in a folder that is named like nothing else (rule 9)."""
+    parents: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    with_static: set[tuple[str, ...]] = set()
+    for p in assignments:
+        for level, name in enumerate(p.folders):
+            parents[plain_text(name).casefold()].add(p.folders[:level])
+            if looks_static(p.file):
+                with_static.add(p.folders[: level + 1])
+
+    def find(p: SubjectAssignment) -> SubjectAssignment:
+        levels = [
+            level
+            for level, name in enumerate(p.folders)
+            if not is_passing(name) and len(parents[plain_text(name).casefold()]) == 1
+        ]
+        levels = [level for level in levels if p.folders[: level + 1] in with_static] or levels
+        if not levels:
+            return p
+        name = plain_text(p.folders[levels[-1]])
+        return replace(p, label=name, level=levels[-1], span=(0, len(name)), source="the folder's name")
+
+    return [p if p.label else find(p) for p in assignments]
+
+
+def in_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
+    """A person whom no folder names may still have a folder: all their files are in it, and nobody else's."""
+    of_person: dict[str, list[SubjectAssignment]] = defaultdict(list)
+    people: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for p in assignments:
+        of_person[p.label].append(p)
+        for level in range(len(p.folders)):
+            people[p.folders[: level + 1]].add(p.label)
+    own: dict[str, int] = {}
+    for label, files in of_person.items():
+        if any(p.level is not None or p.stem_spans or p.keys for p in files):
+            continue
+        for level in range(min(len(p.folders) for p in files)):
+            folders = {p.folders[: level + 1] for p in files}
+            if len(folders) != 1:
+                break
+            if len(people[folders.pop()]) == 1 and not is_passing(files[0].folders[level]):
+                own[label] = level
+                break
+    return [
+        replace(p, level=own[p.label], span=(0, len(plain_text(p.folders[own[p.label]])))) if p.label in own else p
+        for p in assignments
+    ]
+
+
+def _stem_person(p: SubjectAssignment) -> Token | None:
+    found = tokens(p.stem)
+    for token in found:
+        if token.kind == "subject":
+            return token
+    first = found[0] if len(found) > 1 else None
+    return first if first is not None and first.kind in ("code", "number") else None
+
+
+def by_stems(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> list[SubjectAssignment]:
+    """Name those whose file name begins like a person (rule 4)."""
+    groups: dict[tuple[str, ...], list[SubjectAssignment]] = defaultdict(list)
+    for p in assignments:
+        if not p.label:
+            groups[surrounding_folders(p)].append(p)
+    accepted: dict[tuple[str, ...], frozenset[Kind]] = {
+        around: frozenset(kind for kind in PERSON_KINDS if _names_people(group, kind, stored))
+        for around, group in groups.items()
+    }
+
+    def find(p: SubjectAssignment) -> SubjectAssignment:
+        token = None if p.label else _stem_person(p)
+        if token is None or token.kind not in accepted[surrounding_folders(p)]:
+            return p
+        found = replace(p, label=token.text, stem_spans=((token.start, token.end),))
+        return replace(found, source="the file's name")
+
+    return [find(p) for p in assignments]
+
+
+def _names_people(group: Sequence[SubjectAssignment], kind: Kind, stored: dict[Path, str]) -> bool:
+    """True where tokens of this kind in the file names of one folder tell people, not conditions or trials."""
+    by_value: dict[str, list[SubjectAssignment]] = defaultdict(list)
+    without = []
+    for p in group:
+        token = _stem_person(p)
+        if token is not None and token.kind == kind:
+            by_value[token.text.casefold()].append(p)
+        elif token is None:
+            without.append(p)
+    if not by_value:
+        return False
+    people = {value: stored_person([p.file for p in members], stored) for value, members in by_value.items()}
+    if len(by_value) > 1 and None not in people.values() and len(set(people.values())) == 1:
+        return False  # one person under several codes
+    if any(not is_one_person(v, [p.file for p in members], stored) for v, members in by_value.items()):
+        return False
+    if kind == "subject":
+        return True
+    if any(looks_static(p.file) for p in without):
+        return False  # a static for all of them
+    told = any(looks_static(p.file) for members in by_value.values() for p in members)
+    digits = min(sum(c.isdigit() for c in value) for value in by_value)
+    differ = len(by_value) > 1 and len(set(people.values())) == len(by_value)
+    return told or differ or digits >= (LONG_NUMBER if kind == "number" else 2)
+
+
+def by_static_names(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
+    """Name those whose file name begins with words that a static's own name begins with (rule 7)."""
+    groups: dict[tuple[str, ...], list[SubjectAssignment]] = defaultdict(list)
+    for p in assignments:
+        if not p.label:
+            groups[surrounding_folders(p)].append(p)
+    leads = {
+        around: {letters_only(lead[0]) for p in group if looks_static(p.file) and (lead := _leading_words(p))}
+        for around, group in groups.items()
+    }
+
+    def find(p: SubjectAssignment) -> SubjectAssignment:
+        known = leads.get(surrounding_folders(p), set())
+        found = [lead for lead in _leading_words(p) if letters_only(lead) in known]
+        if p.label or len(known) < 2 or not found:
+            return p
+        return replace(p, label=found[0], stem_spans=((0, len(found[0])),), source="the file's name, as its static's")
+
+    return [find(p) for p in assignments]
+
+
+def _leading_words(p: SubjectAssignment) -> list[str]:
+    """The unknown words that the file's name begins with, all of them first, then fewer: Anna_pass, Anna."""
+    ends: list[int] = []
+    for token in tokens(p.stem):
+        if token.kind != "plain":
+            break
+        ends.insert(0, token.end)
+    return [p.stem[:end] for end in ends]
+
+
+def _as_counted(text: str) -> str:
+    """A code without zeros before its number: SUBJ1 is SUBJ01."""
+    return re.sub("(?<![0-9])0+(?=[0-9])", "", text.casefold())
+
+
+def repeated_spans(p: SubjectAssignment, name: str) -> tuple[tuple[int, int], ...]:
+    """Where the file's name repeats the person's label or stored name, whatever it was taken from."""
+    spans = list(p.stem_spans)
+    folder = "" if p.level is None else plain_text(p.folders[p.level])[slice(*p.span)]
+    for text in filter(None, {p.label, name, folder}):
+        end = begins_with(p.stem, text)
+        spans += [(0, end)] if end else []
+        spans += [(t.start, t.end) for t in tokens(p.stem) if _as_counted(t.text) == _as_counted(text)]
+    return tuple(spans)
+
+
+_KEY = re.compile(r"(?:^|_)([a-zA-Z]+)-([^_\W]+)")
+
+
+def _by_word(p: SubjectAssignment, name: str) -> SubjectAssignment:
+    """The name as given; a folder called so is the person's, else one called like a person."""
+    levels = [i for i, text in enumerate(p.folders) if letters_only(text) == letters_only(name)]
+    levels += [
+        i
+        for i, text in enumerate(p.folders)
+        if any(t.kind in PERSON_KINDS and may_name_person(t, i) for t in tokens(text))
+    ]
+    level = levels[0] if levels else None
+    end = 0 if level is None else len(plain_text(p.folders[level]))
+    return replace(p, label=name, source=BY_USER, level=level, span=(0, end))
+
+
+def _bids(path: Path) -> dict[str, str]:
+    """Keys of a name like sub-01_ses-02_task-walk_run-03, of the folders too; nothing without the subject's."""
+    found: dict[str, str] = {}
+    for part in (*path.parts[:-1], path.stem):
+        found |= {key.lower(): value for key, value in _KEY.findall(plain_text(part))}
+    return found if vocabulary()["bids"]["subject"] in found else {}
+
+
+def _by_bids(assignment: SubjectAssignment) -> SubjectAssignment:
+    if not assignment.keys:
+        return assignment
+    key = vocabulary()["bids"]["subject"]
+    return replace(assignment, label=f"{key}-{assignment.keys[key]}", source=f"'{key}-' in its name")
+
+
+def _as_neighbours(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
+    people: dict[tuple[str, ...], dict[str, SubjectAssignment]] = defaultdict(dict)
+    for p in assignments:
+        if p.label:
+            for level in range(len(p.folders) + 1):
+                people[p.folders[:level]].setdefault(p.label, p)
+
+    def find(p: SubjectAssignment) -> SubjectAssignment:
+        folders = p.folders
+        while not people[folders] and folders and is_passing(folders[-1]):
+            folders = folders[:-1]
+        if len(people[folders]) != 1:
+            return p
+        ((label, mate),) = people[folders].items()
+        if speak_against_one([mate], [p]):
+            return p
+        return replace(p, label=label, source="the only person of its folder")
+
+    return [p if p.label else find(p) for p in assignments]
+
+
+def _site(p: SubjectAssignment) -> tuple[str, ...]:
+    """Folders above the person's that say more than the kind of trials."""
+    above = p.folders if p.level is None else p.folders[: p.level]
+    return tuple(plain_text(name) for name in above if not is_passing(name))
+
+
+def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[Path, str]) -> list[SubjectAssignment]:
+    """Return every file with the person it is of, in the order given.
+
+    `root_name` of the study's folder; `given`: whose files are by the user's word.
+    """
+    stored = stored_names(files)
+    known = {letters_only(name): name for name in stored.values()}
+    assignments = [SubjectAssignment(file, keys=_bids(file.path)) for file in files]
+    assignments = [_by_word(p, given[p.file.path]) if p.file.path in given else _by_bids(p) for p in assignments]
+    assignments = [p if p.label else by_known_names(p, [stored.get(p.file.path, "")]) for p in assignments]
+    assignments = by_folders(assignments, stored)
+    assignments = by_stems(assignments, stored)
+    assignments = [by_stored_name(p, stored) for p in assignments]
+    known |= {letters_only(p.label): p.label for p in assignments if p.label}
+    assignments = [p if p.label else by_known_names(p, known.values()) for p in assignments]
+    assignments = by_static_names(assignments)
+    assignments = _as_neighbours(assignments)
+    assignments = by_plain_folders(assignments)
+    assignments = [p if p.label else replace(p, label=root_name, source="the study's folder") for p in assignments]
+    assignments = in_own_folders(assignments)
+    return [replace(p, site=_site(p), stem_spans=repeated_spans(p, stored.get(p.file.path, ""))) for p in assignments]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One person: label, the folders around (several where conditions stand above the person), their files."""
+
+    label: str
+    sites: tuple[tuple[str, ...], ...]
+    members: tuple[SubjectAssignment, ...]
+
+
+def join_subjects(assignments: Sequence[SubjectAssignment]) -> list[Subject]:
+    """Join the files of one person; the same label at two sites is two people where anything speaks against one."""
+    by_label: dict[str, list[SubjectAssignment]] = defaultdict(list)
+    for p in assignments:
+        by_label[letters_only(p.label) or p.label].append(p)
+    people = []
+    for members in by_label.values():
+        clusters: list[list[SubjectAssignment]] = []
+        by_place: dict[tuple[tuple[str, ...], str], list[SubjectAssignment]] = defaultdict(list)
+        for p in members:
+            by_place[p.site, _own_folder(p, members)].append(p)
+        for place in sorted(by_place):
+            group = by_place[place]
+            mates = [c for c in clusters if not _are_different(c, group)]
+            if mates:
+                mates[0].extend(group)
+            else:
+                clusters.append(list(group))
+        for cluster in clusters:
+            sites = tuple(sorted({p.site for p in cluster}))
+            people.append(Subject(_commonest(p.label for p in cluster), sites, tuple(cluster)))
+    return people
+
+
+def _commonest(labels: Iterable[str]) -> str:
+    return min(Counter(labels).items(), key=lambda item: (-item[1], item[0]))[0]
+
+
+def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> str:
+    """The person's folder where the same folder holds another whose name differs in case only; else ''."""
+    if p.level is None:
+        return ""
+    mine = p.folders[: p.level + 1]
+    rivals = {q.folders[: q.level + 1] for q in members if q.level is not None and q.folders[: q.level] == mine[:-1]}
+    return mine[-1] if len(rivals) > 1 and len({name[-1].casefold() for name in rivals}) < len(rivals) else ""
+
+
+def _stored(group: Sequence[SubjectAssignment]) -> set[str]:
+    """Subject names stored in the files."""
+    facts = [p.file.facts for p in group if p.file.facts is not None]
+    return {letters_only(without_role_words(f.subject)) for f in facts} - {""}
+
+
+def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
+    a, b = mine[0], theirs[0]
+    if BY_USER in (a.source, b.source):
+        return False
+    if a.site == b.site:
+        return _own_folder(a, [*mine, *theirs]) != _own_folder(b, [*mine, *theirs])
+    kinds = {t.kind for name in set(a.site) ^ set(b.site) for t in tokens(name)}
+    if kinds & {"group", "site"}:
+        return True
+    names = [_stored(group) for group in (mine, theirs)]
+    unknown = bool(kinds - set(PASSING))
+    if unknown and speak_against_one(mine, theirs):
+        return True
+    same_body = bodies_agree(mine, theirs) if unknown else None
+    if same_body is not None:
+        return not same_body
+    # Folders that nobody knows, each with its own static: rather two laboratories than two conditions of one person.
+    own_statics = all(standing_in(group) for group in (mine, theirs))
+    if unknown and own_statics and not names[0] & names[1]:
+        return True
+    return speak_against_one(mine, theirs)
