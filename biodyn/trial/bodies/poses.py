@@ -32,7 +32,7 @@ from biodyn.processing.calibration.subject import known_mass
 from biodyn.processing.signals.orientation import find_world
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.recording import Markers, Recording, SegmentPoses
-from biodyn.recording.poses import point_label
+from biodyn.recording.motion import point_label
 from biodyn.settings import Settings
 from biodyn.trial.bodies.skeleton import scaling_options
 from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
