@@ -34,12 +34,18 @@ from common import (
 from support.planted_causes import NAMES, planted, spans_of, with_changed_writing
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.comparison.channels import FRAMES, Reading, expected_writing, frame_axes, one_way, read_channel, written
-from biodyn.comparison.differences import analyses_in_common, differences, overall
-from biodyn.comparison.laboratory import laboratory_table
-from biodyn.comparison.loads import moment_of_ground, moment_of_segments
-from biodyn.comparison.over_cycles import cycle_differences
-from biodyn.comparison.segments import MovingBody, moving_body
+from biodyn.comparison.channels import (
+    FRAMES,
+    Reading,
+    expected_writing,
+    frame_axes,
+    laboratory_table,
+    one_way,
+    read_channel,
+    written,
+)
+from biodyn.comparison.differences import analyses_in_common, cycle_differences, differences, overall
+from biodyn.comparison.segments import MovingBody, moment_of_ground, moment_of_segments, moving_body
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
 from biodyn.library.tables import for_each_side

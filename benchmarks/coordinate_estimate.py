@@ -24,9 +24,9 @@ from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.signals.coordinate_motion import coordinate_motion
 from biodyn.rigid_body import Multibody, OpenSimModel, from_osim
-from biodyn.trial.balanced_coordinates import balanced, even_times
+from biodyn.trial.bodies.opensim_estimate import balanced, even_times
+from biodyn.trial.bodies.opensim_loads import table_loads, torques
 from biodyn.trial.from_coordinates import coordinates_of, run_coordinates
-from biodyn.trial.model_torques import table_loads, torques
 
 _DATA = Path(os.environ.get("BIODYN_TEST_DATA", "."))
 _SD_RAD, _SD_M, _ALIKE_S = np.radians(1.5), 0.005, 0.25

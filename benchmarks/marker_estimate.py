@@ -25,11 +25,11 @@ from biodyn.processing.kinematics.model_markers import fit_model
 from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.coordinate_motion import coordinate_motion
 from biodyn.rigid_body import OpenSimModel, from_osim
-from biodyn.trial.balanced_markers import balanced_fit
+from biodyn.trial.bodies.opensim_estimate import balanced_fit
+from biodyn.trial.bodies.opensim_loads import table_loads, torques
+from biodyn.trial.bodies.opensim_reading import read_points
 from biodyn.trial.from_coordinates import run_coordinates
 from biodyn.trial.from_markers import run_markers
-from biodyn.trial.model_recording import read_points
-from biodyn.trial.model_torques import table_loads, torques
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
 
 _DATA = Path(os.environ.get("BIODYN_TEST_DATA", ".")) / "opensim"

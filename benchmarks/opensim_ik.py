@@ -90,7 +90,7 @@ def compared(name: str, model: Path, trc: Path, setup_file: Path | None, interpr
     from biodyn.io.opensim.ik_setup import read_ik_setup
     from biodyn.processing.kinematics.model_markers import fit_model
     from biodyn.rigid_body import from_osim
-    from biodyn.trial.model_recording import tasks_of
+    from biodyn.trial.bodies.opensim_reading import tasks_of
 
     body, recording = from_osim(model), read(trc)
     time_s = np.arange(min(FRAMES, recording.markers.frame_count)) / recording.markers.rate_hz

@@ -65,8 +65,7 @@ def compared(name: str, data: Path, interpreter: str) -> None:
     from biodyn.processing.calibration.model_scaling import StandingMarkers
     from biodyn.recording import Markers
     from biodyn.rigid_body import from_osim
-    from biodyn.trial.model_recording import read_points
-    from biodyn.trial.scaled_model import scaled_by_setup
+    from biodyn.trial.bodies.opensim_reading import read_points, scaled_by_setup
 
     model, setup = (data / one for one in CASES[name])
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +124,7 @@ def _fitted(model: Path, setup: Path, standing: Any) -> dict[str, float]:
     from biodyn.io.opensim.scale_setup import read_scale_setup
     from biodyn.rigid_body.osim.model import model_document, model_of
     from biodyn.rigid_body.osim.scaling import scaled, with_markers
-    from biodyn.trial.scaled_model import fit_to, scaled_by_setup
+    from biodyn.trial.bodies.opensim_reading import fit_to, scaled_by_setup
 
     asked = read_scale_setup(setup)
     factors = {k: np.array(v) for k, v in scaled_by_setup(model, setup).record["factors"].items()}

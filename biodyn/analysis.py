@@ -33,7 +33,7 @@ from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Re
 from biodyn.settings import Settings
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.verification.consistency_check import Consistency
+from biodyn.verification.consistency import Consistency
 
 
 @dataclass(frozen=True)

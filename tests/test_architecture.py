@@ -114,7 +114,7 @@ _CONFINED = {
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; recordings may be Parquet.
     "pyarrow": {"study", "biodyn.io.tables.spreadsheet"},
-    "openpyxl": {"study", "biodyn.trial.export.xlsx"},
+    "openpyxl": {"study", "biodyn.trial.export.sheets"},
 }
 
 

@@ -25,8 +25,7 @@ from biodyn.output.store.exported import write_export
 from biodyn.output.tables.columns import described
 from biodyn.output.tables.csv import DECIMALS
 from biodyn.trial.export import export
-from biodyn.trial.export.c3d import _recording
-from biodyn.trial.export.conventions import channels
+from biodyn.trial.export.c3d import _recording, channels
 from biodyn.trial.export.sheets import sheets
 from biodyn.trial.from_coordinates import run_coordinates
 
@@ -231,7 +230,7 @@ def small(walk_result):
 def test_a_matlab_file_holds_every_table_with_its_meaning(small):
     from io import BytesIO
 
-    from biodyn.trial.export.mat import mat_file
+    from biodyn.trial.export.sheets import mat_file
 
     (name, content), *_ = mat_file(small, "")[0].items()
     assert name.endswith(".mat")
@@ -248,7 +247,7 @@ def test_a_matlab_file_holds_every_table_with_its_meaning(small):
 
 
 def test_matlab_names_are_names_there():
-    from biodyn.trial.export.mat import field_names
+    from biodyn.trial.export.sheets import field_names
 
     assert field_names(["*12", "end", "a b", "a_b", "x" * 80]) == ["x__12", "x_end", "a_b", "a_b_2", "x" * 59]
 
@@ -256,7 +255,7 @@ def test_matlab_names_are_names_there():
 def test_a_workbook_explains_its_columns_first(small):
     from io import BytesIO
 
-    from biodyn.trial.export.xlsx import xlsx_file
+    from biodyn.trial.export.sheets import xlsx_file
 
     (_, content), *_ = xlsx_file(small, "")[0].items()
     book = load_workbook(BytesIO(content), read_only=True)
@@ -284,7 +283,7 @@ def test_every_column_of_a_result_is_explained(walk_result):
 def test_a_convention_is_the_tables_again_after_its_signs_and_units(walk_result, convention):
     """Back from the exported numbers by the table's own signs and factors: the tables."""
     from biodyn.library.tables import for_each_side, library_entry
-    from biodyn.trial.export.conventions import _curves
+    from biodyn.trial.export.c3d import _curves
 
     view = walk_result.view
     made, curves = {c.name: c for c in channels(view, convention)}, _curves(view)

@@ -19,7 +19,7 @@ from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.signals import coordinate_motion
 from biodyn.rigid_body import from_osim
-from biodyn.trial import model_torques
+from biodyn.trial.bodies import opensim_loads as model_torques
 from biodyn.trial.from_coordinates import run_coordinates
 
 

@@ -22,10 +22,9 @@ from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.recording import ForcePlate, Markers
 from biodyn.rigid_body import from_osim
+from biodyn.trial.bodies.opensim_loads import plate_loads, table_loads
+from biodyn.trial.bodies.opensim_reading import read_points, tasks_of
 from biodyn.trial.from_markers import run_markers, solved
-from biodyn.trial.model_plates import plate_loads
-from biodyn.trial.model_recording import read_points, tasks_of
-from biodyn.trial.model_torques import table_loads
 
 PLACES = {
     "a1": (0.1, 0.3, 0.02),

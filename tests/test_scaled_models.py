@@ -20,7 +20,7 @@ from biodyn.recording import Markers
 from biodyn.rigid_body import from_osim
 from biodyn.rigid_body.osim.model import model_document, model_of
 from biodyn.rigid_body.osim.scaling import scaled
-from biodyn.trial.scaled_model import scaled_by_markers, scaled_by_setup
+from biodyn.trial.bodies.opensim_reading import scaled_by_markers, scaled_by_setup
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_placed_markers_lie_where_the_static_trial_has_them(by_setup, opensims_c
     from biodyn.io.opensim.scale_setup import read_scale_setup
     from biodyn.processing.calibration.model_scaling import StandingMarkers
     from biodyn.processing.kinematics.model_markers import fit_model
-    from biodyn.trial.model_recording import read_points, tasks_of
+    from biodyn.trial.bodies.opensim_reading import read_points, tasks_of
 
     _, folder, theirs = opensims_case
     other = {m.name: m.place_m for m in from_osim(theirs / "std_subject01_simbody.osim").markers}

@@ -4,9 +4,8 @@ In: the arrays of two analyses, or of one analysis and the channels that a labor
 plane and quantity how large the difference is, which cause makes how much of it, and what no cause explains.
 Not to be confused with `biodyn.trial.compare`, which only measures how well two curves agree.
 
-Read `segments` (an analysis as moving segments in World, whatever its coordinates are), `loads` (joint angles and moments of
-them), `smoothing` (the filter that lies between two motions), `exchange` (an analysis with some parts of another one),
-`shapley` (shares that do not depend on the order of exchange), `differences` (the two together) and `facts` (what differs, in
-numbers), then `channels` (signs, axes, frames and units of stored curves), `laboratory` (segments as the laboratory's software
-had them) and `curves` (two sets of torque curves of which nothing else is known).
+Read `segments` (an analysis as moving segments in World, whatever its coordinates are, with its joint angles and moments),
+`exchange` (an analysis with some parts of another one, the filter between two motions, shares of the causes), `differences`
+(of curves in time and over the gait cycle, and what differs in numbers), then `channels` (signs, axes, frames and units of stored
+curves, segments of the laboratory's software, torque curves of which nothing else is known).
 """

@@ -2,18 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
-from biodyn.comparison.exchange import CAUSES, Exchange
-from biodyn.comparison.loads import PLANES
-from biodyn.comparison.segments import MovingBody
-from biodyn.comparison.shapley import shares
-from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
+from biodyn.comparison.exchange import (
+    AXES,
+    CAUSES,
+    CENTRES,
+    EVENTS,
+    FORCE_SMOOTHING,
+    INERTIAS,
+    MASS,
+    SMOOTHING,
+    Exchange,
+    RelativeFilter,
+    shares,
+)
+from biodyn.comparison.segments import PLANES, MovingBody
+from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
 from biodyn.errors import ResultError
+from biodyn.processing.gait.cycles import normalise
+
+# Smaller differences are not told: of millimetres what rounds to none.
+_LEAST_M, _LEAST_DEG = 5e-4, 0.1
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something measured that differs, and the cause it belongs to."""
+
+    cause: str
+    text: str
+
+
+def facts(exchange: Exchange, joints: list[int], estimated: bool = False) -> tuple[Fact, ...]:
+    """Return what differs in the segments `joints`, in the order of causes.
+
+    estimated: one of the motions at least is an estimate, of which a cut-off would be no truth.
+    """
+    found = [*_centres(exchange, joints), *_axes(exchange, joints)]
+    found += _smoother_estimate(exchange) if estimated else _filters(SMOOTHING, "motion", exchange.motion_filter)
+    found += _filters(FORCE_SMOOTHING, "ground forces", exchange.force_filter)
+    masses = exchange.a.mass_kg, exchange.b.mass_kg
+    if f"{masses[0]:.1f}" != f"{masses[1]:.1f}":
+        found.append(Fact(MASS, f"body mass {masses[0]:.1f} kg and {masses[1]:.1f} kg"))
+    found += _inertias(exchange, joints, masses)
+    return tuple(found)
+
+
+def _inertias(exchange: Exchange, joints: list[int], masses: tuple[float, float]) -> list[Fact]:
+    """Mass, size and mass centre of each segment, where its two numbers are not written alike."""
+    found = []
+    a, b = exchange.a.inertias, exchange.b.inertias
+    for s in joints:
+        share = [f"{100 * x.mass[s] / m:.2f}" for x, m in zip((a, b), masses, strict=True)]
+        gyration = [f"{1e3 * np.sqrt(np.trace(x.tensor[s]) / 2.0 / max(x.mass[s], 1e-9)):.0f}" for x in (a, b)]
+        apart = b.com[s] - a.com[s]
+        parts = [f"{share[0]} and {share[1]} % of the mass"] if share[0] != share[1] else []
+        parts += [f"radius of gyration {gyration[0]} and {gyration[1]} mm"] if gyration[0] != gyration[1] else []
+        parts += [f"mass centre against its joint {_away(apart)}"] if np.linalg.norm(apart) > _LEAST_M else []
+        if parts:
+            found.append(Fact(INERTIAS, f"{exchange.a.names[s]}: {', '.join(parts)}"))
+    return found
+
+
+def _away(offset_m: FloatArray) -> str:
+    """How far a point lies from the first one's, in the axes of its segment."""
+    x, y, z = (1e3 * offset_m).tolist()
+    return f"{1e3 * np.linalg.norm(offset_m):.0f} mm away ({x:+z.0f} forward, {y:+z.0f} up, {z:+z.0f} to the right)"
+
+
+def _centres(exchange: Exchange, joints: list[int]) -> list[Fact]:
+    found = []
+    for s in joints:
+        if np.linalg.norm(exchange.offset[s]) > _LEAST_M:
+            where = f"{_away(exchange.offset[s])} in the axes of {exchange.a.names[s]}"
+            found.append(Fact(CENTRES, f"{joint_words(exchange, s)} centre {where}"))
+    return found
+
+
+def _axes(exchange: Exchange, joints: list[int]) -> list[Fact]:
+    found = []
+    for s in joints:
+        own = exchange.turn_with_centres[s].T @ exchange.turn[s]
+        turn = Rotation.from_matrix(own).as_rotvec(degrees=True)
+        if np.linalg.norm(turn) > _LEAST_DEG:
+            found.append(
+                Fact(
+                    AXES,
+                    f"{exchange.a.names[s]} axes turned by {np.linalg.norm(turn):.1f} degrees "
+                    f"({turn[0]:+z.1f} about forward, {turn[1]:+z.1f} about up, {turn[2]:+z.1f} about right)",
+                )
+            )
+    return found
+
+
+def _filters(cause: str, what: str, found: tuple[RelativeFilter, bool] | None) -> list[Fact]:
+    if found is None:
+        return []
+    between, first_is_sharper = found
+    which = "the second" if first_is_sharper else "the first"
+    sharp = "not filtered" if np.isinf(between.high_hz) else f"{between.high_hz:.3g} Hz"
+    how = f"{what}: {which} is smoother, {between.low_hz:.3g} Hz against {sharp}"
+    if np.isnan(between.explained):
+        return [Fact(cause, f"{how}, as the settings say")]
+    return [Fact(cause, f"{how}, estimated ({100 * between.explained:.0f} % of what differs in its fast part)")]
+
+
+def _smoother_estimate(exchange: Exchange) -> list[Fact]:
+    if exchange.motion_filter is None:
+        return []
+    which = "second" if exchange.motion_filter[1] else "first"
+    return [Fact(SMOOTHING, f"motion: the {which} is smoother (an estimate has no cut-off)")]
+
+
+def joint_words(exchange: Exchange, segment: int) -> str:
+    """Name of a segment's joint with its side in words."""
+    side = SIDE_NAMES.get(exchange.a.sides[segment], "")
+    return f"{side} {exchange.a.joints[segment]}".strip()
+
 
 #: Curves in time, and over 0-100 % of the gait cycle.
 Quantity = Literal["angle", "moment", "cycle angle", "cycle moment"]
@@ -200,3 +311,112 @@ def explained(found: Sequence[Difference], quantity: Quantity) -> float:
     own = [d for d in found if d.quantity == quantity and d.shares]
     square = sum(d.rms**2 for d in own)
     return 1.0 - sum(d.left**2 for d in own) / square if square else float("nan")
+
+
+# Events nearer than this are the same: tables hold them to 10 microseconds.
+# -- differences over the gait cycle ------------------------------------------------------------------------------------
+# A curve over 0-100 % is that in time, resampled between two strikes. Let N_a and N_b be the mean over each analysis' own cycles.
+# What is exchanged first matters: events before all other causes, or after them. The part of each is the mean over both orders
+# (Owen 1977, 10.1007/978-3-642-45494-3_7, with the events as one union and all other causes as the other):
+#
+#     cause c:   (N_a + N_b) part_c / 2          events:   (N_b - N_a) (first + other) / 2
+#
+# Both N are linear, so the parts add up to N_b other - N_a first.
+
+_SAME_S = 1e-4
+# Strikes of two analyses farther apart than this are not of the same step.
+_SAME_STEP_S = 0.2
+_OF_CYCLES: dict[Quantity, Quantity] = {"angle": "cycle angle", "moment": "cycle moment"}
+
+
+@dataclass(frozen=True)
+class Span:
+    """A gait cycle of an analysis: its side, and from strike to strike, s."""
+
+    side: str
+    start_s: float
+    end_s: float
+
+
+def spans_differ(first: Sequence[Span], other: Sequence[Span]) -> bool:
+    """Whether two analyses have different cycles."""
+    if len(first) != len(other):
+        return True
+    pairs = zip(_sorted(first), _sorted(other), strict=True)
+    return any(a.side != b.side or max(abs(a.start_s - b.start_s), abs(a.end_s - b.end_s)) > _SAME_S for a, b in pairs)
+
+
+def cycle_differences(
+    found: Iterable[Difference], time_s: FloatArray, rate_hz: float, first: Sequence[Span], other: Sequence[Span]
+) -> tuple[Difference, ...]:
+    """Return the differences of the mean curves over 0-100 % of the cycle, each analysis by its own cycles, with their causes.
+
+    Parameters:
+        found: differences in time at `time_s` (T,) s, frames of `rate_hz` that count from 0 s, gaps allowed.
+        first, other: the cycles of the two analyses.
+
+    Empty where both have the same cycles: curves over the cycle then say nothing else than those in time. A joint of the middle
+    of the body is shown over the right cycles, over the left ones where there are none.
+    """
+    if not spans_differ(first, other):
+        return ()
+    rows = np.round(np.asarray(time_s) * rate_hz).astype(np.int64)
+    result = []
+    for one in found:
+        side = one.side or next((s for s in SIDES if _of(first, s) and _of(other, s)), "")
+        spans = _of(first, side), _of(other, side)
+        if not all(spans) or one.quantity not in _OF_CYCLES:
+            continue
+        names = list(one.parts)
+        curves = np.column_stack([one.first, one.other, *(one.parts[name] for name in names)])
+        whole = np.full((int(rows[-1]) + 1, curves.shape[1]), np.nan)
+        whole[rows] = curves
+        a, b = (_mean(whole, rate_hz, own) for own in spans)
+        known = np.asarray(np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1))
+        if known.sum() < LEAST_FRAMES:
+            continue
+        parts = {name: 0.5 * (a[:, 2 + k] + b[:, 2 + k]) for k, name in enumerate(names)}
+        parts[EVENTS] = 0.5 * ((b - a)[:, 0] + (b - a)[:, 1])
+        ends = a[:, 0], b[:, 1]
+        result.append(difference(one.joint, one.side, one.plane, _OF_CYCLES[one.quantity], ends, parts, known))
+    return tuple(result)
+
+
+def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...]:
+    """Return how far the strikes that bound the cycles lie apart, side by side, and how many only one analysis has."""
+    found = []
+    for side in SIDES:
+        a, b = (_strikes(_of(spans, side)) for spans in (first, other))
+        nearest = [min(b, key=lambda t, at=at: abs(t - at), default=np.inf) for at in a]  # type: ignore[misc]
+        late = np.array([t - at for t, at in zip(nearest, a, strict=True) if abs(t - at) < _SAME_STEP_S])
+        words = []
+        if len(late) and np.abs(late).max() > _SAME_S:
+            mean, most = 1e3 * float(late.mean()), 1e3 * float(np.abs(late).max())
+            digits = 0 if most >= 1.0 else 1  # a difference is never told as none
+            words.append(f"{mean:+.{digits}f} ms in the mean of {len(late)}, {most:.{digits}f} ms at most")
+        alone = len(a) - len(late), len(b) - len(late)
+        words += [f"{n} only in the {which}" for n, which in zip(alone, ("first", "second"), strict=True) if n > 0]
+        if words:
+            found.append(Fact(EVENTS, f"{SIDE_NAMES[side]} foot strikes of whole cycles: {', '.join(words)}"))
+    return tuple(found)
+
+
+def _mean(curves: FloatArray, rate_hz: float, spans: Sequence[Span]) -> FloatArray:
+    """(101, k) mean over cycles of curves (T, k); every column has its gaps where the others have."""
+    each = np.stack([normalise(curves, rate_hz, span.start_s, span.end_s) for span in spans])
+    known = np.asarray(np.isfinite(each).all(axis=2))
+    count = known.sum(axis=0)
+    total = np.where(known[..., None], each, 0.0).sum(axis=0)
+    return np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], np.nan)
+
+
+def _of(spans: Sequence[Span], side: str) -> list[Span]:
+    return [span for span in spans if span.side == side]
+
+
+def _strikes(spans: Sequence[Span]) -> list[float]:
+    return sorted({round(t, 6) for span in spans for t in (span.start_s, span.end_s)})
+
+
+def _sorted(spans: Sequence[Span]) -> list[Span]:
+    return sorted(spans, key=lambda span: (span.side, span.start_s))

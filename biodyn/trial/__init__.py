@@ -5,8 +5,7 @@ answer to one question. These modules are the only ones that know the order of a
 
 Read `steps` first: the analysis from top to bottom, each step a function that can be replaced. Then `stages` (the frozen values
 that steps take and return), `bodies/` (what differs between markers and poses), `session` (what walks of a session share), `run`,
-`files` and `result`. Then one use case a file: `inspect` with `inspect_tables`, `sensitivity`, `replay`, `compare` (agreement of
-curves with the laboratory's software), `differences` with `laboratory_file` and `torque_tables` (why two analyses differ),
-`export/`, `stored` (`biodyn.load`). An OpenSim model has a way of its own, `on_model`: `from_coordinates`, or `from_markers` with
-`scaled_model`, `model_recording`, `model_plates`, `model_torques`; then `model_analysis`, `model_result`, `model_replay`.
+`files` and `result`. Then one use case a file: `inspect`, `sensitivity`, `replay`, `compare` (agreement of curves with the
+laboratory's software), `differences` with `laboratory_file` (why two analyses differ), `export/`, `stored` (`biodyn.load`). An
+OpenSim model has a way of its own, `on_model`: `from_coordinates` or `from_markers`, then `model_analysis` and `model_result`.
 """

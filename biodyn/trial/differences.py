@@ -16,17 +16,20 @@ from biodyn.comparison.differences import (
     UNITS,
     WORDS,
     Difference,
+    Fact,
     Quantity,
+    Span,
     analyses_in_common,
     called,
+    cycle_differences,
     differences,
+    event_facts,
     explained,
+    facts,
     joints_of,
     overall,
 )
 from biodyn.comparison.exchange import ESTIMATED, FIT, SMOOTHING
-from biodyn.comparison.facts import Fact, facts
-from biodyn.comparison.over_cycles import Span, cycle_differences, event_facts
 from biodyn.comparison.segments import MovingBody, moving_body
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.errors import ResultError
@@ -39,16 +42,16 @@ from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.differences import difference_table
 from biodyn.processing.signals.chosen_method import is_filtered, method_of
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
-from biodyn.trial.laboratory_file import compare_with_channels
-from biodyn.trial.result import TrialResult
-from biodyn.trial.torque_tables import (
+from biodyn.trial.laboratory_file import (
     SUFFIXES,
     TorqueTable,
     compare_tables,
+    compare_with_channels,
     table_of_file,
     table_of_folder,
     table_of_frame,
 )
+from biodyn.trial.result import TrialResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,10 +24,10 @@ from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.osim.write import osim_text
-from biodyn.trial.balanced_coordinates import balanced, even_times
+from biodyn.trial.bodies.opensim_estimate import balanced, even_times
+from biodyn.trial.bodies.opensim_loads import Loads, no_loads, table_loads, torques
 from biodyn.trial.model_analysis import MOST_ROWS, recording_of_rows
 from biodyn.trial.model_result import CoordinateResult, Source
-from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
 
 #: What nearly all set-ups of OpenSim's tool ask for.
 CUTOFF_HZ: Final = 6.0

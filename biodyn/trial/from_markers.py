@@ -30,13 +30,18 @@ from biodyn.recording import ForcePlate, Markers
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.osim.write import osim_text
 from biodyn.settings import Settings, settings_from
-from biodyn.trial.balanced_markers import balanced_fit
+from biodyn.trial.bodies.opensim_estimate import balanced_fit
+from biodyn.trial.bodies.opensim_loads import Loads, OnPlates, no_loads, plate_loads, table_loads, torques
+from biodyn.trial.bodies.opensim_reading import (
+    Points,
+    ScaledModel,
+    read_points,
+    scaled_by_markers,
+    scaled_by_setup,
+    tasks_of,
+)
 from biodyn.trial.from_coordinates import too_short
-from biodyn.trial.model_plates import OnPlates, plate_loads
-from biodyn.trial.model_recording import Points, read_points, tasks_of
 from biodyn.trial.model_result import CoordinateResult, Source
-from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
-from biodyn.trial.scaled_model import ScaledModel, scaled_by_markers, scaled_by_setup
 
 
 def run_markers(

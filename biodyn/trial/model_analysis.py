@@ -38,9 +38,8 @@ from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, Recording
 from biodyn.recording.recording import StoredMotion
 from biodyn.settings import Settings
+from biodyn.trial.bodies.opensim_loads import Loads, OnPlates
 from biodyn.trial.clock import Clock
-from biodyn.trial.model_plates import OnPlates
-from biodyn.trial.model_torques import Loads
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.imported import ImportedInputs, as_it_was, imported_bands, redone
 from biodyn.uncertainty.inputs import TrialInputs, stride_time

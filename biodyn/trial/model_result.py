@@ -36,9 +36,8 @@ from biodyn.processing.signals.rms import rms
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.marker_fit import STOPPED, UNDETERMINED, UNSEEN
-from biodyn.trial.balanced_coordinates import BalancedMotion
-from biodyn.trial.model_plates import OnPlates
-from biodyn.trial.model_torques import PROOF_LIMIT, UNBORNE, Loads, unborne
+from biodyn.trial.bodies.opensim_estimate import BalancedMotion
+from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, UNBORNE, Loads, OnPlates, unborne
 
 _UNBORNE_FRAMES = 0.05  # so many frames without the forces that bore the body are told
 

@@ -27,9 +27,8 @@ from biodyn.rigid_body.coupling.reduced import ReducedTree
 from biodyn.settings import settings_from
 from biodyn.trial.model_replay import model_motion
 from biodyn.trial.result import TrialResult
-from biodyn.verification.forward_replay import replay_forwards
 from biodyn.verification.parameters import ReplaySettings
-from biodyn.verification.replay import Convergence, OpenLoop, Tracked
+from biodyn.verification.replay import Convergence, OpenLoop, Tracked, replay_forwards
 
 _FRAME_OF_ANIMATION_S = 0.03
 _SLOWDOWN = 4.0

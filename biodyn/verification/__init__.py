@@ -4,7 +4,7 @@ Goes in: an `ActuatedMotion` (the motion with its torques and ground wrenches) a
 (`parameters`). Comes out: `Consistency`, one error a frame for each law; a `ForwardReplay`: how long recorded torques carry
 the motion on, and how small the feedback is that keeps it; the contributions of gravity, inertia and the ground.
 
-The calls are `consistency.verify`, `forward_replay.replay_forwards` and `contributions.torque_contributions`. Read
-`consistency_check` (what a check is), `consistency`; then `replay_input` (forces between the frames), `integrators`,
-`replay` (open-loop windows, tracking, orders of convergence) and `forward_replay` (all of it with the numbers of a section).
+The calls are `consistency.verify`, `replay.replay_forwards` and `contributions.torque_contributions`. Read `consistency`
+(what a check is, then all of them); then `integrators` (the equations of motion, forces between the frames, methods) and
+`replay` (open-loop windows, tracking, orders of convergence, and all of it with the numbers of the section).
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,186 @@ from biodyn.geometry.rotations import apply, cross
 from biodyn.processing.dynamics.actuated import ActuatedMotion
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.kinematics.segments import SegmentForces, SegmentMotion, segment_forces, segment_motion
-from biodyn.rigid_body import Multibody, bias_forces, forward_dynamics, mass_matrix
-from biodyn.verification.consistency_check import Consistency, ConsistencyCheck, consistent_motion
-from biodyn.verification.own_coordinates import own_coordinates
+from biodyn.processing.signals.derivatives import configuration_spline
+from biodyn.rigid_body import Multibody, bias_forces, difference, forward_dynamics, mass_matrix
+
+#: Largest relative error. Double precision leaves 1e-16 an operation; solving for the accelerations multiplies it by the
+#: condition number of a body's mass matrix, up to some 1e6 (trunk against wrist).
+RELATIVE_LIMIT = 1e-9
+# Differences are no algebra: where the curve's fifth derivative jumps, at a frame, they err by (h / frame time)^3 at most, and
+# round-off grows with 1 / h. At this step the first is 3e-8 of the largest rate, the second less.
+_DIFFERENCE_LIMIT = 1e-6
+_STEP_SHARE = 0.003  # h as a share of the time between frames
+# Fourth-order central difference: f'(0) = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h.
+_REACH = 2
+
+
+@dataclass(frozen=True)
+class ConsistencyCheck:
+    """One equation, checked in every frame.
+
+    Attributes:
+        code: stable short name; title, equation, words: for people.
+        error: (T,) largest relative error of the frame, NaN where it could not be checked.
+        absolute: largest error in `unit`.
+        limit: of the relative error.
+    """
+
+    code: str
+    title: str
+    equation: str
+    words: str
+    error: FloatArray
+    absolute: float
+    unit: str
+    limit: float = RELATIVE_LIMIT
+
+    @property
+    def frames(self) -> int:
+        """Number of frames checked."""
+        return int(np.isfinite(self.error).sum())
+
+    @property
+    def worst(self) -> float:
+        """Largest relative error; NaN if no frame was checked."""
+        return float(np.nanmax(self.error)) if self.frames else float("nan")
+
+    @property
+    def worst_frame(self) -> int | None:
+        """Frame of the largest error (0-based)."""
+        return int(np.nanargmax(self.error)) if self.frames else None
+
+    @property
+    def holds(self) -> bool | None:
+        """True within the limit, False beyond, None if nothing was checked."""
+        return bool(self.worst <= self.limit) if self.frames else None
+
+    @property
+    def sentence(self) -> str:
+        """The finding in one plain sentence."""
+        if not self.frames:
+            return f"{self.title}: no frame has torques, so nothing could be checked."
+        verdict = "holds" if self.holds else "DOES NOT hold"
+        return (
+            f"{self.words} This {verdict} in {self.frames} frames: largest relative error {self.worst:.1e} "
+            f"(limit {self.limit:.0e}), {self.absolute:.1e} {self.unit}, in frame {self.worst_frame}."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values without the curve."""
+        return {
+            "code": self.code,
+            "title": self.title,
+            "equation": self.equation,
+            "holds": self.holds,
+            "relative_error": self.worst,
+            "limit": self.limit,
+            "absolute_error": self.absolute,
+            "unit": self.unit,
+            "frames": self.frames,
+            "worst_frame": self.worst_frame,
+            "text": self.sentence,
+        }
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """All consistency checks of a trial."""
+
+    checks: tuple[ConsistencyCheck, ...]
+
+    @property
+    def holds(self) -> bool:
+        """True if every check was made and holds."""
+        return all(check.holds is True for check in self.checks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, as `run.json` keeps them under "proof"."""
+        return {"holds": self.holds, "identities": [check.as_dict() for check in self.checks]}
+
+
+def consistent_motion(actuated: ActuatedMotion) -> ConsistencyCheck:
+    """Check v and vdot against differences of configurations and velocities along the curve between the frames.
+
+    The other checks take v and vdot for granted; this one finds a velocity that is not the path's, or a spatial
+    acceleration mistaken for a classical one.
+    """
+    mb, kinds = actuated.multibody, actuated.coordinate_kinds()
+    error = np.full(len(actuated.time_s), np.nan)
+    known = actuated.known
+    h = _STEP_SHARE / actuated.rate_hz
+    scales = [np.maximum(np.abs(x[known]).max(axis=0, initial=0.0), 1.0) for x in (actuated.v, actuated.vdot)]
+    absolute = 0.0
+    for first, stop, start, end in actuated.stretches():
+        curve = configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds)
+        inside = slice(max(start, first + 1), min(end, stop - 1))  # the stencil needs the curve on both sides
+        time_s = actuated.time_s[inside]
+        around = {k: curve(time_s + k * h) for k in (-_REACH, -1, 1, _REACH)}
+        here = actuated.q[inside]
+        steps = {k: difference(mb, here, q) for k, (q, _, _) in around.items()}
+        rates = {k: v for k, (_, v, _) in around.items()}
+        found = [(8.0 * (f[1] - f[-1]) - (f[_REACH] - f[-_REACH])) / (12.0 * h) for f in (steps, rates)]
+        gaps = [np.abs(found[0] - actuated.v[inside]), np.abs(found[1] - actuated.vdot[inside])]
+        error[inside] = np.maximum(*((gap / scale).max(axis=1) for gap, scale in zip(gaps, scales, strict=True)))
+        absolute = max(absolute, *(float(gap.max(initial=0.0)) for gap in gaps))
+    return ConsistencyCheck(
+        "motion",
+        "Velocity and acceleration belong to the path",
+        "v = dq/dt, vdot = dv/dt",
+        "Configurations and velocities a 300th of a frame apart on the curve through the frames differ as velocities "
+        "and accelerations say. The limit is that of differences, not of round-off.",
+        error,
+        absolute,
+        "rad, m per s or s²",
+        _DIFFERENCE_LIMIT,
+    )
+
+
+# -- torques of an imported model against those of the tree of its bodies -----------------------------------------------
+
+
+def own_coordinates(actuated: ActuatedMotion, own: OwnMotion) -> tuple[ConsistencyCheck, ...]:
+    """Check the power of the model's own coordinates, and its torques by the mass matrix.
+
+    The same forces do the same work in every description of a motion (virtual power): torques of the model's coordinates times
+    their rates are the torques of the bodies' joints times theirs, the residual of the root in both.
+    """
+    known = actuated.known & np.isfinite(own.tau).all(axis=1)
+    error = np.full(len(known), np.nan)
+    absolute = float("nan")
+    if known.any():
+        ours, theirs = own.tau[known] * own.v[known], actuated.tau[known] * actuated.v[known]
+        difference = np.abs(ours.sum(axis=1) - theirs.sum(axis=1))
+        size = np.maximum(np.abs(ours).sum(axis=1), np.abs(theirs).sum(axis=1))
+        error[known] = difference / max(float(size.max()), 1e-12)
+        absolute = float(difference.max())
+    everywhere = np.where(np.isfinite(own.tau).all(axis=1), own.proof, np.nan)
+    return (
+        ConsistencyCheck(
+            "own-power",
+            "Power of the model's own coordinates equals that of its bodies' joints",
+            "sum of tau qdot (model) = sum of tau v (bodies)",
+            "The torques of the model's coordinates, through its couplings, times their rates give the same power as the torques "
+            "of the joints of its bodies below a floating root.",
+            error,
+            absolute,
+            "W",
+        ),
+        ConsistencyCheck(
+            "own-mass-matrix",
+            "Mass matrix and bias forces give the same torques of the model's coordinates",
+            "M(q) vdot + bias = tau",
+            "The torques of the model's coordinates are its mass matrix times their accelerations plus the bias forces.",
+            everywhere,
+            float(own.proof * np.nanmax(np.abs(own.tau), initial=0.0)) if np.isfinite(own.tau).any() else float("nan"),
+            "Nm or N",
+        ),
+    )
+
 
 # A coordinate that hardly carries anything is not compared with its own noise but with this share of the largest one.
+# -- all checks ---------------------------------------------------------------------------------------------------------
+
 _SMALLEST_SCALE = 1e-3
 _FRAMES_AT_ONCE = 1024
 

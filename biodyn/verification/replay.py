@@ -8,18 +8,32 @@ keep it on the recorded motion, which should be small beside the recorded ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.processing.dynamics.actuated import ActuatedMotion
-from biodyn.verification.integrators import METHODS, Feedback, Method, Windows, replay_windows
-from biodyn.verification.mechanics import Mechanics, difference, mass_matrix
-from biodyn.verification.replay_input import ReplayInput, Torques, replay_inputs
+from biodyn.verification.integrators import (
+    METHODS,
+    Feedback,
+    Mechanics,
+    Method,
+    ReplayInput,
+    Torques,
+    Windows,
+    difference,
+    mass_matrix,
+    replay_inputs,
+    replay_windows,
+    resting,
+)
+from biodyn.verification.parameters import ReplaySettings
 
-_BASE = 6
+_BASE = 6  # velocity coordinates of the floating base
 # Windows for the order of convergence start here and there; more would only cost time.
 _ORDER_WINDOWS = 8
 # Below this an error (rad, m) is round-off and says nothing about the order.
@@ -344,3 +358,72 @@ def _doubling(found: Deviation, rate_hz: float) -> float:
             growth.append(np.polyfit(usable / rate_hz, row[usable], 1)[0])
     rate = float(np.median(growth)) if growth else float("nan")
     return float(np.log(2.0) / rate) if rate > 0.0 else float("nan")
+
+
+# The order of the integrators is measured over this window, with these steps a frame and relative tolerances.
+# -- every replay of one trial ------------------------------------------------------------------------------------------
+
+_ORDER_WINDOW_S = 0.1
+_ORDER_STEPS = (1, 2, 4, 8, 16)
+_ORDER_TOLERANCES = (1e-4, 1e-8, 1e-12)
+_TORQUES: tuple[Torques, ...] = ("recorded", "recomputed")
+
+
+@dataclass(frozen=True)
+class ForwardReplay:
+    """A replayed trial.
+
+    Attributes:
+        walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
+        tracked: replay under feedback, one part per stretch; joints_only: without feedback at the base.
+        convergence: of every integrator.
+        restarted: (T, nq) open-loop replay that starts again from the recorded state in every longest window.
+    """
+
+    walk: Mapping[str, OpenLoop]
+    rest: OpenLoop
+    tracked: tuple[Tracked, ...]
+    joints_only: tuple[Tracked, ...]
+    convergence: tuple[Convergence, ...]
+    restarted: FloatArray
+
+
+def replay_forwards(actuated: ActuatedMotion, settings: ReplaySettings, say: Callable[[str], None]) -> ForwardReplay:
+    """Integrate forward dynamics with the torques and ground wrenches of a trial; `say` is told what begins."""
+    steps = max(math.ceil(1.0 / (actuated.rate_hz * settings.step_s) - 1e-9), 1)
+    common: dict[str, Any] = {
+        "method": settings.method,
+        "steps": steps,
+        "start_every_s": settings.start_every_s,
+        "angle_rad": math.radians(settings.angle_deg),
+        "position_m": settings.position_m,
+    }
+    walk: dict[str, OpenLoop] = {}
+    for torques in _TORQUES:
+        say(f"replaying windows with {torques} torques")
+        walk[torques] = open_loop(actuated, torques, settings.windows_s, **common)
+    say("standing still")
+    still = resting(actuated, settings.rest_s)
+    windows = tuple(window for window in settings.windows_s if window <= settings.rest_s) or (settings.rest_s,)
+    rest = open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * settings.rest_s})
+    say("replaying under feedback")
+    how: dict[str, Any] = {"method": settings.method, "steps": steps, "bandwidth_hz": settings.feedback_hz}
+    everywhere, joints_only = tracked(actuated, **how), tracked(actuated, **how, base=False)
+    say("measuring the integrators")
+    orders = convergence(actuated, _ORDER_WINDOW_S, _ORDER_STEPS, _ORDER_TOLERANCES)
+    restarted = _restarted(actuated, settings, steps)
+    return ForwardReplay(walk, rest, everywhere, joints_only, orders, restarted)
+
+
+def _restarted(actuated: ActuatedMotion, settings: ReplaySettings, steps: int) -> FloatArray:
+    """Open-loop motion (T, nq) that returns to the recorded state at the start of every longest window."""
+    motion = np.full_like(actuated.q, np.nan)
+    length = max(round(max(settings.windows_s) * actuated.rate_hz), 1)
+    for stretch in replay_inputs(actuated, "recorded"):
+        starts = np.arange(0, len(stretch.times_s) - 1, length)
+        found = replay_windows(stretch, starts, length, settings.method, steps)
+        for start, q in zip(starts.tolist(), found.q, strict=True):
+            first = stretch.frames[0] + start
+            stop = min(first + length, stretch.frames[1] + 1)
+            motion[first:stop] = q[: stop - first]
+    return motion

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from biodyn.comparison.channels import FRAMES, Writing, frame_axes, read_channel, unwritten, written
-from biodyn.comparison.loads import joint_moments
-from biodyn.comparison.segments import SegmentMotion, moving_body
+from biodyn.comparison.segments import SegmentMotion, joint_moments, moving_body
 from biodyn.output.store.record import result_arrays
 
 MASS_KG = 70.0

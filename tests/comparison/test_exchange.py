@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 from support.planted_causes import NAMES, planted
 
-from biodyn.comparison.curves import curve_causes
+from biodyn.comparison.channels import curve_causes
 from biodyn.comparison.differences import UNEXPLAINED, analyses_in_common, differences, overall
-from biodyn.comparison.exchange import AXES, CENTRES, FIT, SMOOTHING
-from biodyn.comparison.loads import joint_angles, joint_moments
-from biodyn.comparison.segments import moving_body
-from biodyn.comparison.shapley import parts_of_difference, shares
-from biodyn.comparison.smoothing import filter_between, filter_of_cutoffs
+from biodyn.comparison.exchange import (
+    AXES,
+    CENTRES,
+    FIT,
+    SMOOTHING,
+    filter_between,
+    filter_of_cutoffs,
+    parts_of_difference,
+    shares,
+)
+from biodyn.comparison.segments import joint_angles, joint_moments, moving_body
 from biodyn.errors import ResultError
 from biodyn.output.store.record import result_arrays
 from biodyn.processing.signals.filtering import butterworth_lowpass

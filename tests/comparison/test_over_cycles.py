@@ -10,9 +10,18 @@ from support.planted_causes import planted, spans_of
 
 import biodyn
 from biodyn.analysis import TrialAnalysis
-from biodyn.comparison.differences import Difference, analyses_in_common, difference, differences, overall
+from biodyn.comparison.differences import (
+    Difference,
+    Span,
+    analyses_in_common,
+    cycle_differences,
+    difference,
+    differences,
+    event_facts,
+    overall,
+    spans_differ,
+)
 from biodyn.comparison.exchange import EVENTS, INERTIAS
-from biodyn.comparison.over_cycles import Span, cycle_differences, event_facts, spans_differ
 from biodyn.comparison.segments import moving_body
 from biodyn.output.store.record import result_arrays
 from biodyn.trial.result import TrialResult

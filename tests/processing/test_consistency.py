@@ -20,8 +20,7 @@ from biodyn.rigid_body import Body, Joint, Multibody, energies, integrate, inver
 from biodyn.simulation import Person, TrialOptions, session
 from biodyn.trial.run import analyse_trial
 from biodyn.verification import consistency as in_blocks
-from biodyn.verification.consistency import verify
-from biodyn.verification.consistency_check import RELATIVE_LIMIT
+from biodyn.verification.consistency import RELATIVE_LIMIT, verify
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,8 @@ from test_consistency import walk  # noqa: F401  (fixture)
 from biodyn.errors import ResultError
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.rigid_body import centre_of_mass, inverse_dynamics, simulate
-from biodyn.verification.integrators import METHODS, replay_windows
+from biodyn.verification.integrators import METHODS, replay_inputs, replay_windows, resting
 from biodyn.verification.replay import convergence, deviation, open_loop, tracked
-from biodyn.verification.replay_input import replay_inputs, resting
 
 OPTIONS = {"start_every_s": 0.1, "angle_rad": np.radians(1.0), "position_m": 0.01}
 

@@ -13,7 +13,7 @@ import scipy.io
 
 from biodyn.output.report.sections.scene import scene
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.trial.export.mat import mat_file
+from biodyn.trial.export.sheets import mat_file
 from biodyn.trial.result import TrialResult
 
 NAMES = [

@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.comparison import exchange
 from biodyn.comparison.channels import Writing
-from biodyn.comparison.over_cycles import Span
+from biodyn.comparison.differences import Span
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import axis_angle
 from biodyn.model.body_model import SubjectModel

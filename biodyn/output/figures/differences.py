@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from biodyn.comparison.differences import UNEXPLAINED, Difference
-from biodyn.comparison.loads import PLANES
+from biodyn.comparison.segments import PLANES
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Line, Panel
 from biodyn.output.figures.ground import time_axis

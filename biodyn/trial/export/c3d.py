@@ -2,16 +2,148 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from biodyn.conventions import AXES, FloatArray
 from biodyn.errors import ResultError, printable
 from biodyn.io import file_sha256
 from biodyn.io.formats.c3d.append import NewEvent, NewPoint, appended
-from biodyn.trial.export.conventions import channels
+from biodyn.library.tables import entry_names, for_each_side, library_entry
 
 if TYPE_CHECKING:
     from biodyn.output.report.view import TrialView
+
+
+_SUFFIXES = {"angle": "_deg", "position": "_m", "torque": "_Nm"}
+_EACH = {
+    "angle": ("angle", "deg", "", "positive as the coordinate of biodyn's tables (docs/conventions.md)"),
+    "position": ("position", "m", "", "in World: X forward, Y up, Z right"),
+    "torque": (
+        "moment",
+        "Nm",
+        "_moment",
+        "generalised, internal: positive where it accelerates its coordinate positively",
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One column of a channel. axis: 0, 1, 2 where the channel has three. positive: what a positive number means."""
+
+    axis: int
+    positive: str
+    values: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """A curve, or a triple of them.
+
+    group: angle, position, moment, power, force. unit: of the numbers. components: those that the result holds, (T,) each.
+    """
+
+    name: str
+    group: str
+    unit: str
+    components: tuple[Component, ...]
+
+    @property
+    def triple(self) -> FloatArray:
+        """The components (T, 3), zero where the convention has none."""
+        values = np.zeros((len(self.components[0].values), 3))
+        for component in self.components:
+            values[:, component.axis] = component.values
+        return values
+
+    @property
+    def meaning(self) -> str:
+        """Unit and positive directions in one line."""
+        parts = [f"{'xyz'[c.axis]}: {c.positive} +" for c in self.components]
+        return f"{self.unit}; " + "; ".join(parts)
+
+    def columns(self) -> Iterator[tuple[str, str, FloatArray]]:
+        """Yield name, meaning and values (T,) of each component."""
+        for c in self.components:
+            single = len(self.components) == 1
+            yield self.name if single else f"{self.name}_{'xyz'[c.axis]}", f"{self.unit}; {c.positive} +", c.values
+
+
+def convention_named(name: str) -> Mapping[str, Any]:
+    """Return a convention of the library; ResultError names those there are."""
+    known = entry_names("conventions")
+    if name not in known:
+        raise ResultError(f"There is no convention '{name}'.", f"There are {', '.join(known)}.")
+    return library_entry("conventions", name)
+
+
+def channels(view: TrialView, name: str) -> tuple[Channel, ...]:
+    """Return the channels of a convention that the result holds; NaN where it holds no number."""
+    convention = convention_named(name)
+    curves = _curves(view)
+    mass_kg = view.record["subject"].get("mass_kg")
+    found = []
+    for kind in convention.get("each", ()):
+        group, unit, ending, positive = _EACH[kind]
+        for key, values in curves.items():
+            if key.startswith(f"{kind}/"):
+                part = Component(0, positive, values)
+                found.append(Channel(key.split("/", 1)[1] + ending, group, unit, (part,)))
+    for raw in convention.get("channel", ()):
+        for side, entry in for_each_side(raw):
+            factor = float(entry.get("factor", 1.0)) / (float(mass_kg) if entry.get("per_mass") else 1.0)
+            parts = []
+            for k, axis in enumerate(entry["axes"]):
+                if axis["of"] in curves:
+                    sign = axis["sign"] * (-1.0 if axis.get("mirror") and side == "l" else 1.0)
+                    parts.append(
+                        Component(entry.get("at", 0) + k, axis["positive"], sign * factor * curves[axis["of"]])
+                    )
+            if parts:
+                found.append(Channel(entry["name"], entry["group"], entry["unit"], tuple(parts)))
+    return tuple(found)
+
+
+def _curves(view: TrialView) -> dict[str, FloatArray]:
+    """Every curve of a result by the name that conventions have for it, in the tables' units."""
+    tables, curves = view.tables, {}
+    for table, kinds in (("joint_angles", ("angle", "position")), ("joint_torques", ("torque",))):
+        for column in tables[table].columns[1:]:
+            for kind in kinds:
+                if column.endswith(_SUFFIXES[kind]) and not column.startswith("residual_"):
+                    name = column.removesuffix(_SUFFIXES[kind])
+                    curves[f"{kind}/{name}"] = tables[table][column].to_numpy(dtype=np.float64)
+    for column in tables["joint_powers"].columns[1:]:
+        curves[f"power/{column.removesuffix('_W')}"] = tables["joint_powers"][column].to_numpy(dtype=np.float64)
+    loads = tables["joint_moments"]
+    for (joint, side, frame, quantity), rows in loads.groupby(
+        ["joint", "side", "frame", "quantity"], observed=True, sort=False, dropna=False
+    ):
+        place = f"{joint}_{side}" if isinstance(side, str) and side else str(joint)
+        for axis in AXES:
+            curves[f"{quantity}/{place}/{frame}/{axis}"] = rows[axis].to_numpy(dtype=np.float64)
+    return curves | _ground(view)
+
+
+def _ground(view: TrialView) -> dict[str, FloatArray]:
+    """Forces on the feet in World and in the laboratory's axes."""
+    table, R_WL = view.tables["ground_reaction"], np.asarray(view.record["world"]["R_WL"], dtype=np.float64)
+    curves = {}
+    for side in ("r", "l"):
+        names = [f"ground_force_{side}_{axis}_N" for axis in AXES]
+        if names[0] in table:
+            force_W = table[names].to_numpy(dtype=np.float64)
+            force_L = force_W @ R_WL  # R_WL^T f for every row
+            for i, axis in enumerate(AXES):
+                curves[f"ground_force/{side}/{axis}"] = force_W[:, i]
+                curves[f"laboratory_force/{side}/{axis}"] = force_L[:, i]
+    return curves
+
 
 USUAL: Final = "plug_in_gait"
 _GROUPS: Final = {"angle": "ANGLES", "moment": "MOMENTS", "power": "POWERS", "force": "FORCES"}

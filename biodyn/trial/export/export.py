@@ -15,10 +15,8 @@ from biodyn.output.store.owned import listed_files, model_record
 from biodyn.output.store.read import coordinates_view
 from biodyn.output.store.record.run import versions
 from biodyn.trial.export.c3d import c3d_file
-from biodyn.trial.export.mat import mat_file
-from biodyn.trial.export.model import model_files
-from biodyn.trial.export.opensim import opensim_files
-from biodyn.trial.export.xlsx import xlsx_file
+from biodyn.trial.export.opensim import model_files, opensim_files
+from biodyn.trial.export.sheets import mat_file, xlsx_file
 
 if TYPE_CHECKING:
     from biodyn.output.report.view import TrialView

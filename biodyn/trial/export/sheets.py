@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pandas as pd
+from openpyxl import Workbook
+from openpyxl.cell import WriteOnlyCell
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+from openpyxl.styles import Font
+from scipy.io import savemat
 
+from biodyn.errors import printable
 from biodyn.output.tables import TABLES
 from biodyn.output.tables.columns import Column, described
-from biodyn.trial.export.conventions import channels, convention_named
+from biodyn.trial.export.c3d import channels, convention_named
 
 if TYPE_CHECKING:
     from biodyn.output.report.view import TrialView
+
 
 # Tables whose numbers have no convention of signs and axes.
 _WITHOUT_SIGNS = ("marker_errors", "events", "contacts", "spatiotemporal")
@@ -55,3 +66,156 @@ def sheets(view: TrialView, convention: str = "") -> list[Sheet]:
 def _as_it_is(name: str, table: pd.DataFrame) -> Sheet:
     about = TABLES[name].description if name in TABLES else ""
     return Sheet(name, about, [described(name, str(column)) for column in table.columns], table)
+
+
+_MOST_ROWS: Final = 1_048_575  # Excel's, without the header
+_MOST_COLUMNS: Final = 16_384
+_LONGEST_TEXT: Final = 32_767
+_WIDTHS: Final = {"A": 22, "B": 34, "C": 12, "D": 100}
+
+
+def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return the workbook by its name, and a sentence for each table that is too large for a sheet."""
+    book = Workbook(write_only=True)
+    book.properties.creator = "biodyn"
+    first = book.create_sheet("columns")
+    for letter, width in _WIDTHS.items():
+        first.column_dimensions[letter].width = width
+    file = str(view.record["input"].get("file", "result"))
+    first.append([_cell(first, text) for text in ("recording", file)])
+    first.append([_cell(first, text) for text in ("convention", convention or "biodyn")])
+    first.append([_cell(first, text) for text in ("empty cell", "not measured or not computable, never zero")])
+    first.append([])
+    first.append([_cell(first, text, bold=True) for text in ("sheet", "column", "unit", "meaning")])
+    notes = []
+    for sheet in sheets(view, convention):
+        if len(sheet.rows) > _MOST_ROWS or len(sheet.columns) > _MOST_COLUMNS:
+            notes.append(f"The table '{sheet.name}' has {len(sheet.rows):,} rows, more than a sheet holds: left out.")
+            continue
+        first.append([_cell(first, text) for text in (sheet.name, "", "", sheet.about)])
+        for column in sheet.columns:
+            first.append([_cell(first, text) for text in (sheet.name, column.name, column.unit, column.meaning)])
+        page = book.create_sheet(sheet.name)
+        page.freeze_panes = "B2"
+        page.append([_cell(page, column.name, bold=True) for column in sheet.columns])
+        for row in zip(*(_plain(sheet.rows[column.name]) for column in sheet.columns), strict=True):
+            page.append([_cell(page, value) if isinstance(value, str) else value for value in row])
+    stream = BytesIO()
+    book.save(stream)
+    return {f"{Path(file).stem}.xlsx": stream.getvalue()}, tuple(notes)
+
+
+def _plain(series: pd.Series[Any]) -> list[Any]:
+    """The values as a sheet takes them: None where there is none."""
+    values = series.astype(object).to_numpy()
+    return [
+        None if value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value)) else value
+        for value in values
+    ]
+
+
+def _cell(page: Any, value: str, bold: bool = False) -> Any:
+    """A text that stays a text even if it begins with "="."""
+    text = ILLEGAL_CHARACTERS_RE.sub(" ", value)[:_LONGEST_TEXT]
+    if not bold and not text.startswith("="):
+        return text
+    cell = WriteOnlyCell(page, value=text)
+    cell.data_type = "s"
+    if bold:
+        cell.font = Font(bold=True)
+    return cell
+
+
+_LONGEST: Final = 63  # characters of a name in MATLAB
+_WORDS: Final = frozenset(
+    [
+        "break",
+        "case",
+        "catch",
+        "classdef",
+        "continue",
+        "else",
+        "elseif",
+        "end",
+        "for",
+        "function",
+        "global",
+        "if",
+        "otherwise",
+        "parfor",
+        "persistent",
+        "return",
+        "spmd",
+        "switch",
+        "try",
+        "while",
+    ]
+)
+
+
+def mat_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return the file by its name: `info`, and a struct for each table.
+
+    A struct has a field a column ((T, 1) numbers, NaN where missing; cells of text) and `columns`, a struct array with the
+    name, unit and meaning of each, and the field that holds it.
+    """
+    content: dict[str, Any] = {"info": _info(view, convention)}
+    for sheet in sheets(view, convention):
+        content[sheet.name] = _struct(sheet)
+    stream: Any = BytesIO()  # the stubs know paths alone
+    savemat(stream, content, long_field_names=True, oned_as="column", do_compression=True)
+    # the header's text has the time of writing: the same result gives the same bytes
+    data = b"MATLAB 5.0 MAT-file, written by biodyn".ljust(116) + stream.getvalue()[116:]
+    return {f"{Path(str(view.record['input'].get('file', 'result'))).stem}.mat": data}, ()
+
+
+def _info(view: TrialView, convention: str) -> dict[str, Any]:
+    record = view.record
+    subject = dict(record.get("subject") or {})
+    return {
+        "file": printable(str(record["input"].get("file", ""))),  # bytes that are no Unicode as their escapes
+        "sha256": str(record["input"].get("sha256", "")),
+        "biodyn": str(dict(record.get("versions") or {}).get("biodyn", "")),
+        "verdict": str(record.get("verdict", "")),
+        "convention": convention or "biodyn",
+        "mass_kg": _number(subject.get("mass_kg")),
+        "height_m": _number(subject.get("height_m")),
+        "missing": "NaN: not measured or not computable, never zero",
+    }
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _struct(sheet: Sheet) -> dict[str, Any]:
+    fields = field_names([column.name for column in sheet.columns])
+    kinds = [("field", object), ("name", object), ("unit", object), ("meaning", object)]
+    columns = np.empty((len(fields), 1), dtype=kinds)
+    for k, (field, column) in enumerate(zip(fields, sheet.columns, strict=True)):
+        columns[k, 0] = (field, column.name, column.unit, column.meaning)
+    values = {field: _values(sheet.rows[column.name]) for field, column in zip(fields, sheet.columns, strict=True)}
+    return {"about": sheet.about, **values, "columns": columns}
+
+
+def _values(series: pd.Series[Any]) -> np.ndarray:
+    if pd.api.types.is_bool_dtype(series.dtype):
+        return series.to_numpy(dtype=bool)
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        return series.to_numpy(dtype=np.float64)
+    texts = np.empty(len(series), dtype=object)
+    texts[:] = ["" if pd.isna(text) else str(text) for text in series]
+    return texts
+
+
+def field_names(names: list[str]) -> list[str]:
+    """Names as MATLAB's fields may have them, each one once."""
+    taken: list[str] = []
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[: _LONGEST - 4]
+        plain = plain if re.match(r"[A-Za-z]", plain) and plain not in _WORDS else f"x_{plain}"
+        field, count = plain, 2
+        while field in (*taken, "about", "columns"):
+            field, count = f"{plain}_{count}", count + 1
+        taken.append(field)
+    return taken
