@@ -4,25 +4,37 @@ In: arrays of numbers or curves, one row a subject or a measurement. Out: frozen
 confidence limits, effect size) that say in a sentence what was done. Nothing here knows of trials or studies; missing values
 are left out and said (`missing`), and what the data do not allow raises StatisticsError.
 
-Read `comparisons` (two samples, several groups, families) with `effect_sizes`; `mixed` (repeated measures; `mixed_design`,
-`mixed_fit`, `mixed_df` are its parts); `repeatability`; `symmetry`; `waveforms` and `scores` (whole curves as one number). Tests
-of whole curves are in `spm`. `levels` holds the error rates that are taken when a caller does not say.
+Read `comparisons` (two samples, several groups, effect sizes), `mixed` (mixed models of repeated measures), `repeatability`,
+`gait_measures` (symmetry, waveform similarity, gait scores) and `prediction_bands`. Tests of whole curves are in `spm`. `levels`
+has the defaults of all tests.
 """
 
 from biodyn.statistics.comparisons import (
     Comparison,
+    EffectSize,
     GroupComparison,
     compare_groups,
     compare_independent,
     compare_paired,
+    hedges_g,
     holm,
+    paired_dz,
 )
-from biodyn.statistics.effect_sizes import EffectSize, hedges_g, paired_dz
+from biodyn.statistics.gait_measures import (
+    MovementProfile,
+    Typicality,
+    curve_difference,
+    gait_profile_score,
+    gait_variable_score,
+    movement_profile,
+    multiple_correlation,
+    symmetry_angle,
+    symmetry_index,
+    symmetry_ratio,
+    typicality,
+)
 from biodyn.statistics.mixed import MixedModel, MixedTerm, MixedTest, mixed_model
 from biodyn.statistics.repeatability import Intraclass, Repeatability, repeatability
-from biodyn.statistics.scores import MovementProfile, gait_profile_score, gait_variable_score, movement_profile
-from biodyn.statistics.symmetry import curve_difference, symmetry_angle, symmetry_index, symmetry_ratio
-from biodyn.statistics.waveforms import Typicality, multiple_correlation, typicality
 
 __all__ = [
     "Comparison",

@@ -7,6 +7,7 @@ takes several trials per condition and subjects with missing conditions.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,14 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
-from biodyn.statistics.levels import CONFIDENCE
-from biodyn.statistics.missing import left_out
-from biodyn.statistics.mixed_design import Design, fixed_effects
-from biodyn.statistics.mixed_df import containment, inner_outer
-from biodyn.statistics.mixed_fit import Fit, fit_reml
+from biodyn.statistics.levels import CONFIDENCE, left_out
 from biodyn.statistics.spm.curves import coded
 
 
@@ -208,3 +205,249 @@ def _tests(design: Design, fit: Fit, df: FloatArray) -> tuple[MixedTest, ...]:
         degrees = (float(len(columns)), float(df[columns].min()))
         tests.append(MixedTest(effect, f, degrees, float(stats.f.sf(f, *degrees))))
     return tuple(tests)
+
+
+# -- Fixed effects as columns of a matrix ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Design:
+    """Columns of the fixed effects.
+
+    Attributes:
+        matrix: (n, p), the intercept first.
+        names: of the columns.
+        effects: columns of each factor, covariate and interaction.
+        references: reference level of each factor.
+    """
+
+    matrix: FloatArray
+    names: tuple[str, ...]
+    effects: dict[str, list[int]]
+    references: dict[str, object]
+
+
+def fixed_effects(
+    factors: Mapping[str, np.ndarray],
+    covariates: Mapping[str, FloatArray],
+    interactions: Sequence[tuple[str, str]],
+    references: Mapping[str, object],
+    count: int,
+) -> Design:
+    """Return the columns: intercept, each factor's levels but the reference, covariates, products of pairs.
+
+    Raises:
+        StatisticsError: unknown names, a factor of one level, or columns that depend on each other.
+    """
+    both = set(factors) & set(covariates)
+    if both:
+        raise StatisticsError(f"{sorted(both)} are factors and covariates at once.")
+    blocks: dict[str, list[tuple[str, FloatArray]]] = {}
+    used: dict[str, object] = {}
+    for name, labels in factors.items():
+        levels = list(dict.fromkeys(labels.tolist()))
+        reference = references.get(name, levels[0] if levels else None)
+        if reference not in levels or len(levels) < 2:
+            raise StatisticsError(
+                f"Factor {name!r} needs two levels or more, the reference {reference!r} among them; found {levels}."
+            )
+        used[name] = reference
+        blocks[name] = [(f"{name}[{level}]", (labels == level).astype(float)) for level in levels if level != reference]
+    blocks.update({name: [(name, column)] for name, column in covariates.items()})
+    for first, second in interactions:
+        missing = [name for name in (first, second) if name not in blocks]
+        if missing:
+            raise StatisticsError(f"Interaction of unknown {missing} (there are: {', '.join(blocks) or 'none'}).")
+        blocks[f"{first}:{second}"] = [(f"{a}:{b}", one * two) for a, one in blocks[first] for b, two in blocks[second]]
+    names, columns, effects = ["intercept"], [np.ones(count)], {}
+    for effect, block in blocks.items():
+        effects[effect] = list(range(len(names), len(names) + len(block)))
+        names += [name for name, _ in block]
+        columns += [column for _, column in block]
+    matrix = np.column_stack(columns)
+    lengths = np.linalg.norm(matrix, axis=0)
+    if (lengths == 0.0).any() or np.linalg.matrix_rank(matrix / lengths) < len(names):
+        raise StatisticsError(
+            f"The data cannot tell these effects apart: {', '.join(names[1:])}.",
+            "Look for combinations of levels that never occur, or a covariate that is constant.",
+        )
+    return Design(matrix, tuple(names), effects, used)
+
+
+# -- Denominator degrees of freedom (inner-outer rule; with a random slope the containment rule) --------------------
+
+
+# A column within this of what the subjects' own lines can make is made by them: round-off of a few hundred sums.
+_WITHIN = 1e-9
+
+
+def inner_outer(matrix: FloatArray, who: IntArray) -> FloatArray:
+    """Return the degrees of freedom (p,) of the columns of (n, p) with a random intercept for each of the subjects (n,).
+
+    ``n - subjects - inner`` for columns that change within some subject, and the intercept (as in R's nlme);
+    ``subjects - 1 - outer`` for those that do not.
+    """
+    subjects = len(np.unique(who))
+    inner = ~_spanned(_own_lines(matrix, who, None), matrix)
+    inner[0] = True
+    within = len(matrix) - subjects - (int(inner.sum()) - 1)
+    between = subjects - 1 - int((~inner).sum())
+    return np.where(inner, float(within), float(between))
+
+
+def containment(matrix: FloatArray, who: IntArray, slope: FloatArray) -> FloatArray:
+    """Return the degrees of freedom (p,) with a random intercept and a random slope on a covariate (n,) for each subject.
+
+    With X the fixed effects, Z0 the subjects and Z1 their slopes: columns that Z0 makes have ``rank [X Z0] - rank X``, those
+    that Z1 makes besides, the slope itself and its products with differences between subjects, ``rank [X Z0 Z1] - rank [X Z0]``,
+    the others ``n - rank [X Z0 Z1]``. One covariate: subjects - 1, as the mean of the subjects' own slopes.
+    """
+    level, line = _own_lines(matrix, who, None), _own_lines(matrix, who, slope)
+    subjects = len(np.unique(who))
+    sloped = sum(bool(np.ptp(slope[who == subject]) > 0.0) for subject in np.unique(who))
+    rank_x = matrix.shape[1]
+    rank_level = subjects + _rank(level, matrix)
+    rank_line = subjects + sloped + _rank(line, matrix)
+    by_level, by_line = _spanned(level, matrix), _spanned(line, matrix)
+    found = np.full(rank_x, float(len(matrix) - rank_line))
+    found[by_line] = rank_line - rank_level
+    found[by_level] = rank_level - rank_x
+    return found
+
+
+def _own_lines(matrix: FloatArray, who: IntArray, slope: FloatArray | None) -> FloatArray:
+    """What is left of the columns (n, p) when each subject's own mean, or straight line over `slope`, is taken off."""
+    left = np.empty_like(matrix)
+    for subject in np.unique(who):
+        rows = who == subject
+        left[rows] = matrix[rows] - matrix[rows].mean(axis=0)
+        if slope is not None and np.ptp(slope[rows]) > 0.0:
+            run = slope[rows] - slope[rows].mean()
+            left[rows] -= np.outer(run, run @ left[rows]) / (run @ run)
+    return left
+
+
+def _spanned(left: FloatArray, matrix: FloatArray) -> BoolArray:
+    """Whether nothing is left of each column."""
+    return np.asarray(np.linalg.norm(left, axis=0) <= _WITHIN * np.linalg.norm(matrix, axis=0))
+
+
+def _rank(left: FloatArray, matrix: FloatArray) -> int:
+    """Rank of what is left, columns in units of the whole ones."""
+    return int(np.linalg.matrix_rank(left / np.linalg.norm(matrix, axis=0), tol=_WITHIN * np.sqrt(len(left))))
+
+
+# -- REML fit by statsmodels ----------------------------------------------------------------------------------------
+
+
+# statsmodels' optimisers, the next where one does not converge
+_OPTIMISERS = ("bfgs", "lbfgs", "powell")
+_GRADIENT = 1e-7  # of the likelihood for unit-variance values; the default 1e-5 leaves 4 digits of a variance
+# a random variance below this share of the residual's is on the edge (the estimate is zero)
+_EDGE = 1e-6
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A REML fit in the values' unit.
+
+    Attributes:
+        fixed (p,), covariance (p, p): fixed effects and their covariance.
+        random: (1, 1) or (2, 2) covariance of the random intercept (and slope).
+        residual: residual variance.
+        converged: whether an optimiser said so.
+        diagnostics: what went wrong.
+    """
+
+    fixed: FloatArray
+    covariance: FloatArray
+    random: FloatArray
+    residual: float
+    converged: bool
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray, slope: FloatArray | None) -> Fit:
+    """Fit values (n,) on matrix (n, p), its first column ones, with random effects of subjects who (n,).
+
+    Raises:
+        StatisticsError: the values do not vary about the fixed effects.
+    """
+    from statsmodels.regression.mixed_linear_model import MixedLM  # slow to import, needed only here
+
+    spread = float(np.std(values - matrix @ np.linalg.lstsq(matrix, values, rcond=None)[0]))
+    if not spread > 1e-12 * max(float(np.abs(values).max()), 1e-300):
+        raise StatisticsError("The values do not vary about the fixed effects.", "Are they copies of each other?")
+    centre = float(values.mean())
+    unit = 1.0 if slope is None else float(np.abs(slope).max()) or 1.0
+    random = np.ones((len(values), 1)) if slope is None else np.column_stack([np.ones(len(values)), slope / unit])
+    model = MixedLM((values - centre) / spread, matrix, groups=who, exog_re=random)
+    found, trouble = None, list[str]()
+    for optimiser in _OPTIMISERS:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            options = {} if optimiser == "powell" else {"gtol": _GRADIENT}
+            try:
+                found = model.fit(reml=True, method=optimiser, maxiter=1000, **options)
+            except np.linalg.LinAlgError as error:
+                # a step beyond the edge of the possible variances; the next optimiser steps otherwise
+                trouble.append(f"{optimiser}: {error}")
+                continue
+        trouble += [f"{optimiser}: {entry.message}" for entry in caught]
+        if found.converged:
+            break
+    if found is None:
+        raise StatisticsError(
+            f"The mixed model could not be fitted ({'; '.join(trouble)}).",
+            "Leave the random slope out, or fewer effects.",
+        )
+    scale = np.diag([1.0] if slope is None else [1.0, 1.0 / unit])
+    covariance = spread**2 * (scale @ np.atleast_2d(np.asarray(found.cov_re)) @ scale)
+    fixed = spread * np.asarray(found.fe_params)
+    fixed[0] += centre
+    p = len(fixed)
+    return Fit(
+        fixed=fixed,
+        covariance=spread**2 * np.asarray(found.cov_params())[:p, :p],
+        random=covariance,
+        residual=float(spread**2 * found.scale),
+        converged=bool(found.converged),
+        diagnostics=_doubts(
+            bool(found.converged), np.atleast_2d(np.asarray(found.cov_re)), float(found.scale), trouble
+        ),
+    )
+
+
+def _doubts(converged: bool, random: FloatArray, residual: float, trouble: list[str]) -> tuple[Diagnostic, ...]:
+    doubts = []
+    least = float(np.linalg.eigvalsh(random).min()) / residual
+    if not converged:
+        doubts.append(
+            Diagnostic(
+                code="mixed-not-converged",
+                severity="warning",
+                message="The maximum of the likelihood was not found: " + "; ".join(trouble),
+                hint="Do not use the numbers. Leave the random slope out, or look for values of another size.",
+            )
+        )
+    elif trouble:
+        doubts.append(
+            Diagnostic(
+                code="mixed-trouble",
+                severity="info",
+                message="The fit converged, but the optimisers complained on the way: " + "; ".join(trouble),
+            )
+        )
+    if least < _EDGE:
+        doubts.append(
+            Diagnostic(
+                code="mixed-singular",
+                severity="warning",
+                message="A variance of the random effects is zero (singular fit): the subjects differ no more than by chance.",
+                value=least,
+                limit=_EDGE,
+                unit="of the residual variance",
+                hint="The fixed effects stand; a random slope the data do not support is better left out.",
+            )
+        )
+    return tuple(doubts)

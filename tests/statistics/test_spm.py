@@ -11,8 +11,8 @@ from scipy import stats
 
 from biodyn.errors import StatisticsError
 from biodyn.statistics import spm
-from biodyn.statistics.spm.arrangements import all_arrangements, arrangement_count, random_arrangements
-from biodyn.statistics.spm.clusters import largest_stretch, stretches
+from biodyn.statistics.spm.field import all_arrangements, arrangement_count, random_arrangements
+from biodyn.statistics.spm.inference import largest_stretch, stretches
 
 NODES = 101
 

@@ -3,15 +3,18 @@
 In: curves (J, Q), one a subject or observation, and how they are grouped. Out: an `SpmResult`: the statistic at every node,
 the threshold, clusters with p, and sentences that say it. Thresholds come from random field theory or from permutations.
 
-Read `designs` (the tests people ask for) and `linear_model` (the one core behind them), then `field` (a statistic at every
-node), `smoothness`, `random_field` and `arrangements` (how high noise goes), `clusters` and `inference` (the answer), `result`.
-`factorial`, `welch` and `sphericity` are further designs and their corrections; `curves` decides which nodes can be tested;
-`noise` makes curves without effect to try it all on.
+Read `designs` (the tests) and `linear_model` (the core of all of them), then `field` (a statistic at every node and its
+exchanges), `random_field` and `inference` (thresholds, clusters, p) and `result`. `curves` checks the curves.
 """
 
+from biodyn.statistics.spm.curves import smooth_noise
 from biodyn.statistics.spm.designs import (
+    TwoFactors,
     anova,
+    anova_mixed,
     anova_repeated,
+    anova_two_way,
+    anova_two_way_repeated,
     cell_means,
     linear_model,
     one_sample_t,
@@ -19,10 +22,8 @@ from biodyn.statistics.spm.designs import (
     regression,
     two_sample_t,
 )
-from biodyn.statistics.spm.factorial import TwoFactors, anova_mixed, anova_two_way, anova_two_way_repeated
 from biodyn.statistics.spm.field import StatisticField
 from biodyn.statistics.spm.inference import permutation_inference, random_field_inference
-from biodyn.statistics.spm.noise import smooth_noise
 from biodyn.statistics.spm.random_field import RandomField
 from biodyn.statistics.spm.result import Cluster, Permutations, SpmResult
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import BoolArray
-from biodyn.statistics.waveforms import typicality
+from biodyn.statistics.gait_measures import typicality
 from biodyn.study.group.definitions import group_table
 from biodyn.study.group.subject_cycles import CYCLE_KEYS, SubjectCycles
 

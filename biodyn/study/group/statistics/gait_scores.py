@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES, FloatArray
-from biodyn.statistics.scores import gait_profile_score, gait_variable_score
+from biodyn.statistics.gait_measures import gait_profile_score, gait_variable_score
 from biodyn.study.group.curves import mean_and_sd
 from biodyn.study.group.definitions import group_table
 from biodyn.study.group.observations import Cell

@@ -11,8 +11,8 @@ import pandas as pd
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import StatisticsError
+from biodyn.statistics.gait_measures import multiple_correlation
 from biodyn.statistics.repeatability import repeatability
-from biodyn.statistics.waveforms import multiple_correlation
 from biodyn.study.group.curves import MeanCurves, mean_and_sd
 from biodyn.study.group.definitions import ParameterDefinition
 from biodyn.study.group.observations import Cell

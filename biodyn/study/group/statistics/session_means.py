@@ -16,7 +16,7 @@ from scipy import stats
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.load import load_table
-from biodyn.statistics.scores import gait_profile_score
+from biodyn.statistics.gait_measures import gait_profile_score
 from biodyn.study.group.curves import MeanCurves, mean_and_sd
 from biodyn.study.group.definitions import ParameterDefinition
 from biodyn.study.group.options import AnalysisOptions

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES, FloatArray
-from biodyn.statistics.symmetry import curve_difference, symmetry_angle, symmetry_index
+from biodyn.statistics.gait_measures import curve_difference, symmetry_angle, symmetry_index
 from biodyn.study.group.definitions import ParameterDefinition
 from biodyn.study.group.observations import Cell
 from biodyn.study.group.registry import Found, GroupData, group_statistic

@@ -1,9 +1,9 @@
-"""How alike curves are: coefficients of multiple correlation, the most typical cycle, cycles unlike the others."""
+"""Measures of gait curves: symmetry, similarity and typicality of waveforms, gait profile scores. Sources: see the functions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +13,53 @@ from scipy.integrate import trapezoid
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import StatisticsError
+
+# -- Symmetry: numbers or arrays, NaN where undefined ---------------------------------------------------------------
+
+
+def symmetry_index(right: ArrayLike, left: ArrayLike) -> FloatArray:
+    """Return ``100 (R - L) / (0.5 (R + L))`` in percent; 0 is symmetric.
+
+    Robinson et al. 1987, J Manipulative Physiol Ther 10:172-176.
+    It runs away where R + L is near zero (angles and moments around zero); the symmetry angle does not.
+    """
+    r, ell = np.asarray(right, dtype=float), np.asarray(left, dtype=float)
+    middle = 0.5 * (r + ell)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(middle == 0.0, np.where(r == ell, 0.0, np.nan), 100.0 * (r - ell) / middle)
+
+
+def symmetry_angle(right: ArrayLike, left: ArrayLike) -> FloatArray:
+    """Return the symmetry angle in percent: 0 symmetric, +-100 equal and opposite.
+
+    ``(45 deg - atan(L / R)) / 90 deg``, less 180 degrees in the numerator where that exceeds 90 (Zifchock et al. 2008, Gait
+    Posture 27:622-627); positive where the right is larger. NaN where both are zero.
+    """
+    r, ell = np.asarray(right, dtype=float), np.asarray(left, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        angle = 45.0 - np.degrees(np.arctan(np.divide(ell, r)))
+    angle = np.where(angle > 90.0, angle - 180.0, angle)
+    return np.where((r == 0.0) & (ell == 0.0), np.nan, angle / 0.9)
+
+
+def symmetry_ratio(right: ArrayLike, left: ArrayLike) -> FloatArray:
+    """Return R / L; 1 is symmetric, NaN where L is zero."""
+    r, ell = np.asarray(right, dtype=float), np.asarray(left, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(ell == 0.0, np.nan, r / ell)
+
+
+def curve_difference(right: ArrayLike, left: ArrayLike) -> FloatArray:
+    """Return the root mean square over the last axis of right - left, in the curves' unit; NaN where a node is missing.
+
+    Both curves are over their own side's cycle, with signs that mean the same on both sides.
+    """
+    apart = np.asarray(right, dtype=float) - np.asarray(left, dtype=float)
+    return np.asarray(np.sqrt(np.mean(apart**2, axis=-1)))
+
+
+# -- Waveform similarity and typical cycles -------------------------------------------------------------------------
+
 
 OUTLIER_FENCE: Final = 1.5  # quartile ranges above the upper quartile (Tukey 1977)
 _LEAST_FOR_OUTLIERS = 5  # quartiles of fewer distances say nothing
@@ -105,3 +152,65 @@ def typicality(cycles: ArrayLike, sizes: ArrayLike | None = None, fence: float =
         lower, upper = np.quantile(np.cbrt(distances[complete]), [0.25, 0.75])
         limit = float((upper + fence * (upper - lower)) ** 3)
     return Typicality(int(np.nanargmin(distances)), distances, distances > limit, limit)
+
+
+# -- Distance from normal: gait variable scores, gait profile score, movement analysis profile ----------------------
+
+
+@dataclass(frozen=True)
+class MovementProfile:
+    """Movement analysis profile: the scores that make up the gait profile score, as one draws them side by side.
+
+    Attributes:
+        variable_scores: gait variable score of each curve, in the curves' unit (degrees by convention).
+        profile_scores: gait profile score of each group of curves, e.g. right, left, overall.
+    """
+
+    variable_scores: dict[str, float]
+    profile_scores: dict[str, float]
+
+
+def gait_variable_score(curves: ArrayLike, reference: ArrayLike) -> FloatArray:
+    """Return the root mean square over the cycle (last axis) of curve - reference mean.
+
+    Baker et al. 2009, Gait Posture 30:265-269. NaN where a node is missing.
+    Never zero for a healthy person: the scores of controls are the yardstick.
+    """
+    apart = np.asarray(curves, dtype=float) - np.asarray(reference, dtype=float)
+    return np.asarray(np.sqrt(np.mean(apart**2, axis=-1)))
+
+
+def gait_profile_score(variable_scores: ArrayLike) -> FloatArray:
+    """Return the root mean square of gait variable scores (last axis), as defined: not their arithmetic mean.
+
+    NaN if one of them is missing.
+    """
+    return np.asarray(np.sqrt(np.mean(np.asarray(variable_scores, dtype=float) ** 2, axis=-1)))
+
+
+def movement_profile(
+    curves: Mapping[str, ArrayLike], reference: Mapping[str, ArrayLike], groups: Mapping[str, Sequence[str]]
+) -> MovementProfile:
+    """Return all scores of one walk.
+
+    Parameters: `curves` and `reference` (Q,) by name, same names, unit and sign; `groups`: the names each profile score is
+    made of (Baker 2009: nine per side; fifteen overall, the pelvis counted once).
+
+    Raises:
+        StatisticsError: a curve has no reference, lengths differ, or a group names an unknown curve or none.
+    """
+    scores: dict[str, float] = {}
+    for name, curve in curves.items():
+        if name not in reference:
+            raise StatisticsError(f"{name!r} has no reference curve (there are: {', '.join(sorted(reference))}).")
+        if np.shape(curve) != np.shape(reference[name]):
+            raise StatisticsError(f"{name!r} has {np.shape(curve)} nodes, its reference {np.shape(reference[name])}.")
+        scores[name] = float(gait_variable_score(curve, reference[name]))
+    for group, names in groups.items():
+        unknown = [name for name in names if name not in scores]
+        if unknown or not names:
+            raise StatisticsError(
+                f"Profile score {group!r} needs curves {unknown or 'but names none'} (has: {', '.join(scores)})."
+            )
+    totals = {group: float(gait_profile_score([scores[name] for name in names])) for group, names in groups.items()}
+    return MovementProfile(scores, totals)
