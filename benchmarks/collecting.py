@@ -16,18 +16,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pyarrow.compute as pc
 from common import REPOSITORY, Record, parser_of, take_turns, tell
 
 from biodyn.output.store.names import RECORD_NAME
 from biodyn.simulation.study import write_study
 from biodyn.study import Study
 from biodyn.study.collecting import OutputOptions, collect
+from biodyn.study.collecting.cycles import CYCLE_COLUMNS, read_cycle_table, write_cycle_table
 from biodyn.study.collecting.read import iterate_subjects, read_cycles
-from biodyn.study.collecting.shard import read_curves, write_curves
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import CYCLES_NAME, TRIAL_RECORD_NAME
 from biodyn.study.strides import STRIDES_NAME
@@ -69,11 +69,12 @@ def write_samples(folder: Path) -> list[Path]:
     out = study.run(folder / "study").folder
     found = []
     for trial in study.plan.trials:
-        curves = read_curves(out / trial.folder)
+        rows = read_cycle_table(out / trial.folder)
         for variation in range(VARIATIONS):
             place = folder / f"{trial.trial}_{variation}"
             shutil.copytree(out / trial.folder, place)
-            write_curves(replace(curves, values=curves.values * (1.0 + 0.01 * variation)), place)
+            values = pc.multiply(rows["value"], 1.0 + 0.01 * variation)
+            write_cycle_table(rows.set_column(CYCLE_COLUMNS.index("value"), "value", values), place)
             found.append(place)
     return found
 
@@ -104,7 +105,7 @@ def link(samples: list[Path], plan: StudyPlan, out: Path) -> None:
 def measure(out: Path, count: int, csv: bool, answer: Path) -> None:
     """Collect in this process, print what it took, and leave the numbers in the file `answer`."""
     start, cpu = time.perf_counter(), time.process_time()
-    found = collect(plan_of(count), out, OutputOptions(csv=csv, csv_max_rows=10**12))
+    found = collect(plan_of(count), out, OutputOptions(csv=csv))
     if found.with_cycles != count:
         raise SystemExit(f"Only {found.with_cycles} of {count} trials were collected: {found.diagnostics[:1]}")
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu

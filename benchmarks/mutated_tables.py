@@ -96,7 +96,6 @@ workers = 1
 time_limit_s = 100.0
 [output]
 csv = true
-wide_percent_step = 2
 [analysis]
 alpha = 0.05
 tests = "auto"

@@ -19,7 +19,7 @@ from common.coverage import Rows, add_covered, print_covered, share_covered
 from support.poses import files_of_its_poses, with_its_segments
 
 from biodyn.library.pose_systems import pose_systems
-from biodyn.output.tables.poses import pose_angles
+from biodyn.output.tables.time_series import pose_angles
 from biodyn.simulation import Person, TrialOptions
 from biodyn.simulation.files import write_c3d
 from biodyn.simulation.person import embody

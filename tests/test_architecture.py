@@ -113,7 +113,7 @@ _CONFINED = {
     "lazy_loader": {"biodyn", "cli", "rigid_body", "study"},
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; recordings may be Parquet.
-    "pyarrow": {"study", "biodyn.io.tables.spreadsheet"},
+    "pyarrow": {"study", "biodyn.io.tables.spreadsheet", "biodyn.output.tables.packed"},
     "openpyxl": {"study", "biodyn.trial.export.sheets"},
 }
 

@@ -22,8 +22,8 @@ from biodyn.errors import ResultError, printable
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import entry_names
 from biodyn.output.store.exported import write_export
-from biodyn.output.tables.columns import described
 from biodyn.output.tables.csv import DECIMALS
+from biodyn.output.tables.lazy import described
 from biodyn.trial.export import export
 from biodyn.trial.export.c3d import _recording, channels
 from biodyn.trial.export.sheets import sheets

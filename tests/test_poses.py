@@ -17,7 +17,7 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError, InputFileError, PlateError, SettingsError
 from biodyn.io.formats.c3d.write import C3dContent, write_c3d
 from biodyn.library.pose_systems import pose_systems
-from biodyn.output.tables.poses import pose_angles, pose_errors
+from biodyn.output.tables.time_series import pose_angles, pose_errors
 from biodyn.recording import SegmentPoses
 from biodyn.simulation import SimulatedTrial
 from biodyn.simulation.poses import PoseNoise, true_poses, with_errors, write_pose_c3d

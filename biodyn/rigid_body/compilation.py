@@ -25,7 +25,6 @@ from biodyn.kernels import (
     manifold,
     normal,
     panels,
-    planes,
     recursion,
     rnea,
     storage,
@@ -86,7 +85,6 @@ def trial_kernels() -> tuple[Any, ...]:
         recursion.solve_factorised,
         recursion.filter_both_ways,
         text.rows,
-        planes.difference_planes,
     )
 
 
@@ -126,7 +124,6 @@ def _work() -> dict[str, Callable[[], object]]:
         "poses": lambda: body_poses(mb, q),
         "recursions": _recursions,
         "text": _text,
-        "planes": _planes,
     }
 
 
@@ -183,12 +180,6 @@ def _text() -> None:
     numbers, codes, order = np.zeros((1, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)
     room = np.empty(2 + text.NUMBER_WIDTH, dtype=np.uint8)
     text.rows(numbers, 0, codes, order, np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), room)
-
-
-def _planes() -> None:
-    """Take a column of one number apart."""
-    one, planes_of_one = np.zeros((1, 1), dtype=np.int64), np.empty(planes.MOST_PLANES, dtype=np.uint8)
-    planes.difference_planes(one, np.empty((1, 2), dtype=np.int64), planes_of_one, np.empty(1, dtype=np.int64))
 
 
 def _marker_equations(mb: Multibody, q: FloatArray) -> None:

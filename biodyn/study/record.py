@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, get_args
 from biodyn.output.store.old_words import OLD_TRIAL_STATUS
 
 TRIAL_RECORD_NAME = "trial.json"
-CYCLES_NAME = "cycles.packed"
+CYCLES_NAME = "cycles.parquet"
 RECORD_VERSION = 2  # 2: verdicts instead of "fine", "look" and "checks failed"; `metrics` instead of `figures`
 #: Records of version 1 differ in the name of one entry and in the words of the status.
 _READ = (1, 2)

@@ -150,8 +150,7 @@ class Study:
         """Raise SettingsError for an entry of study.toml that no result can satisfy."""
         from biodyn.study.group.beforehand import require_possible
 
-        wide = {"output.wide_variables": self.definition.output.wide_variables or ()}
-        require_possible(self.plan, self.definition.analysis, wide)
+        require_possible(self.plan, self.definition.analysis)
 
     def _owned(self, folder: Path) -> Any:
         """The lock of the output folder, once it is sure that the folder is this study's."""

@@ -20,7 +20,7 @@ from biodyn.output.store.replacing import updating
 from biodyn.output.store.user_files import changed_since
 from biodyn.output.store.write import Progress, adding
 from biodyn.output.tables.csv import write_csv
-from biodyn.output.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
+from biodyn.output.tables.differences import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.reduced import ReducedTree

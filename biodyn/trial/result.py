@@ -18,7 +18,7 @@ from biodyn.output.report.peaks import peak_lines
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import Progress, seal, write_paper, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
-from biodyn.output.tables.signs import OwnNames
+from biodyn.output.tables.lazy import OwnNames
 from biodyn.trial.clock import Clock
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import biodyn
 from biodyn.errors import BiodynError, ResultError
 from biodyn.output.report.in_python import ShownResult
 from biodyn.output.tables import TABLES
-from biodyn.output.tables.signs import in_signs, tell_signs
+from biodyn.output.tables.lazy import in_signs, tell_signs
 from biodyn.trial.result import TrialResult
 from biodyn.variables import Norms
 

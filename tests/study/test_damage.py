@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from support.real import slow_but
 
-from biodyn.errors import SettingsError
 from biodyn.output.tables.gait import spatiotemporal, stride_columns
 from biodyn.processing.gait.ground_peaks import ground_peaks
 from biodyn.study.discovery import StudyDefinition
-from biodyn.study.group.beforehand import possible_names, require_possible
+from biodyn.study.group.beforehand import possible_names
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.output_folder import remove_obsolete
 from biodyn.study.plan import PlannedTrial, StudyPlan
@@ -59,9 +58,9 @@ def _remove(name: str) -> Callable[[Path], None]:
 
 
 DAMAGE = {
-    "no curves": _remove("cycles.packed"),
-    "half a file": lambda folder: (folder / "cycles.packed").write_bytes((folder / "cycles.packed").read_bytes()[:5000]),
-    "nonsense": _replace("cycles.packed", b"\0" * 100),
+    "no curves": _remove("cycles.parquet"),
+    "half a file": lambda folder: (folder / "cycles.parquet").write_bytes((folder / "cycles.parquet").read_bytes()[:500]),
+    "nonsense": _replace("cycles.parquet", b"\0" * 100),
     "no record": _remove("run.json"),
     "empty record": _replace("run.json", b""),
     "a list as record": _replace("run.json", b"[1, 2]"),
@@ -142,7 +141,7 @@ def test_a_linked_trial_folder_is_not_emptied(out: Path, tmp_path: Path) -> None
     (out / "trials" / "S99").symlink_to(archive)
     remove_obsolete(out, plan.trials)
     assert (archive / "walk" / "trial.json").is_file()
-    assert (archive / "walk" / "cycles.packed").is_file()
+    assert (archive / "walk" / "cycles.parquet").is_file()
 
 
 # -- wrong entries are told before any trial runs -----------------------------------------------------------------
@@ -173,17 +172,12 @@ def test_a_wrong_entry_is_refused_before_any_trial(
     assert not (tmp_path / "new").exists()
 
 
-def test_variables_of_other_entries_are_looked_at_too(out: Path) -> None:
-    with pytest.raises(SettingsError, match=r"output\.wide_variables.*Did you mean 'knee_angle'"):
-        require_possible(plan_of(out), AnalysisOptions(), {"output.wide_variables": ["knee_angel"]})
-
-
 def test_what_is_possible_but_was_not_measured_is_a_finding(out: Path) -> None:
     """All trials of a condition failed: the study is reported all the same, and says so."""
     plan = plan_of(out)
     for trial in plan.trials:
         if trial.condition == "fast":
-            (out / trial.folder / "cycles.packed").unlink()
+            (out / trial.folder / "cycles.parquet").unlink()
     options = AnalysisOptions.model_validate({"conditions": ["slow", "fast"], "curves": ["knee_angle", "neck_bending"]})
     Study(StudyDefinition(analysis=options), plan).summarise(out)
     findings = [d for d in StudyResult(out).record["diagnostics"] if d["code"] == "analysis-without-data"]

@@ -13,7 +13,7 @@ import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, FloatArray
 from biodyn.settings import Settings
-from biodyn.study.collecting.schema import CYCLE_COLUMNS
+from biodyn.study.collecting.cycles import CYCLE_COLUMNS
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.plan import PlannedTrial, StudyFile, StudyPlan
 from biodyn.study.record import Status, TrialRecord, write_record

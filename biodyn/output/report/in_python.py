@@ -12,8 +12,7 @@ from biodyn.conventions import SIDES
 from biodyn.errors import ResultError
 from biodyn.output.figures.cycles import CycleCurves, cycle_figure, cycle_panel
 from biodyn.output.figures.svg import svg
-from biodyn.output.tables.lazy import TableAttributes
-from biodyn.output.tables.signs import CLINICAL, Signs, require_signs
+from biodyn.output.tables.lazy import CLINICAL, Signs, TableAttributes, require_signs
 from biodyn.variables import Norms, choose_norms, is_known, load_norms, variable
 from biodyn.variables.meaning import nearest_variable
 from biodyn.variables.norm_record import walker_of

@@ -26,7 +26,7 @@ from biodyn.output.figures.cycles import (
 from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Panel, Rule
 from biodyn.output.figures.style import DOTTED, LEVEL_COLORS
 from biodyn.output.report.in_python import ShownResult, only_known
-from biodyn.output.tables.signs import CLINICAL, Signs, require_signs
+from biodyn.output.tables.lazy import CLINICAL, Signs, require_signs
 from biodyn.variables import PERCENT, Norms, variable
 
 if TYPE_CHECKING:

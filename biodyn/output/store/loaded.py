@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from biodyn.conventions import SIDE_NAMES
 from biodyn.output.report.in_python import ShownResult
 from biodyn.output.store.read import ResultFolder, read_view
-from biodyn.output.tables.lazy import LazyTables
-from biodyn.output.tables.signs import OwnNames
+from biodyn.output.tables.lazy import LazyTables, OwnNames
 
 if TYPE_CHECKING:
     import numpy as np

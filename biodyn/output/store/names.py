@@ -10,10 +10,8 @@ RECORD_NAME = "run.json"
 FILES_ENTRY = "files"
 #: Where `run.json` holds the hash of the rest of itself.
 DIGEST_ENTRY = "record_sha256"
-#: Where `run.json` of a study's trial, at its end, holds what stands for a look at it (`study/collecting/readable.py`).
-LOOKED_AT_ENTRY = "looked_at_sha256"
-#: No part of what a record says.
-DIGESTS = (DIGEST_ENTRY, LOOKED_AT_ENTRY)
+#: No part of what a record says; version 0.2 wrote the second one.
+DIGESTS = (DIGEST_ENTRY, "looked_at_sha256")
 TIMINGS_ENTRY = "timings_s"
 
 #: Where `run.json` says what kind of result it is, if not a walk's; and the kind of the torques of an OpenSim model alone.
@@ -39,7 +37,7 @@ REPLAY_ANIMATION = "replay.gif"
 REPLAY_FIGURES = ("drift", "feedback", "convergence")
 
 
-CSV_SUFFIX, PACKED_SUFFIX = ".csv", ".packed"
+CSV_SUFFIX, PACKED_SUFFIX = ".csv", ".parquet"
 
 
 def table_path(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +30,13 @@ from biodyn.output.store.names import (
     REPLAY_FOLDER,
     REPLAY_RECORD,
     TABLES_FOLDER,
-    packed_table_path,
     table_path,
 )
 from biodyn.output.store.old_words import in_todays_words
 from biodyn.output.store.owned import listed_files, record_digest, version_1
 from biodyn.output.tables.csv import read_csv
 from biodyn.output.tables.packed import unpacked
+from biodyn.output.tables.packed_0_2 import unpacked_0_2
 
 if TYPE_CHECKING:
     from biodyn.output.report.view import ReplayView, TrialView
@@ -44,7 +44,12 @@ if TYPE_CHECKING:
 # Of every version so far; a record without them is none.
 _SECTIONS = ("input", "settings", "subject")
 _AGAIN = "Run the trial again."
-_TABLE_SUFFIXES = (CSV_SUFFIX, PACKED_SUFFIX)
+#: Tables by the suffix of their file. `.packed` is of version 0.2.
+TABLE_READERS: Mapping[str, Callable[[bytes], pd.DataFrame]] = {
+    CSV_SUFFIX: lambda content: read_csv(io.BytesIO(content)),
+    PACKED_SUFFIX: unpacked,
+    ".packed": unpacked_0_2,
+}
 
 
 class ResultFolder:
@@ -64,7 +69,7 @@ class ResultFolder:
         """Names of the tables that the folder holds, in the order of its list."""
         if self._listed is not None:
             paths = [Path(path) for path in self._listed]
-            return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix in _TABLE_SUFFIXES)
+            return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix in TABLE_READERS)
         optional = [name for name in version_1()["tables_on_request"] if (self.folder / table_path(name)).is_file()]
         return (*version_1()["tables"], *optional)
 
@@ -77,7 +82,7 @@ class ResultFolder:
         path = self._table_path(name)
         content = self._bytes(path)
         try:
-            table = unpacked(content) if path.endswith(PACKED_SUFFIX) else read_csv(io.BytesIO(content))
+            table = TABLE_READERS[Path(path).suffix](content)
         except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise self._damaged(path, str(error)) from error
         if self._listed is None:
@@ -85,7 +90,8 @@ class ResultFolder:
         return table
 
     def _table_path(self, name: str) -> str:
-        return packed_table_path(name) if packed_table_path(name) in (self._listed or ()) else table_path(name)
+        paths = [f"{TABLES_FOLDER}/{name}{suffix}" for suffix in TABLE_READERS]
+        return next((path for path in paths if path in (self._listed or ())), table_path(name))
 
     def _require_version_1(self, name: str, table: pd.DataFrame) -> None:
         """Raise ResultError if a table without a digest is not what its version wrote."""

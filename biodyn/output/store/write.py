@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biodyn.errors import ResultError
-from biodyn.output.store.compact import write_compact
 from biodyn.output.store.leftovers import MARK
 from biodyn.output.store.names import (
     ARRAYS_NAME,
@@ -64,8 +63,7 @@ _FEWEST_PACKED_CELLS = 1000
 def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
     """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there.
 
-    `pack`: in as little room as the tables' numbers need and without the last digits of the arrays (`compact`), for folders
-    of thousands of trials.
+    `pack`: large tables as Parquet and arrays without their last digits, for folders of thousands of trials.
     """
     (folder / TABLES_FOLDER).mkdir()
     for name in view.tables:
@@ -91,7 +89,7 @@ def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
     """Write run.json, the arrays and copies of the user's own files."""
     (folder / RECORD_NAME).write_text(_text(view.record, pack), encoding="utf-8")
     if pack:
-        write_compact(folder / ARRAYS_NAME, view.arrays)
+        np.savez_compressed(folder / ARRAYS_NAME, **rounded_arrays(view.arrays))  # type: ignore[arg-type]
     else:
         # none is of objects; `allow_pickle`, which refuses them, would be one more array with NumPy 1.26
         arrays: dict[str, Any] = dict(view.arrays)
@@ -100,6 +98,25 @@ def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
     for name, content in ((MODEL_NAME, view.model_file), (MOTION_NAME, view.motion_file)):
         if content is not None:
             (folder / name).write_bytes(content)
+
+
+def rounded_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays with time series (frames first, two axes or more) rounded to 36 bits, or 14 of single precision.
+
+    36 bits are a relative 7e-12: a replay drifts by 4e-4 in a tenth of a second with 2e-9. 14 bits are 30 micrometres at 1 m.
+    """
+
+    def rounded(values: np.ndarray) -> np.ndarray:
+        mantissa, exponent = np.frexp(values)
+        scale = values.dtype.type(2.0 ** (37 if values.dtype == np.float64 else 15))
+        # frame after frame in memory: numbers of one curve are more alike than those of one frame
+        return np.asfortranarray(np.ldexp(np.rint(mantissa * scale) / scale, exponent))
+
+    frames = len(arrays["time_s"])
+    return {
+        name: rounded(values) if values.ndim > 1 and len(values) == frames and values.dtype.kind == "f" else values
+        for name, values in arrays.items()
+    }
 
 
 def _text(record: Mapping[str, Any], pack: bool) -> str:

@@ -6,10 +6,9 @@ they are asked for). Modules of this package are looked through for them: a new 
 written to `tables/<name>.csv`, read back by `biodyn.load` and an attribute of every result.
 
 Read `registry.py` (what a table is, and their list), then `time_series.py` (a row a frame), `gait.py` (events, contacts,
-cycles, parameters), `poses.py` (of measured poses), `contributions.py`, `uncertainty.py` and `sensitivity.py` (on request),
-`replay.py` (of a forward replay, which has a folder of its own), `differences.py` (of a comparison), `lazy.py` (tables as
-attributes of a result), `columns.py` and `signs.py` (what columns mean, units, signs), `csv.py` with `cells.py` (how they are
-written as text) and `packed.py` with `planes.py` (how they are written in little room).
+cycles, parameters, the estimate), `on_request.py`, `differences.py` (of a comparison and of a forward replay), `lazy.py` (tables
+as attributes of a result; meaning, units and signs of columns), `csv.py` (tables as text) and `packed.py` (as Parquet).
+`packed_0_2.py` reads the packed tables of version 0.2.
 """
 
 from biodyn.output.tables.csv import write_csv

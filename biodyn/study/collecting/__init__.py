@@ -4,10 +4,9 @@ In: the result folders of a plan's trials. Out: study.parquet and study.csv (a r
 trial), and on request study_wide.csv and study.xlsx. A few trials at a time are in memory, however many there are; files take
 their names when all of them are whole.
 
-Read `schema` (the columns), `shard` (a trial's own curves, written by the trial process), `collection` (all trials),
-`data_set` and `text` (how rows become Parquet and CSV), `summary` with `metrics` (a row a trial), `read` (asking the data set
-for rows). `options` is section [output] of study.toml; `wide`, `xlsx` and `exporting` are the files for other programs;
-`atomic_files` give files their names at the end, `readable` and `reasons` say what is wrong with a damaged or missing value.
+Read `cycles` (the columns, and the rows of one trial with the reasons of missing values, written by the trial process),
+`collection` (all trials), `metrics` (a row a trial, summary.csv), `read` (asking the data set for rows). `options` is section
+[output] of study.toml; `exporting` writes the files for other programs.
 """
 
 import lazy_loader

@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
-from biodyn.study.collecting.atomic_files import written_beside
-from biodyn.study.collecting.data_set import DataSetFile, Shard, joined, row_groups, without_values
+from biodyn.output.tables.csv import spreadsheet_text
+from biodyn.study.collecting.cycles import (
+    DATA_SET_COLUMNS,
+    DATA_SET_SCHEMA,
+    LABELS,
+    SCHEMA_VERSION,
+    STATISTICS_COLUMN,
+    UNITS_NOTE,
+    WORD_COLUMNS,
+    read_cycle_table,
+)
+from biodyn.study.collecting.metrics import SUMMARY_NAME, SummaryFile, summary_row
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.collecting.read import DATA_SET_NAME
-from biodyn.study.collecting.readable import require_readable
-from biodyn.study.collecting.shard import Curves, read_curves
-from biodyn.study.collecting.summary import SUMMARY_NAME, SummaryFile, summary_row
-from biodyn.study.collecting.text import DataSetText
 from biodyn.study.exclusion import excluded_trials, exclusion_finding, trial_failed
-from biodyn.study.plan import StudyPlan
+from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TrialRecord, read_record
 from biodyn.study.running.program import program_version
 
 TEXT_NAME = "study.csv"
-_READERS = 2
-_AHEAD = 16  # trials that are read before their turn
+#: A row group has trials of one subject and is closed with the trial that takes it beyond this many rows.
+ROW_GROUP_ROWS = 1_000_000
+#: A larger data set is written as study.parquet only (20 million rows are 1.5 GB of text).
+MOST_TEXT_ROWS = 20_000_000
+# Rows of text that are made at once: bounds the memory.
+_TEXT_ROWS = 100_000
 
-#: Record of a trial, and its curves, none, or why they cannot be used.
-_Found = tuple[TrialRecord | None, Curves | ResultError | None]
+#: A trial and its rows.
+TrialRows = tuple[PlannedTrial, pa.Table]
 
 
 @dataclass(frozen=True)
@@ -61,44 +75,65 @@ def collect(
 
     The same trials give the same bytes. The files take their names when all are whole; until then older ones stay.
     Trials whose checks failed have rows without values that say so, unless `include_failed`.
-    Memory holds two row groups (`data_set.ROW_GROUP_ROWS`), whatever the number of trials.
+    Memory holds one row group (`ROW_GROUP_ROWS`), whatever the number of trials.
     """
     options = options or OutputOptions()
     source = _Source(plan, out, include_failed)
-    with written_beside(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
+    rows = 0
+    with written_together(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
         with ExitStack() as opened:
             data_set = opened.enter_context(closing(DataSetFile(parts[DATA_SET_NAME], program_version())))
-            text = opened.enter_context(closing(DataSetText(parts[TEXT_NAME]))) if options.csv else None
+            text = opened.enter_context(closing(TextFile(parts[TEXT_NAME]))) if options.csv else None
             source.summary = opened.enter_context(closing(SummaryFile(parts[SUMMARY_NAME])))
-            rows = _write(source, data_set, text, options.csv_max_rows)
-        if not options.csv or rows > options.csv_max_rows:
+            for table in row_groups(source.trials()):
+                data_set.add(table)
+                rows += table.num_rows
+                if text is not None and rows <= MOST_TEXT_ROWS:
+                    text.add(table)
+        if rows > MOST_TEXT_ROWS:
             parts[TEXT_NAME].unlink(missing_ok=True)
     notes = list(source.notes)
     excluded = exclusion_finding(source.excluded, len(plan.trials))
     notes += [excluded] if excluded else []
     notes += [_impossible(source)] if source.impossible_cycles else []
-    if options.csv and rows > options.csv_max_rows:
-        notes.append(_too_long(rows, options.csv_max_rows))
+    if options.csv and rows > MOST_TEXT_ROWS:
+        notes.append(_too_long(rows))
     return CollectedStudy(
         out, len(plan.trials), source.with_cycles, rows, tuple(_files(out, len(plan.trials), rows)), tuple(notes)
     )
 
 
-def _found_in(folder: Path) -> _Found:
-    """Record and curves of a trial's folder; no curves where there is no result, the error where it is damaged."""
-    record = read_record(folder)
-    if record is None or record.failed:
-        return record, None
+@contextmanager
+def written_together(out: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
+    """Yield temporary siblings by name; they take their names at the end, and a name that was not written is removed.
+
+    On an error they are removed and older files stay. Raises ResultError where the disk does not take them.
+    """
+    parts = {name: out / f".{name}.part" for name in names}
     try:
-        curves = read_curves(folder)
-        require_readable(folder)
-    except ResultError as error:
-        return record, error
-    return record, curves
+        for part in parts.values():
+            part.unlink(missing_ok=True)  # of a run that was killed
+        yield parts
+        for name, part in parts.items():
+            if part.exists():
+                os.replace(part, out / name)
+            else:
+                (out / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise ResultError(
+            f"The results in '{out}' cannot be written: {error.strerror or error}.",
+            "Make room or choose another --out, and run the study again: trials that are done are kept.",
+        ) from error
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+
+
+# -- trials
 
 
 class _Source:
-    """The shards of the trials in the order of the plan; the summary is written on the way."""
+    """The rows of the trials in the order of the plan; the summary is written on the way."""
 
     def __init__(self, plan: StudyPlan, out: Path, include_failed: bool) -> None:
         self._plan, self._out = plan, out
@@ -109,37 +144,27 @@ class _Source:
         self.impossible_cycles = self.impossible_trials = 0
         self.notes: list[Diagnostic] = []
 
-    def shards(self) -> Iterator[Shard]:
+    def trials(self) -> Iterator[TrialRows]:
         """Yield every trial that has a result; failed ones are in the summary only."""
-        for trial, (record, curves) in zip(self._plan.trials, self._read(), strict=True):
-            if isinstance(curves, ResultError) and record is not None:
-                record = self._unreadable(f"{trial.subject}, {trial.trial}", record, curves)
+        for trial in self._plan.trials:
+            folder, rows = self._out / trial.folder, None
+            record = read_record(folder)
+            if record is not None and not record.failed:
+                try:
+                    rows = read_cycle_table(folder)
+                except ResultError as error:
+                    record = self._unreadable(f"{trial.subject}, {trial.trial}", record, error)
             excluded = "" if record is None else self._left_out.get((trial.subject, trial.trial), "")
             self.summary.add(summary_row(trial, record, excluded))
             self._count_impossible(record)
-            if not isinstance(curves, Curves):
+            if rows is None:
                 continue
             if excluded:
                 self.excluded[(trial.subject, trial.trial)] = excluded
                 if record is not None and trial_failed(record):  # another activity is no reason to doubt a value
-                    curves = without_values(curves, excluded)
-            self.with_cycles += curves.rows > 0
-            yield Shard(trial, curves)
-
-    def _read(self) -> Iterator[_Found]:
-        """What the trials left, in their order; the next ones are read meanwhile."""
-        ahead: deque[Future[_Found]] = deque()
-        with ThreadPoolExecutor(_READERS) as readers:
-            try:
-                for trial in self._plan.trials:
-                    ahead.append(readers.submit(_found_in, self._out / trial.folder))
-                    if len(ahead) > _AHEAD:
-                        yield ahead.popleft().result()
-                while ahead:
-                    yield ahead.popleft().result()
-            finally:
-                for waiting in ahead:
-                    waiting.cancel()
+                    rows = without_values(rows, excluded)
+            self.with_cycles += rows.num_rows > 0
+            yield trial, rows
 
     def _count_impossible(self, record: TrialRecord | None) -> None:
         metrics = {} if record is None else record.metrics
@@ -156,29 +181,114 @@ class _Source:
         )
 
 
-def _write(source: _Source, data_set: DataSetFile, text: DataSetText | None, most_text_rows: int) -> int:
-    """Write all row groups; returns the rows.
+def without_values(rows: pa.Table, reason: str) -> pa.Table:
+    """The rows of a trial that must not be used: no value, the reason in each."""
+    missing = {
+        "value": pa.nulls(rows.num_rows, pa.float64()),
+        "valid": pa.array(np.zeros(rows.num_rows, dtype=bool)),
+        "reason": _constant(reason, rows.num_rows),
+    }
+    columns = {name: missing.get(name, rows[name]) for name in rows.column_names}
+    return pa.table(columns, schema=rows.schema)
 
-    Encoding takes longest and is done by one thread for one row group after the other: while it works on one, the next one is
-    read and joined here.
+
+def row_groups(trials: Iterable[TrialRows], rows: int = ROW_GROUP_ROWS) -> Iterator[pa.Table]:
+    """Yield the rows of the trials (`DATA_SET_SCHEMA`), those of one subject together, `rows` rows or little more at a time."""
+    waiting: list[pa.Table] = []
+    subject, count = "", 0
+    for trial, table in trials:
+        if waiting and (count >= rows or trial.subject != subject):
+            yield _joined(waiting)
+            waiting, count = [], 0
+        if table.num_rows:
+            waiting.append(with_labels(trial, table))
+            subject, count = trial.subject, count + table.num_rows
+    if waiting:
+        yield _joined(waiting)
+
+
+def with_labels(trial: PlannedTrial, rows: pa.Table) -> pa.Table:
+    """The rows of a trial with what the plan says of it (`DATA_SET_SCHEMA`)."""
+    labels = {name: _constant(getattr(trial, name), rows.num_rows) for name in LABELS}
+    return pa.table({**labels, **{name: rows[name] for name in rows.column_names}}, schema=DATA_SET_SCHEMA)
+
+
+def _constant(word: str, rows: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array([word], pa.string()))
+
+
+def _joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """One table, each text column with one list of words."""
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+# -- files
+
+
+class DataSetFile:
+    """study.parquet while it is written: the trials of a call to `add` are a row group."""
+
+    def __init__(self, path: Path, version: str) -> None:
+        metadata = {
+            "biodyn_version": version,
+            "biodyn_schema_version": str(SCHEMA_VERSION),
+            "biodyn_units": UNITS_NOTE,
+        }
+        # plain and snappy: what every reader of Parquet understands
+        self._writer = pq.ParquetWriter(
+            path,
+            DATA_SET_SCHEMA.with_metadata(metadata),
+            compression={name: "none" if name == "value" else "snappy" for name in DATA_SET_SCHEMA.names},
+            use_dictionary=list(WORD_COLUMNS),
+            write_statistics=[STATISTICS_COLUMN],
+        )
+
+    def add(self, table: pa.Table) -> None:
+        """Write rows of one subject, as `row_groups` gives them, as one row group."""
+        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+
+
+class TextFile:
+    """study.csv while it is written: UTF-8, a header line, missing values and empty texts are empty cells.
+
+    Numbers have as many digits as it takes to read the same number back.
     """
-    rows = 0
-    with ThreadPoolExecutor(max_workers=2) as threads:
-        running: list[Future[None]] = []
-        for shards in row_groups(source.shards()):
-            table = joined(shards)
-            _finish(running)
-            rows += table.num_rows
-            running = [threads.submit(data_set.add, table)]
-            if text is not None and rows <= most_text_rows:
-                running.append(threads.submit(text.add, table))
-        _finish(running)
-    return rows
+
+    def __init__(self, path: Path) -> None:
+        self._stream = path.open("w", encoding="utf-8", newline="")
+        self._stream.write(",".join(DATA_SET_COLUMNS) + "\n")
+
+    def add(self, table: pa.Table) -> None:
+        """Write rows (`DATA_SET_SCHEMA`)."""
+        for begin in range(0, table.num_rows, _TEXT_ROWS):
+            part = table.slice(begin, _TEXT_ROWS).combine_chunks()
+            lines = pc.binary_join_element_wise(*(text_cells(column) for column in part.columns), ",")
+            self._stream.write("\n".join(lines.to_pylist()) + "\n")
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._stream.close()
 
 
-def _finish(running: list[Future[None]]) -> None:
-    for future in running:
-        future.result()
+def text_cells(column: pa.ChunkedArray) -> pa.Array:
+    """A column as CSV cells (RFC 4180) that no spreadsheet takes for formulas."""
+    values = column.combine_chunks()
+    if not pa.types.is_dictionary(values.type):
+        return pc.fill_null(pc.cast(values, pa.string()), "")
+    return pa.array([quoted(word) for word in values.dictionary.to_pylist()], pa.string()).take(values.indices)
+
+
+def quoted(word: str) -> str:
+    """A word as a CSV cell."""
+    word = spreadsheet_text(word)
+    return '"' + word.replace('"', '""') + '"' if frozenset('",\r\n') & set(word) else word
+
+
+# -- findings
 
 
 def _impossible(source: _Source) -> Diagnostic:
@@ -196,14 +306,14 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _too_long(rows: int, most: int) -> Diagnostic:
+def _too_long(rows: int) -> Diagnostic:
     return Diagnostic(
         "study-csv-left-out",
         "info",
-        f"study.csv was not written: the data set has {rows:,} rows (limit {most:,}); study.parquet holds all of them.",
+        f"study.csv was not written: the data set has {rows:,} rows (limit {MOST_TEXT_ROWS:,}); study.parquet has all of them.",
         value=float(rows),
-        limit=float(most),
-        hint="Set [output] csv_max_rows higher to get it, or read study.parquet with pandas, R (arrow) or DuckDB.",
+        limit=float(MOST_TEXT_ROWS),
+        hint="Read study.parquet with pandas, R (arrow) or DuckDB.",
     )
 
 

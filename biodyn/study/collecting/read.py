@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from biodyn.errors import ResultError
-from biodyn.study.collecting.schema import (
+from biodyn.study.collecting.cycles import (
     DATA_SET_COLUMNS,
     DATA_SET_SCHEMA,
     LATER_LABELS,

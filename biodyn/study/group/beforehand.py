@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from biodyn.errors import SettingsError
@@ -58,16 +58,12 @@ def possible_names(plan: StudyPlan) -> Possible:
     )
 
 
-def require_possible(plan: StudyPlan, options: AnalysisOptions, others: Mapping[str, Iterable[str]]) -> None:
-    """Raise SettingsError for the first name in [analysis] that no result of the plan can have, with the nearest one.
-
-    `others`: variables named by other entries of study.toml, by entry.
-    """
+def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
+    """Raise SettingsError for the first name in [analysis] that no result of the plan can have, with the nearest one."""
     if not plan.trials:
         return
     possible = possible_names(plan)
-    variables = [Named(entry, "variable", tuple(names), possible.variables) for entry, names in others.items()]
-    for named in (*names_of(options, possible), *variables):
+    for named in names_of(options, possible):
         for name in named.names:
             if name not in named.known:
                 raise SettingsError(

@@ -10,7 +10,7 @@ from typing import Any
 from biodyn.checks.titles import finding_title
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.store.old_words import OLD_TRIAL_STATUS, in_todays_words
-from biodyn.study.collecting.summary import NOT_RUN
+from biodyn.study.collecting.metrics import NOT_RUN
 from biodyn.study.record import FAILED
 from biodyn.study.report.source import Trial
 

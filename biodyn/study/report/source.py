@@ -17,8 +17,8 @@ import pandas as pd
 from biodyn.errors import ResultError
 from biodyn.output.store.names import KIND_ENTRY, RECORD_NAME, REPORT_NAME
 from biodyn.output.tables.csv import original_text, read_csv
-from biodyn.study.collecting.schema import LABELS
-from biodyn.study.collecting.summary import NOT_RUN, SUMMARY_NAME
+from biodyn.study.collecting.cycles import LABELS
+from biodyn.study.collecting.metrics import NOT_RUN, SUMMARY_NAME
 from biodyn.study.group.results import FOLDER_NAME
 from biodyn.study.record import FAILED
 from biodyn.study.study_record import SESSION, STUDY_RECORD_NAME

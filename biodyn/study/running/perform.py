@@ -14,9 +14,8 @@ from biodyn.output.store.owned import trial_files
 from biodyn.output.store.replacing import replacing
 from biodyn.output.store.write import seal, write_report, write_view
 from biodyn.settings import settings_from
+from biodyn.study.collecting.cycles import write_cycles
 from biodyn.study.collecting.metrics import summary_metrics
-from biodyn.study.collecting.readable import look_at
-from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.record import FAILED, TrialRecord, write_record
 from biodyn.study.running.key import FileStates, changed_since, input_files, trial_key
 from biodyn.study.running.lock import require_there
@@ -140,7 +139,6 @@ def _write(task: Task, record: TrialRecord, result: TrialResult) -> None:
         write_cycles(result, place)
         write_record(record, place)
         seal(place, pack=output.packed)
-        look_at(place)
 
 
 def _with_report(task: Task, kept: Outcome) -> Outcome | None:

@@ -19,7 +19,7 @@ from scipy.io import savemat
 
 from biodyn.errors import printable
 from biodyn.output.tables import TABLES
-from biodyn.output.tables.columns import Column, described
+from biodyn.output.tables.lazy import Column, described
 from biodyn.trial.export.c3d import channels, convention_named
 
 if TYPE_CHECKING:

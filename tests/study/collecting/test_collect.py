@@ -14,18 +14,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.shards import write_rows
 from support.study_folder import StudyFolder
 
 import biodyn.study.collecting.collection as collecting
 import biodyn.study.collecting.read as reading
 from biodyn.errors import ResultError
-from biodyn.study.collecting import OutputOptions, atomic_files, collect, iterate_subjects, read_cycles
-from biodyn.study.collecting.data_set import row_groups
-from biodyn.study.collecting.metrics import metric_columns
+from biodyn.study.collecting import OutputOptions, collect, iterate_subjects, read_cycles
+from biodyn.study.collecting.collection import row_groups
+from biodyn.study.collecting.cycles import DATA_SET_COLUMNS, read_cycle_table
+from biodyn.study.collecting.metrics import metric_columns, summary_columns
 from biodyn.study.collecting.read import _rows, subjects
-from biodyn.study.collecting.schema import DATA_SET_COLUMNS
-from biodyn.study.collecting.shard import Words, read_curves, write_curves
-from biodyn.study.collecting.summary import summary_columns
 from biodyn.study.record import CYCLES_NAME
 
 FILES = ("study.parquet", "study.csv", "summary.csv")
@@ -171,9 +170,9 @@ def test_a_crash_leaves_the_old_files(study_folder: StudyFolder, monkeypatch: py
     if moment == "parquet":
         monkeypatch.setattr(collecting.DataSetFile, "add", crash)
     elif moment == "text":
-        monkeypatch.setattr(collecting.DataSetText, "add", crash)
+        monkeypatch.setattr(collecting.TextFile, "add", crash)
     else:
-        monkeypatch.setattr(atomic_files.os, "replace", crash)
+        monkeypatch.setattr(collecting.os, "replace", crash)
     with pytest.raises(ResultError, match="No space left"):
         collect(fewer, study_folder.out)
     monkeypatch.undo()
@@ -209,26 +208,23 @@ def test_a_damaged_shard_costs_its_trial_only(study_folder: StudyFolder) -> None
 
 def test_one_missing_and_one_damaged_trial_among_thousands_of_columns(study_folder: StudyFolder) -> None:
     """Of trials of 2,500 variables one has no folder and one a damaged file: the others' rows are whole, each is told."""
-    whole, names = read_curves(study_folder.out / study_folder.done[1].folder), [f"column {n}" for n in range(2500)]
-    random = np.random.default_rng(4)
-    wide = replace(
-        whole,
-        cycle=np.ones(len(names), dtype=np.int64),
-        side=replace(whole.side, codes=np.zeros(len(names), dtype=np.int64)),
-        variable=Words(np.arange(len(names)), tuple(names)),
-        unit=Words(np.zeros(len(names), dtype=np.int64), ("deg",)),
-        values=random.normal(size=(len(names), 101)).round(6),
-        reasons=np.zeros((len(names), 101), dtype=np.int64),
-    )
+    names = [f"column {n}" for n in range(2500)]
+    values = np.random.default_rng(4).normal(size=len(names) * 101).round(6)
+    wide = pd.DataFrame(
+        {
+            "cycle": 1, "side": "r", "percent": np.tile(np.arange(101.0), len(names)),
+            "variable": np.repeat(names, 101), "value": values, "unit": "deg", "valid": True, "reason": "",
+        }
+    )  # fmt: skip
     kept, gone, hurt = study_folder.done[2], study_folder.done[3], study_folder.done[4]
     for trial in study_folder.done:
-        write_curves(wide, study_folder.out / trial.folder)
+        write_rows(wide, study_folder.out / trial.folder)
     shutil.rmtree(study_folder.out / gone.folder)
     path = study_folder.out / hurt.folder / CYCLES_NAME
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     found = collect(study_folder.plan, study_folder.out, OutputOptions(csv=False))
     assert found.with_cycles == 3
-    assert found.rows == 3 * wide.rows
+    assert found.rows == 3 * len(wide)
     (note,) = found.diagnostics
     assert note.code == "trial-unreadable"
     assert note.message == f"{hurt.subject}, {hurt.trial}: '{CYCLES_NAME}' of trial '{hurt.trial}' cannot be read."
@@ -238,12 +234,13 @@ def test_one_missing_and_one_damaged_trial_among_thousands_of_columns(study_fold
     assert summary.loc[(hurt.subject, hurt.trial), "status"] == "failed"
     rows = read_cycles(study_folder.out, ["variable", "value"], subject=kept.subject)
     assert rows["variable"].astype(str).tolist() == np.repeat(names, 101).tolist()
-    np.testing.assert_array_equal(rows["value"], wide.values.reshape(-1))
+    np.testing.assert_array_equal(rows["value"], values)
 
 
-def test_a_long_data_set_is_not_written_as_text(study_folder: StudyFolder) -> None:
+def test_a_long_data_set_is_not_written_as_text(study_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     collect(study_folder.plan, study_folder.out)
-    found = collect(study_folder.plan, study_folder.out, OutputOptions(csv_max_rows=1000))
+    monkeypatch.setattr(collecting, "MOST_TEXT_ROWS", 1000)
+    found = collect(study_folder.plan, study_folder.out)
     assert not (study_folder.out / "study.csv").exists()  # an older one would contradict study.parquet
     assert [note.code for note in found.diagnostics] == ["study-csv-left-out"]
     assert "study.csv" not in [file["name"] for file in found.files]
@@ -268,9 +265,9 @@ def test_a_row_group_holds_one_subject(study_folder: StudyFolder) -> None:
 
 
 def test_long_subjects_are_split_between_trials(study_folder: StudyFolder) -> None:
-    shards = [collecting.Shard(t, read_curves(study_folder.out / t.folder)) for t in study_folder.done]
-    groups = list(row_groups(shards, rows=1))
-    assert [[shard.trial for shard in group] for group in groups] == [[shard.trial] for shard in shards]
+    trials = [(trial, read_cycle_table(study_folder.out / trial.folder)) for trial in study_folder.done]
+    groups = list(row_groups(trials, rows=1))
+    assert [group["trial"].unique().to_pylist() for group in groups] == [[trial.trial] for trial, _ in trials]
 
 
 def test_only_what_is_wanted_is_read(study_folder: StudyFolder) -> None:

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from support.study_folder import StudyFolder
 
-from biodyn.study.collecting import OutputOptions, collect, export, read_cycles
-from biodyn.study.collecting.wide import DECIMALS, wide_columns
-from biodyn.study.collecting.xlsx import MAX_COLUMNS, MAX_ROWS, Sheet
+from biodyn.study.collecting import OutputOptions, collect, export, exporting, read_cycles
+from biodyn.study.collecting.cycles import DECIMALS
+from biodyn.study.collecting.exporting import MAX_COLUMNS, MAX_ROWS, WIDE_COLUMNS, Sheet
 
 
 @pytest.fixture
@@ -34,28 +34,19 @@ def sheet(out: Path, name: str) -> list[tuple[object, ...]]:
     return [(*row, *(None,) * (width - len(row))) for row in rows]
 
 
-@pytest.mark.parametrize("step", [1, 5])
-def test_a_line_of_the_wide_file_is_a_curve_of_the_data_set(collected: StudyFolder, step: int) -> None:
-    export(collected.plan, collected.out, OutputOptions(xlsx=False, wide_percent_step=step))
+def test_a_line_of_the_wide_file_is_a_curve_of_the_data_set(collected: StudyFolder) -> None:
+    export(collected.plan, collected.out, OutputOptions(xlsx=False))
     wide = pd.read_csv(collected.out / "study_wide.csv", dtype={"group": str, "condition": str})
     rows = read_cycles(collected.out)
-    assert tuple(wide.columns) == wide_columns(step)
+    assert tuple(wide.columns) == WIDE_COLUMNS
     assert len(wide) == len(rows) // 101
-    picked = rows[rows["percent"] % step == 0]
-    values = picked["value"].to_numpy().reshape(len(wide), -1)
+    values = rows["value"].to_numpy().reshape(len(wide), -1)
     # rounded to so many digits after the point
     np.testing.assert_allclose(wide.iloc[:, -values.shape[1] :], values, rtol=0, atol=0.5001 * 10**-DECIMALS)
     heads = rows.iloc[::101]
     for name in ("subject", "condition", "trial", "cycle", "side", "variable", "unit"):
         assert wide[name].astype(str).tolist() == heads[name].astype(str).tolist()
     assert not (collected.out / "study.xlsx").exists()
-
-
-def test_the_wide_file_holds_the_variables_asked_for(collected: StudyFolder) -> None:
-    export(collected.plan, collected.out, OutputOptions(xlsx=False, wide_variables=("knee_angle", "ankle_power")))
-    wide = pd.read_csv(collected.out / "study_wide.csv")
-    assert set(wide["variable"]) == {"knee_angle", "ankle_power"}
-    assert len(wide) == len(read_cycles(collected.out, variable=["knee_angle", "ankle_power"])) // 101
 
 
 def test_the_workbook_holds_summary_and_group_results(collected: StudyFolder) -> None:
@@ -92,8 +83,10 @@ def test_two_exports_are_the_same_bytes(collected: StudyFolder) -> None:
     assert not list(collected.out.glob(".*.part*"))
 
 
-def test_what_is_too_large_is_left_out_and_said(collected: StudyFolder) -> None:
-    notes = export(collected.plan, collected.out, OutputOptions(xlsx_max_cells=10, csv_max_rows=10))
+def test_what_is_too_large_is_left_out_and_said(collected: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "MOST_CELLS", 10)
+    monkeypatch.setattr(exporting, "MOST_TEXT_ROWS", 10)
+    notes = export(collected.plan, collected.out)
     assert [note.code for note in notes] == ["study-wide-left-out", "xlsx-sheet-left-out"]
     assert not (collected.out / "study_wide.csv").exists()
     said = [row for row in sheet(collected.out, "README") if row[0] == "left out"]
@@ -101,9 +94,10 @@ def test_what_is_too_large_is_left_out_and_said(collected: StudyFolder) -> None:
     assert "summary" in str(said[0][1])
     rows = Sheet("", ("a",), iter(()), MAX_ROWS)
     columns = Sheet("", ("a",) * (MAX_COLUMNS + 1), iter(()), 1)
-    assert "Excel holds" in rows.too_large(10**9)
-    assert "Excel holds" in columns.too_large(10**9)
-    assert not Sheet("", ("a",) * MAX_COLUMNS, iter(()), 1).too_large(10**9)
+    assert "Excel holds" in rows.too_large
+    assert "Excel holds" in columns.too_large
+    monkeypatch.undo()
+    assert not Sheet("", ("a",) * MAX_COLUMNS, iter(()), 1).too_large
 
 
 def test_a_study_without_any_cycle_is_exported_too(study_folder: StudyFolder) -> None:

@@ -12,9 +12,9 @@ from support.shards import cycle_rows, stored_rows
 
 from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE
 from biodyn.errors import ResultError
+from biodyn.output.store.write import seal
+from biodyn.study.collecting.cycles import CYCLE_COLUMNS, DECIMALS, read_cycle_table, write_cycles
 from biodyn.study.collecting.metrics import metric_columns, summary_metrics
-from biodyn.study.collecting.schema import CYCLE_COLUMNS
-from biodyn.study.collecting.shard import DECIMALS, Curves, Words, read_curves, write_curves, write_cycles
 from biodyn.study.record import CYCLES_NAME
 from biodyn.trial.result import TrialResult
 
@@ -78,7 +78,7 @@ def test_unseen_markers_are_the_reason_of_angles_and_loads(walk_result: TrialRes
 def test_a_trial_without_cycles_leaves_an_empty_shard(walk_result: TrialResult, tmp_path: Path) -> None:
     still = TrialResult(replace(walk_result.analysis, events=()))
     write_cycles(still, tmp_path)
-    assert read_curves(tmp_path).rows == 0
+    assert len(stored_rows(tmp_path)) == 0
     metrics = summary_metrics(still)
     assert tuple(metrics) == metric_columns()
     assert metrics["cycles_right"] == 0
@@ -92,33 +92,18 @@ def test_the_same_result_gives_the_same_bytes(walk_result: TrialResult, tmp_path
     assert (tmp_path / "a" / CYCLES_NAME).read_bytes() == (tmp_path / "b" / CYCLES_NAME).read_bytes()
 
 
-def test_made_curves_come_back_to_the_last_digit_kept(tmp_path: Path) -> None:
-    """Of every size, with values missing at the begin, in the middle and everywhere, and each with its own reason."""
-    random = np.random.default_rng(5)
-    values = np.round(np.exp(random.uniform(-14.0, 14.0, (40, 1))) * random.normal(size=(40, 101)), DECIMALS) + 0.0
-    reasons = np.zeros(values.shape, dtype=np.int64)
-    for curve, gone in ((0, slice(0, 9)), (1, slice(40, 60)), (2, slice(90, 101)), (3, slice(None))):
-        values[curve, gone], reasons[curve, gone] = np.nan, 1 + curve
-    words = Words(np.arange(40) % 3, ("hip", 'knee, "left"', "Knöchel\n"))
-    made = Curves(np.arange(40), words, words, words, values, reasons, ("", "a", "b", "c", "d"))
-    write_curves(made, tmp_path)
-    found = read_curves(tmp_path)
-    np.testing.assert_array_equal(found.values, values)
-    np.testing.assert_array_equal(found.reasons, reasons)
-    np.testing.assert_array_equal(found.cycle, made.cycle)
-    assert found.reason_words == made.reason_words
-    assert [found.variable.words[code] for code in found.variable.codes] == [words.words[code] for code in words.codes]
-
-
 def test_no_damaged_byte_goes_unseen(walk_result: TrialResult, tmp_path: Path) -> None:
     write_cycles(walk_result, tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps(walk_result.record), encoding="utf-8")
+    seal(tmp_path)
+    assert read_cycle_table(tmp_path).num_rows == len(stored_rows(tmp_path))
     content = (tmp_path / CYCLES_NAME).read_bytes()
     for at in np.random.default_rng(7).integers(0, len(content), 40).tolist():
         changed = bytearray(content)
         changed[at] ^= 0x55
         (tmp_path / CYCLES_NAME).write_bytes(changed)
         with pytest.raises(ResultError, match="cannot be read"):
-            read_curves(tmp_path)
+            read_cycle_table(tmp_path)
 
 
 def test_summary_metrics_are_the_results_own_numbers(walk_result: TrialResult) -> None:

@@ -12,7 +12,7 @@ import pytest
 from support.made_studies import PERCENT, MadeStudy, MadeSubject, made_study
 
 from biodyn.errors import ResultError
-from biodyn.study.collecting.schema import DATA_SET_SCHEMA, PRUNING_COLUMNS
+from biodyn.study.collecting.cycles import DATA_SET_SCHEMA, PRUNING_COLUMNS
 from biodyn.study.group import AnalysisOptions, analyse_study
 from biodyn.study.group.analyse import analyse_frames
 from biodyn.study.plan import PlannedTrial, StudyPlan

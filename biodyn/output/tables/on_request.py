@@ -1,22 +1,99 @@
-"""What other choices (hip centre, anthropometry, cut-off, marker weights) do to the moment curves."""
+"""Tables on request: contributions to the torques, their uncertainty, and their sensitivity to parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray
+from biodyn.errors import ResultError
+from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.output.tables.registry import table
+from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.gait.cycles import gait_cycles, normalise
 from biodyn.processing.gait.variables import cycle_signals
+from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
+
+
+@table(
+    "joint_torque_parts",
+    place=30,
+    description="Contributions of gravity, inertia, velocity and ground reaction to every joint torque, tidy.",
+    coarser={"value": 4},  # as of the joint moments
+)
+def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
+    """One row per frame, coordinate and contribution (gravity, inertia, velocity, ground), Nm; they sum to `joint_torques`.
+
+    NaN where the torque is not valid. Rows run through time inside each block. See `processing.contributions`.
+    """
+    dynamics, coordinates, time_s = analysis.dynamics, analysis.model.coordinates, analysis.time_s
+    contributions = torque_contributions(actuated_motion(analysis.fit, dynamics))
+    columns = _along_coordinates(analysis, contributions.values)
+    # (coordinate, part, frame)
+    values = np.stack([np.where(dynamics.torque_valid, columns[name], np.nan) for name in CONTRIBUTIONS])
+    values = np.ascontiguousarray(values.transpose(2, 0, 1))
+    blocks = len(coordinates) * len(CONTRIBUTIONS)
+    coordinate_codes = np.repeat(np.arange(len(coordinates), dtype=np.int16), len(CONTRIBUTIONS) * len(time_s))
+    contribution_codes = np.tile(
+        np.repeat(np.arange(len(CONTRIBUTIONS), dtype=np.int16), len(time_s)), len(coordinates)
+    )
+    return pd.DataFrame(
+        {
+            "time_s": np.tile(time_s, blocks),
+            "coordinate": pd.Categorical.from_codes(coordinate_codes, pd.Index([c.name for c in coordinates])),
+            "part": pd.Categorical.from_codes(contribution_codes, pd.Index(CONTRIBUTIONS)),
+            "value": values.reshape(-1),
+            "unit": pd.Categorical.from_codes(np.zeros(values.size, dtype=np.int16), pd.Index(["Nm"])),
+        }
+    )
+
+
+def _along_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Contributions (T, C) along the free coordinates by name, of those (T, nv) along the joints of the tree."""
+    model, imported = analysis.model, analysis.imported
+    if imported is None or not isinstance(model, ImportedModel):
+        columns = [coordinate.v_index for coordinate in model.coordinates]
+        return {name: part[:, columns] for name, part in values.items()}
+    own, motion = imported.motion.columns_of(model), imported.motion
+    return {name: model.floating.own_forces(motion.q, part)[:, own] for name, part in values.items()}
+
+
+# -- Uncertainty
+
+
+@table(
+    "joint_torques_sd",
+    place=120,
+    description="One standard deviation of every torque, together and by source of error, Nm.",
+    needs=lambda analysis: analysis.uncertainty is not None,
+    request="Ask for it with the setting [uncertainty] compute = true.",
+    decimals=3,  # 1 mNm: a band is itself known to two digits at best, and legs have some tenths of Nm at least
+)
+def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
+    """One standard deviation of every torque, Nm: `<coordinate>_Nm_sd` of all sources, then a column for each source.
+
+    Empty where there is no torque. ResultError if the bands were not computed.
+    """
+    found = analysis.uncertainty
+    if found is None:
+        raise ResultError("The bands of the torques were not computed.", "Set [uncertainty] compute = true.")
+    names = [coordinate.name for coordinate in analysis.model.coordinates]
+    columns = ["time_s", *(f"{name}_Nm_sd" for name in names)]
+    columns += [f"{name}_{source}_Nm_sd" for source in found.by_source for name in names]
+    values = np.concatenate([analysis.time_s[:, None], found.total, *found.by_source.values()], axis=1)
+    return pd.DataFrame(values, columns=columns)
+
 
 #: Factor and level of the analysis that the others are held against.
 BASE = ("none", "as analysed")
 _MOMENT = "_moment"
 _REQUEST = "Ask for it with 'biodyn run --vary FACTORS' or biodyn.vary_trial."
+
+
+# -- Sensitivity ----------------------------------------------------------------------------------------------------
 
 
 def _varied(analysis: TrialAnalysis) -> bool:
