@@ -2,7 +2,7 @@
 
 In: arrays of numbers or curves, one row a subject or a measurement. Out: frozen results (statistic, degrees of freedom, p,
 confidence limits, effect size) that say in a sentence what was done. Nothing here knows of trials or studies; missing values
-are left out and said (`missing`), and what the data do not allow raises StatisticsError.
+are left out and reported (`left_out`), and what the data do not allow raises StatisticsError.
 
 Read `comparisons` (two samples, several groups, effect sizes), `mixed` (mixed models of repeated measures), `repeatability`,
 `gait_measures` (symmetry, waveform similarity, gait scores) and `prediction_bands`. Tests of whole curves are in `spm`. `levels`

@@ -4,7 +4,8 @@ In: curves (J, Q), one a subject or observation, and how they are grouped. Out: 
 the threshold, clusters with p, and sentences that say it. Thresholds come from random field theory or from permutations.
 
 Read `designs` (the tests) and `linear_model` (the core of all of them), then `field` (a statistic at every node and its
-exchanges), `random_field` and `inference` (thresholds, clusters, p) and `result`. `curves` checks the curves.
+exchanges), `random_field` and `inference` (thresholds, clusters, p) and `result`.
+`curves` decides which nodes can be tested and estimates the smoothness; it also makes curves without effect.
 """
 
 from biodyn.statistics.spm.curves import smooth_noise
