@@ -26,7 +26,7 @@ from biodyn.processing.signals.coordinate_motion import coordinate_motion
 from biodyn.rigid_body import Multibody, OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_estimate import balanced, even_times
 from biodyn.trial.bodies.opensim_loads import table_loads, torques
-from biodyn.trial.from_coordinates import coordinates_of, run_coordinates
+from biodyn.trial.bodies.opensim_motion import coordinates_of, run_coordinates
 
 _DATA = Path(os.environ.get("BIODYN_TEST_DATA", "."))
 _SD_RAD, _SD_M, _ALIKE_S = np.radians(1.5), 0.005, 0.25

@@ -22,7 +22,7 @@ from biodyn.io.opensim.storage import Storage
 from biodyn.processing.signals.coordinate_motion import coordinate_motion
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, table_loads, torques
-from biodyn.trial.from_coordinates import run_coordinates
+from biodyn.trial.bodies.opensim_motion import run_coordinates
 
 RATE_HZ = 200.0
 

@@ -25,9 +25,9 @@ from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, w
 
 from biodyn.errors import BiodynError
 from biodyn.io.opensim.storage import read_storage
+from biodyn.trial.bodies.opensim_motion import run_coordinates
 from biodyn.trial.export import export
 from biodyn.trial.export.c3d import channels
-from biodyn.trial.from_coordinates import run_coordinates
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import run_trial
 

@@ -27,9 +27,8 @@ from biodyn.processing.signals.coordinate_motion import coordinate_motion
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_estimate import balanced_fit
 from biodyn.trial.bodies.opensim_loads import table_loads, torques
+from biodyn.trial.bodies.opensim_motion import run_coordinates, run_markers
 from biodyn.trial.bodies.opensim_reading import read_points
-from biodyn.trial.from_coordinates import run_coordinates
-from biodyn.trial.from_markers import run_markers
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
 
 _DATA = Path(os.environ.get("BIODYN_TEST_DATA", ".")) / "opensim"

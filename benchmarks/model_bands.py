@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from biodyn.trial import model_analysis
-from biodyn.trial.on_model import OnModel, run_on_model
+from biodyn.trial.bodies import opensim as model_analysis
+from biodyn.trial.bodies.opensim import OnModel, run_on_model
 from biodyn.uncertainty.imported import ImportedInputs, imported_bands, marker_noise, redone, sources_of_error
 from biodyn.uncertainty.magnitudes import load_magnitudes
 from biodyn.uncertainty.parameters import UncertaintySettings

@@ -17,10 +17,10 @@ from biodyn.processing.signals.coordinate_motion import coordinate_motion
 from biodyn.rigid_body import Multibody, from_osim
 from biodyn.rigid_body.osim.model import Marker
 from biodyn.settings import settings_from
+from biodyn.trial.bodies.opensim import completed
 from biodyn.trial.bodies.opensim_estimate import balanced, balanced_fit, even_times
 from biodyn.trial.bodies.opensim_loads import MeasuredLoads, no_loads
-from biodyn.trial.from_coordinates import run_coordinates
-from biodyn.trial.on_model import completed
+from biodyn.trial.bodies.opensim_motion import run_coordinates
 
 _PIN = """<PinJoint name="{name}"><socket_parent_frame>a</socket_parent_frame><socket_child_frame>b</socket_child_frame>
 <coordinates><Coordinate name="{name}"/></coordinates><frames>

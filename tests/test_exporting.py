@@ -24,10 +24,10 @@ from biodyn.library.tables import entry_names
 from biodyn.output.store.exported import write_export
 from biodyn.output.tables.csv import DECIMALS
 from biodyn.output.tables.lazy import described
+from biodyn.trial.bodies.opensim_motion import run_coordinates
 from biodyn.trial.export import export
 from biodyn.trial.export.c3d import _recording, channels
 from biodyn.trial.export.sheets import sheets
-from biodyn.trial.from_coordinates import run_coordinates
 
 _ID = """
 import os, sys

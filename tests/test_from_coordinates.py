@@ -20,7 +20,7 @@ from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.signals import coordinate_motion
 from biodyn.rigid_body import from_osim
 from biodyn.trial.bodies import opensim_loads as model_torques
-from biodyn.trial.from_coordinates import run_coordinates
+from biodyn.trial.bodies.opensim_motion import run_coordinates
 
 
 def _written(path, names, time_s, values, degrees=True):

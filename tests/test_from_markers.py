@@ -23,8 +23,8 @@ from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.recording import ForcePlate, Markers
 from biodyn.rigid_body import from_osim
 from biodyn.trial.bodies.opensim_loads import plate_loads, table_loads
+from biodyn.trial.bodies.opensim_motion import run_markers, solved
 from biodyn.trial.bodies.opensim_reading import read_points, tasks_of
-from biodyn.trial.from_markers import run_markers, solved
 
 PLACES = {
     "a1": (0.1, 0.3, 0.02),

@@ -29,8 +29,8 @@ from biodyn.rigid_body.coupling.reduced import ReducedTree
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 from biodyn.settings import settings_from
 from biodyn.study import open_session
-from biodyn.trial.model_replay import model_motion
-from biodyn.trial.on_model import ModelResult, OnModel, run_on_model
+from biodyn.trial.bodies.opensim import ModelResult, OnModel, run_on_model
+from biodyn.trial.bodies.opensim_result import model_motion
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.sensitivity import vary_on_model
 from biodyn.uncertainty.imported import centre_sd_m, with_moved_centres

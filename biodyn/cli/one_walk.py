@@ -15,7 +15,7 @@ from biodyn.cli.screen import Shown, progress, tell_result
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from biodyn.trial.model_result import CoordinateResult
+    from biodyn.trial.bodies.opensim_result import CoordinateResult
     from biodyn.trial.result import TrialResult
 
 Say = Callable[[str], None]
@@ -144,8 +144,8 @@ def _on_model(motion: Path, asked: Asked, console: Console, step: Say) -> TrialR
     """Run on an OpenSim model; SettingsError where an option does not go with that."""
     from biodyn.errors import SettingsError
     from biodyn.settings import settings_from
-    from biodyn.trial.from_coordinates import holds_coordinates
-    from biodyn.trial.on_model import OnModel, run_on_model
+    from biodyn.trial.bodies.opensim import OnModel, run_on_model
+    from biodyn.trial.bodies.opensim_motion import holds_coordinates
     from biodyn.trial.sensitivity import vary_on_model
 
     coordinates = holds_coordinates(motion)
@@ -170,7 +170,7 @@ def _on_model(motion: Path, asked: Asked, console: Console, step: Say) -> TrialR
 def _require_meaning(asked: Asked, coordinates: bool) -> None:
     """Raise SettingsError for an option or a setting of --set that a run on an OpenSim model does not follow."""
     from biodyn.errors import SettingsError
-    from biodyn.trial.on_model import FOLLOWED
+    from biodyn.trial.bodies.opensim import FOLLOWED
 
     none = {"--static-frames": asked.static_frames, "--preset": asked.preset}
     sizes = {
@@ -194,7 +194,7 @@ def _require_meaning(asked: Asked, coordinates: bool) -> None:
 
 def _is_followed(name: str) -> bool:
     """Whether a run on an OpenSim model follows a setting, "section.key"."""
-    from biodyn.trial.on_model import FOLLOWED
+    from biodyn.trial.bodies.opensim import FOLLOWED
 
     return any(name == followed or name.startswith(f"{followed}.") for followed in FOLLOWED)
 

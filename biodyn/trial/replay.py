@@ -25,7 +25,7 @@ from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.reduced import ReducedTree
 from biodyn.settings import settings_from
-from biodyn.trial.model_replay import model_motion
+from biodyn.trial.bodies.opensim_result import model_motion
 from biodyn.trial.result import TrialResult
 from biodyn.verification.parameters import ReplaySettings
 from biodyn.verification.replay import Convergence, OpenLoop, Tracked, replay_forwards

@@ -133,7 +133,7 @@ def run_trial(
                 "An OpenSim model takes all frames of its static trial, and reads its files itself: frames of standing and files "
                 "read before have no use."
             )
-        from biodyn.trial.on_model import on_model, whole_result
+        from biodyn.trial.bodies.opensim import on_model, whole_result
 
         return whole_result(trial, on_model(options, static, mass_kg, forces, height_m), options, progress)
     from biodyn.trial.result import TrialResult

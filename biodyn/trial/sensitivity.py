@@ -14,8 +14,8 @@ from biodyn.model.from_library.hip_centre import static_hip_centre_names
 from biodyn.output.store.write import Progress
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH
 from biodyn.settings import Settings, settings_from
+from biodyn.trial.bodies.opensim import ModelResult, OnModel, on_model, whole_result
 from biodyn.trial.files import FrameRange, own_files_of, read_files
-from biodyn.trial.on_model import ModelResult, OnModel, on_model, whole_result
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial
 

@@ -31,8 +31,8 @@ from biodyn.study.running.task import (
     without_report,
     write_failed,
 )
+from biodyn.trial.bodies.opensim import on_model, whole_result
 from biodyn.trial.files import NO_STATIC, read_files
-from biodyn.trial.on_model import on_model, whole_result
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import remake_report, run_trial
 

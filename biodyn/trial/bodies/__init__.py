@@ -5,6 +5,7 @@ roles of the markers, and the scaled model.
 
 A recording of markers and one of poses have the same step everywhere else, so nothing asks which of them it is.
 
-Each body has one module: a class with the methods of `Body`, which says there what it does not support.
-`skeleton` is a skeleton of the library that markers move; `poses` the same skeleton moved by measured poses of its segments.
+Each body on a skeleton of the library has one module, a class with the methods of `Body`: `skeleton` is moved by markers,
+`poses` by measured poses of its segments. `opensim` is an OpenSim model: `opensim_reading` (files, scaling), `opensim_motion`
+(torques from markers or coordinates), `opensim_loads`, `opensim_estimate` and `opensim_result`.
 """

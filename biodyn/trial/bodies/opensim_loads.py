@@ -59,6 +59,11 @@ class Loads:
         """Return wrenches (B, K, 6) about the world origin in a block of rows with coordinates q (B, n); None = no load."""
         return None
 
+    def of_all(self, q: FloatArray) -> FloatArray:
+        """Return the wrenches (T, K, 6) in all rows with coordinates q (T, n), (T, 0, 6) without loads."""
+        found = self.wrenches(slice(0, len(q)), np.where(np.isfinite(q), q, 0.0))
+        return np.zeros((len(q), 0, 6)) if found is None else found
+
     def heights(self, rows: slice, q: FloatArray) -> FloatArray:
         """Return at which height (B, K) m each load acts, NaN where nothing tells."""
         return np.full((len(q), len(self.bodies)), np.nan)

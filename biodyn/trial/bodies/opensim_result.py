@@ -1,10 +1,10 @@
-"""What a run of an OpenSim model gives: coordinates, torques, marker errors, and the folder that holds them."""
+"""What a run of an OpenSim model returns: coordinates, torques, marker errors, their folder, and the motion to be replayed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.errors import ModelError, ResultError
 from biodyn.io import file_sha256
 from biodyn.io.opensim.storage import SMOOTH
 from biodyn.io.opensim.write import storage_text
@@ -31,11 +32,17 @@ from biodyn.output.store.record.run import versions
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import seal
 from biodyn.output.tables.csv import write_csv
+from biodyn.processing.dynamics.actuated import ActuatedMotion
+from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.kinematics.model_markers import ModelFit, Tasks
 from biodyn.processing.signals.rms import rms
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
+from biodyn.rigid_body.coupling.floating import floating_tree
+from biodyn.rigid_body.coupling.reduced import ReducedTree, require_rates
 from biodyn.rigid_body.marker_fit import STOPPED, UNDETERMINED, UNSEEN
+from biodyn.rigid_body.osim.document import document_of
+from biodyn.rigid_body.osim.model import model_element, model_of
 from biodyn.trial.bodies.opensim_estimate import BalancedMotion
 from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, UNBORNE, Loads, OnPlates, unborne
 
@@ -93,6 +100,12 @@ class CoordinateResult:
     source: Source | None = None
     estimated: BalancedMotion | None = None
     timings: Mapping[str, float] = field(default_factory=dict)
+
+    def motion(self, R_WG: FloatArray) -> OwnMotion:
+        """Return the motion in the model's own coordinates. R_WG: (3, 3) turn from the model's ground to World."""
+        coordinates = self.model.coordinates
+        names, rotational = tuple(c.name for c in coordinates), tuple(c.rotational for c in coordinates)
+        return OwnMotion(names, rotational, self.q, self.v, self.vdot, self.tau, self.proof, R_WG)
 
     @property
     def joint_angles(self) -> pd.DataFrame:
@@ -229,3 +242,69 @@ def _fit_record(fit: ModelFit) -> dict[str, Any]:
         "coordinates_undetermined": list(fit.open),
         "frames_unseen": int(np.count_nonzero(status == UNSEEN)),
     }
+
+
+# A locked coordinate that moves by more (rad, m) was given, and is replayed like the others.
+_STILL = 1e-9
+
+
+@dataclass(frozen=True)
+class ModelReplay:
+    """What is replayed: the motion with its forces, and the place in q and in v of every free coordinate, by name."""
+
+    actuated: ActuatedMotion
+    coordinates: Mapping[str, tuple[int, int]]
+
+
+def model_motion(arrays: Mapping[str, np.ndarray], stored: ActuatedMotion, model_file: bytes) -> ModelReplay:
+    """Return the motion of a result on a model in its free coordinates; ResultError where it cannot be replayed."""
+    model = model_of(model_element(document_of(model_file, MODEL_NAME), MODEL_NAME))
+    tree = floating_tree(model.coupled)
+    if tree is None:
+        raise ResultError("The model has several bodies on ground: its motion is not replayed forwards.")
+    names, coupled = model.independent()
+    try:
+        require_rates(coupled.layers)
+    except ModelError as error:
+        raise ResultError(str(error)) from error
+    all_names = [str(name) for name in arrays["own_coordinates"]]
+    q = arrays["own_q"][:, [all_names.index(name) for name in names]]
+    v = arrays["own_v"][:, [all_names.index(name) for name in names]]
+    vdot = arrays["own_vdot"][:, [all_names.index(name) for name in names]]
+    known = np.isfinite(q).all(axis=1)
+    free = _free(model, names, q[known])
+    places = np.array([names.index(name) for name in free], dtype=np.int64)
+    held = np.nanmean(q[known], axis=0)
+    reduced = ReducedTree(tree, coupled.layers, free, places, held)
+    moved = np.hstack([stored.q[:, :7], q[:, places]])
+    speeds = np.hstack([stored.v[:, :6], v[:, places]])
+    actuated = replace(
+        stored,
+        multibody=tree.multibody,
+        reduced=reduced,
+        q=moved,
+        v=speeds,
+        vdot=np.hstack([stored.vdot[:, :6], vdot[:, places]]),
+        tau=_forces(reduced, moved, speeds, stored.tau),
+    )
+    return ModelReplay(actuated, {name: (7 + k, 6 + k) for k, name in enumerate(free)})
+
+
+def _free(model: OpenSimModel, names: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
+    """Coordinates that move: not those between root and ground, whose motion is the base's, nor those locked and still."""
+    own = {c.name: c for c in model.coordinates}
+    still = dict(zip(names, np.ptp(q, axis=0) < _STILL, strict=True))
+    return tuple(
+        name
+        for name in names
+        if not own[name].to_ground and not ((own[name].locked or own[name].prescribed) and still[name])
+    )
+
+
+def _forces(reduced: ReducedTree, q: FloatArray, v: FloatArray, tau: FloatArray) -> FloatArray:
+    """The forces (T, nv) along the free coordinates of those along the joints of the tree."""
+    found = np.full_like(v, np.nan)
+    rows = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1))
+    _, _, G, _ = reduced.tree_state(q[rows], v[rows])
+    found[rows] = reduced.of_tree(tau[rows], G)
+    return found

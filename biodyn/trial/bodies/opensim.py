@@ -1,0 +1,506 @@
+"""An OpenSim model as the body of a trial: from the torques of its coordinates to contacts, events, joint loads and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from biodyn.analysis import Imported, StaticFacts, SubjectFacts, TrialAnalysis
+from biodyn.checks import examine, judge
+from biodyn.checks.consistency import STEP as PROOF_STEP
+from biodyn.checks.evidence.corner_order import corners_in_order
+from biodyn.checks.facts import body_against_plates
+from biodyn.conventions import SIDES, FloatArray, Side
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError, ModelError, SettingsError
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.geometry.rotations import axis_angle
+from biodyn.io import file_sha256
+from biodyn.io.reading import NO_FORCES
+from biodyn.model.from_osim.subject import ImportedModel, imported_model
+from biodyn.model.marker_roles import MarkerMapping, MarkerRole
+from biodyn.output.store.names import TIMINGS_ENTRY
+from biodyn.processing.calibration.subject import known_age, leg_length, require_plausible
+from biodyn.processing.contacts.feet import GaitPoints, gait_points
+from biodyn.processing.contacts.given_forces import given_ground_reaction
+from biodyn.processing.dynamics.imported import OwnMotion, imported_dynamics, imported_fit
+from biodyn.processing.gait.activity import Activity, recognise_activity
+from biodyn.processing.gait.by_movement import movement_events
+from biodyn.processing.gait.events import gait_events
+from biodyn.processing.kinematics.fit import base_angles
+from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M
+from biodyn.processing.signals.handedness import z_points_up
+from biodyn.processing.signals.orientation import find_world
+from biodyn.processing.signals.plates import plate_wrench
+from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_plates
+from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH
+from biodyn.processing.signals.smoothing.estimate import ESTIMATE
+from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
+from biodyn.settings import Settings, settings_from
+from biodyn.threads import linear_algebra_in_one_thread
+from biodyn.trial.bodies.opensim_loads import Loads
+from biodyn.trial.bodies.opensim_motion import (
+    MOST_ROWS,
+    follow_markers,
+    followed_torques,
+    forces_unusable,
+    holds_coordinates,
+    loads_beside,
+    run_coordinates,
+)
+from biodyn.trial.bodies.opensim_result import CoordinateResult
+from biodyn.trial.clock import Clock
+from biodyn.trial.files import NO_STATIC
+from biodyn.trial.result import TrialResult
+from biodyn.uncertainty.bands import TorqueUncertainty
+from biodyn.uncertainty.imported import ImportedInputs, as_it_was, imported_bands, redone
+from biodyn.uncertainty.inputs import TrialInputs, stride_time
+
+#: Settings that such a trial follows: entries, and sections with all of theirs.
+FOLLOWED = (
+    *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
+    *("signals.spline_gap_s", "signals.rigid_gap_s"),
+    *("inverse_kinematics.marker_weights", "inverse_kinematics.visibility_ramp_s"),
+    *("variation", "replay", "output", "report"),
+)
+# What the record of the torques alone tells, and that of a trial tells otherwise.
+_TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject", TIMINGS_ENTRY)
+_TRAVEL_M: Final = 0.5  # who goes less far counts as going where he faces
+_SPAN_S: Final = 0.1  # by which plates and markers of a whole recording may differ in length
+
+
+@dataclass(frozen=True)
+class OnModel:
+    """What a trial on a model is run with.
+
+    Attributes:
+        model: .osim. forces: ExternalLoads XML, table of forces, "none"; None = those of the recording,
+            or of a file beside it.
+        ik_setup, scale_setup: OpenSim set-ups, for markers. static, mass_kg: what a generic model is scaled by.
+        height_m: of the person, for norms by body size; nothing is scaled by it.
+    """
+
+    model: str | Path
+    forces: str | Path | None = None
+    ik_setup: str | Path | None = None
+    scale_setup: str | Path | None = None
+    static: str | Path | None = None
+    mass_kg: float | None = None
+    height_m: float | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class ModelResult(TrialResult):
+    """The result of a trial on an OpenSim model: that of every trial, and `own`, what the model itself gives.
+
+    own: coordinates, torques and residual in the model's order, with its names; scaling; proof.
+    """
+
+    own: CoordinateResult | None = None
+
+    def _used(self) -> list[str]:
+        """The model, its motion and loads."""
+        activity = self.analysis.activity
+        return [*([] if self.own is None else self.own.summary()), f"Activity: {activity.kind}: {activity.reason}"]
+
+
+@linear_algebra_in_one_thread()
+def run_on_model(
+    motion: str | Path,
+    given: OnModel,
+    settings: Settings | Mapping[str, Any] | str | Path | None = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> ModelResult | CoordinateResult:
+    """Run a trial on an OpenSim model.
+
+    Parameters:
+        motion: markers (.trc, .c3d) or coordinates (.mot, .sto) of the model; a spreadsheet of either.
+        settings: those `FOLLOWED`; of signals.method "estimate" alone.
+
+    Returns the torques alone where more cannot be had: rows that are not evenly spaced, more than `MOST_ROWS`, several bodies
+    that hang on ground. Raises InputFileError, ModelError, SettingsError as `run_markers` and `run_coordinates`.
+    """
+    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings))
+    require_plausible(given.mass_kg, given.height_m)
+    clock = Clock(progress)
+    coordinates = holds_coordinates(motion)
+    _require_supported(given, options, coordinates)
+    stated = options.signals.cutoff_hz if "cutoff_hz" in options.signals.model_fields_set else None
+    hz = None if isinstance(stated, str) else stated
+    estimate = options.estimation if options.signals.method == ESTIMATE else None
+
+    def whole(own: CoordinateResult) -> ModelResult | None:
+        return completed(own, options, Path(given.model), given.height_m, clock)
+
+    if coordinates:
+        clock.begin("inverse dynamics" if estimate is None else "estimate")
+        own = _on_coordinates(Path(motion), given, hz, estimate)
+        found = whole(own)
+    else:
+        sizes = (given.static, given.scale_setup, given.mass_kg)
+        followed = follow_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, options, clock.begin)
+        own = followed_torques(followed, given.forces, estimate, clock.begin)
+        found = whole(own)
+        plates, corner_notes = ((), ()) if found is None else plates_in_order(found.analysis)
+        if corner_notes:
+            own = followed_torques(followed.with_plates(plates), given.forces, estimate, clock.begin)
+            own = replace(own, notes=(*own.notes, *corner_notes))
+            found = whole(own)
+    clock.end()
+    if found is None:
+        return replace(own, timings=clock.seconds)
+    # the proof of the torques is timed by itself, within the checks
+    spent = found.analysis.timings.get(PROOF_STEP, 0.0)
+    seconds = {**clock.seconds, "checks": clock.seconds["checks"] - spent, PROOF_STEP: spent}
+    return replace(found, analysis=replace(found.analysis, timings=seconds))
+
+
+def _require_supported(given: OnModel, options: Settings, coordinates: bool) -> None:
+    """Raise SettingsError for what a run on a model, or on coordinates of it, does not support."""
+    method = options.signals.method
+    if method not in ("auto", ESTIMATE):
+        raise SettingsError(
+            f"signals.method = '{method}' has no meaning with --model: coordinates, given or fitted, pass OpenSim's filter.",
+            "They may become an estimate with the forces: signals.method = 'estimate'.",
+        )
+    scales = (given.static, given.scale_setup, given.mass_kg, given.ik_setup)
+    if coordinates and any(one is not None for one in scales):
+        raise SettingsError(
+            "Coordinates are those of a model that has its own size and mass: nothing scales or fits it."
+        )
+
+
+def _on_coordinates(
+    motion: Path, given: OnModel, cutoff_hz: float | None, estimate: EstimationSettings | None
+) -> CoordinateResult:
+    """The torques of coordinates, under the forces that are given, else under those beside the motion that belong to it."""
+    forces, notes = (given.forces, []) if given.forces is not None else loads_beside(motion)
+    try:
+        own = run_coordinates(motion, given.model, forces, cutoff_hz, estimate)
+    except ModelError as error:  # forces that nobody named, on bodies that this model does not have
+        if given.forces is not None or forces is None:
+            raise
+        notes = [forces_unusable(motion, error)]
+        own = run_coordinates(motion, given.model, NO_FORCES, cutoff_hz, estimate)
+    return replace(own, notes=(*notes, *own.notes))
+
+
+def on_model(
+    settings: Settings,
+    static: str | Path | None = None,
+    mass_kg: float | None = None,
+    forces: str | Path | None = None,
+    height_m: float | None = None,
+) -> OnModel:
+    """Return what a trial is run with on the model that the settings name; a static trial "none" is none."""
+    named = None if static is None or str(static) == NO_STATIC else static
+    return OnModel(str(settings.model.osim), forces, static=named, mass_kg=mass_kg, height_m=height_m)
+
+
+def whole_result(
+    motion: str | Path, given: OnModel, settings: Settings, progress: Callable[[str], None] | None = None
+) -> ModelResult:
+    """Run a trial on a model; ModelError where its torques alone can be had."""
+    found = run_on_model(motion, given, settings, progress or (lambda step: None))
+    if not isinstance(found, ModelResult):
+        raise ModelError(
+            f"'{Path(motion).name}' has torques alone on '{Path(given.model).name}': its rows are uneven or more than "
+            f"{MOST_ROWS}, or several bodies of the model hang on ground."
+        )
+    return found
+
+
+# -- from the torques of the coordinates to the whole analysis ----------------------------------------------------------
+
+
+def completed(
+    own: CoordinateResult,
+    settings: Settings,
+    model_path: Path,
+    height_m: float | None = None,
+    clock: Clock | None = None,
+) -> ModelResult | None:
+    """Return the whole result of a trial on a model whose torques are known; None where more cannot be had.
+
+    height_m: of the person, where it is known. clock: times the steps; the last one stays begun.
+    """
+    source, fit = own.source, own.fit
+    if source is None or len(own.time_s) < 2:
+        return None
+    model = imported_model(own.model, fit.labels if fit else (), fit.weights.tolist() if fit else ())
+    if model is None or not model.coordinates or model.mass_kg <= 0.0:
+        return None  # of a single body there is no more to tell, of bodies without mass nothing
+    clock = clock or Clock()
+    clock.begin("joint loads")
+    method = BUTTERWORTH if own.estimated is None else ESTIMATE
+    filters = settings.signals.model_copy(update={"cutoff_hz": own.cutoff_hz, "method": method})
+    settings = settings.model_copy(update={"signals": filters})  # as this trial followed them
+    R_WG = _heading(own, model)
+    motion = own.motion(R_WG)
+    edge_s = 0.5 / own.cutoff_hz if own.cutoff_hz else 0.0
+    labels, solution = ((), None) if fit is None else (fit.labels, fit.solution)
+    body_fit = imported_fit(model, motion, source.recording.markers.time_s, edge_s, labels, solution)
+    recording = source.recording.rotated(R_WG)
+    mapping = _mapping(model, recording)
+    signals = prepare_signals(replace(recording, plates=()), mapping, settings.signals)
+    on_plates = None if source.on_plates is None else source.on_plates.rotated(R_WG)
+    if on_plates is not None:
+        signals = replace(signals, raw_plates=on_plates.signals.raw_plates, plates=on_plates.signals.plates)
+    points = gait_points(body_fit, tuple(side for side in SIDES if side in model.sole_body), recording.markers.rate_hz)
+    wrenches_G = source.loads.of_all(own.q)
+    wrenches = np.concatenate([wrenches_G[..., :3] @ R_WG.T, wrenches_G[..., 3:] @ R_WG.T], axis=2)
+    if on_plates is not None:
+        contacts, reaction = on_plates.contacts, on_plates.reaction
+    else:
+        contacts, reaction = _given_ground(own, source.loads, model, points, wrenches, signals, settings)
+    activity, events, notes = _events(points, contacts, recording, settings, own.cutoff_hz)
+    covered = source.loads.covered
+    covered = covered if covered.ndim == 2 else np.repeat(covered[:, None], len(motion.names), axis=1)
+    bodies = [model.multibody.body_index(own.model.multibody.body_names[body]) for body in source.loads.bodies]
+    dynamics = imported_dynamics(body_fit, motion, reaction, wrenches, bodies, covered)
+    inputs = TrialInputs(
+        fit=body_fit,
+        dynamics=dynamics,
+        reaction=reaction,
+        contacts=contacts,
+        signals=signals,
+        fit_settings=settings.inverse_kinematics,
+        stride_s=stride_time(events if activity.steps else ()),
+        calibration="model",
+    )
+    analysis = TrialAnalysis(
+        recording=recording,
+        static=StaticFacts(model_path, file_sha256(model_path), _sized(own), 0, 0, 0.0, source="model"),
+        settings=settings,
+        subject=_subject(source.recording, model.mass_kg, height_m, settings),
+        R_WL=R_WG @ source.R_GL,
+        world_reason=_world_words(R_WG),
+        mapping=mapping,
+        gaps=signals.gaps,
+        model=model,
+        fit=body_fit,
+        base_angles=base_angles(model, body_fit),
+        plates=signals.plates,
+        contacts=contacts,
+        reaction=reaction,
+        points=points,
+        dynamics=dynamics,
+        events=events,
+        activity=activity,
+        diagnostics=(*own.findings, *notes, *_reversed(model)),
+        timings={},
+        propagation=inputs,
+        imported=Imported(
+            motion, _record(own, source.recording), own.model_file or _content(model_path), own.motion_file
+        ),
+    )
+    clock.begin("uncertainty")
+    bands = _bands(own, model, motion, inputs, np.nan_to_num(wrenches_G), settings)
+    clock.begin("checks")
+    return ModelResult(judge(examine(replace(analysis, uncertainty=bands))), own=own)
+
+
+def _record(own: CoordinateResult, recording: Recording) -> dict[str, Any]:
+    record = {name: value for name, value in own.record.items() if name not in _TOLD_OTHERWISE}
+    return {**record, "input": {**record["input"], "start_s": recording.start_s}}
+
+
+def _sized(own: CoordinateResult) -> str:
+    """How the model got its size, in words."""
+    if own.estimated is not None:
+        return "its masses and a mass centre are those of the estimate"
+    return "it is scaled to the person" if own.scaling else "it is taken as it is"
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputFileError(f"'{path}' cannot be read: {error.strerror}.") from error
+
+
+def _bands(
+    own: CoordinateResult,
+    model: ImportedModel,
+    motion: OwnMotion,
+    inputs: TrialInputs,
+    wrenches_G: FloatArray,
+    settings: Settings,
+) -> TorqueUncertainty | None:
+    """Bands of the torques; None where coordinates were given, or markers computed: nothing tells how wrong they are."""
+    if own.source is None or own.fit is None or own.fit.rms_m < OWN_MARKERS_M:
+        return None
+    trial = ImportedInputs(
+        model=model,
+        inputs=inputs,
+        R_WG=motion.R_WG,
+        labels=own.fit.labels,
+        positions=own.fit.recorded,
+        time_s=own.source.recording.markers.time_s,
+        tasks=own.source.tasks,
+        cutoff_hz=own.cutoff_hz,
+        wrenches=wrenches_G,
+        bodies=own.source.loads.bodies,
+        tau=motion.tau,
+    )
+    if (
+        own.estimated is not None
+    ):  # no less certain than the filtered motion that it starts from: its bands are that one's
+        trial = replace(trial, tau=redone(trial, as_it_was(trial))[1])
+    return imported_bands(trial, settings.uncertainty)
+
+
+def _heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
+    """The turn (3, 3) about the vertical, by quarters, that makes X the direction of travel of the root.
+
+    With plates it is that of every recording with plates. Else who hardly goes anywhere counts as going where he faces; where
+    gravity does not act along -Y nothing is turned.
+    """
+    gravity = np.array(model.multibody.gravity_W)
+    if abs(gravity[0]) + abs(gravity[2]) > 0.0:
+        return np.eye(3)
+    if own.source is not None and own.source.on_plates is not None:
+        return find_world(own.source.recording).R_WL
+    q, _, _ = model.floating.motion(own.q, own.v, own.vdot)
+    known = np.flatnonzero(np.isfinite(q[:, 0]))
+    if not len(known) or not model.is_free:
+        return np.eye(3)
+    way = (q[known[-1], :3] - q[known[0], :3]) * (1.0, 0.0, 1.0)
+    if float(np.linalg.norm(way)) < _TRAVEL_M:
+        w, x, y, z = q[known, 3:7].T
+        way = np.array([np.mean(1.0 - 2.0 * (y**2 + z**2)), 0.0, np.mean(2.0 * (x * z - w * y))])
+    quarter = round(float(np.arctan2(way[2], way[0])) / (0.5 * np.pi))
+    return np.round(axis_angle(np.array([0.0, 1.0, 0.0]), 0.5 * np.pi * quarter)) + 0.0
+
+
+def _mapping(model: ImportedModel, recording: Recording) -> MarkerMapping:
+    """What each marker is for: it moves with the body that the model has it on."""
+    roles = tuple(MarkerRole(m.label, "", m.body, m.weight, False, "model") for m in model.markers)
+    known = {role.label for role in roles}
+    unknown = tuple(label for label in recording.markers.labels if label not in known)
+    return MarkerMapping("opensim_model", f"markers of {model.skeleton.title}", roles, unknown, {})
+
+
+def _given_ground(
+    own: CoordinateResult,
+    loads: Loads,
+    model: ImportedModel,
+    points: GaitPoints,
+    wrenches: FloatArray,
+    signals: TrialSignals,
+    settings: Settings,
+) -> tuple[tuple[Contact, ...], GroundReaction]:
+    """Contacts and ground reaction of the feet by given loads, wrenches (T, K, 6) in World."""
+    on = [own.model.multibody.body_names[body] for body in loads.bodies]
+    by_side: dict[Side, FloatArray] = {}
+    heights: dict[Side, FloatArray] = {}
+    places = loads.heights(slice(0, len(own.q)), own.q)
+    for side in points.sole:
+        foot = model.sole_body[side]
+        beyond = {foot} | {body.definition.name for body in model.bodies if body.definition.parent == foot}
+        of_foot = [k for k, body in enumerate(on) if body in beyond]
+        by_side[side] = wrenches[:, of_foot].sum(axis=1)
+        heights[side] = places[:, of_foot[0]] if len(of_foot) == 1 else np.full(len(own.q), np.nan)
+    covered = loads.covered if loads.covered.ndim == 1 else np.asarray(loads.covered.any(axis=1))
+    rate_hz, threshold_n = signals.markers.rate_hz, settings.contacts.threshold_n
+    return given_ground_reaction(by_side, heights, points.sole, covered, rate_hz, threshold_n)
+
+
+def _events(
+    points: GaitPoints, contacts: Sequence[Contact], recording: Recording, settings: Settings, cutoff_hz: float
+) -> tuple[Activity, tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
+    """What is done, and the events of the feet; none of a model without two feet that are known."""
+    if len(points.sole) < len(SIDES):
+        note = Diagnostic(
+            "model-without-feet",
+            "info",
+            "The model has no two bodies that are known as feet (such as calcn_r and calcn_l): no events, cycles and gait "
+            "parameters.",
+        )
+        reason = "the model has one foot" if points.sole else "the model has no bodies that are known as feet"
+        return Activity("other", reason, "", False), (), (note,)
+    rate_hz = recording.markers.rate_hz
+    steps = points.of_steps(rate_hz, cutoff_hz)
+    activity = recognise_activity(steps, contacts, rate_hz)
+    moved = movement_events(steps, rate_hz, activity.direction, activity.is_walked)
+    events, notes = gait_events(
+        contacts,
+        recording.events,
+        moved,
+        settings.gait,
+        pelvis_W=steps.pelvis,
+        rate_hz=rate_hz,
+        steps=activity.steps,
+    )
+    return activity, events, notes
+
+
+def _subject(recording: Recording, mass_kg: float, height_m: float | None, settings: Settings) -> SubjectFacts:
+    subject = recording.subject
+    age, age_source = known_age(settings.report.age_years, (recording,))
+    leg, leg_source = leg_length(settings.subject.measures, (recording,), {})
+    height, height_source = subject.height_m, "stored in the file"
+    if height_m is not None:
+        height, height_source = height_m, "given by the user"
+    height_source = "not known, not needed" if height is None else f"{height_source}, not needed by the model"
+    return SubjectFacts(
+        name=subject.name or recording.path.stem,
+        mass_kg=mass_kg,
+        mass_source="of the model",
+        height_m=float("nan") if height is None else height,
+        height_source=height_source,
+        sex=subject.sex or "",
+        sex_source="stored in the file, not needed" if subject.sex else "not known, not needed",
+        age_years=age,
+        age_source=age_source,
+        leg_length_m=leg,
+        leg_length_source=leg_source,
+    )
+
+
+def _world_words(R_WG: FloatArray) -> str:
+    turned = round(float(np.degrees(np.arctan2(R_WG[0, 2], R_WG[0, 0]))))
+    if turned:
+        return (
+            f"the model's ground turned by {turned} degrees about the vertical, so that X is the direction of travel; angles and "
+            "torques of the model's coordinates stay in its own ground"
+        )
+    return "the ground of the model"
+
+
+def _reversed(model: ImportedModel) -> list[Diagnostic]:
+    """Say which coordinates count the other way than the variables that figures and cycles show."""
+    found = model.reversed()
+    if not found:
+        return []
+    message = (
+        f"{', '.join(found)} of this model count the other way than {', '.join(dict.fromkeys(found.values()))} here: gait cycles "
+        "and figures show them in the usual signs, joint_angles and joint_torques in the model's."
+    )
+    return [Diagnostic("model-signs", "info", message)]
+
+
+def plates_in_order(analysis: TrialAnalysis) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
+    """Return the plates of the recording in the model's ground, their corners in order, and what was corrected; no note: nothing.
+
+    `analysis`: of the trial with the corners as they are listed, World.
+    """
+    plates, inputs, markers = analysis.recording.plates, analysis.propagation, analysis.recording.markers
+    if inputs is None or analysis.imported is None or not analysis.plates:
+        return plates, ()
+    if not any(z_points_up(plate) for plate in plates):
+        return plates, ()
+    if any(abs(len(p.channels) / p.rate_hz - markers.frame_count / markers.rate_hz) > _SPAN_S for p in plates):
+        return plates, ()  # a part of the recording: it is not told
+    signals = inputs.signals
+
+    def wrench_of(plate: ForcePlate) -> PlateWrench:
+        return with_plates(signals, [plate_wrench(plate, markers.frame_count, markers.rate_hz)]).plates[0]
+
+    ordered, notes = corners_in_order(body_against_plates(analysis), plates, wrench_of, analysis.R_WL)
+    R_WG = analysis.imported.motion.R_WG
+    return tuple(replace(plate, corners=plate.corners @ R_WG) for plate in ordered), notes

@@ -1,0 +1,517 @@
+"""Torques of an OpenSim model from coordinates (its InverseDynamicsTool), or from markers that its coordinates are fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import BiodynError, InputFileError, SettingsError
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.io import file_sha256
+from biodyn.io.ground_forces.beside import forces_beside
+from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
+from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
+from biodyn.io.opensim.storage import MOST_RADIANS, TABLE_SUFFIXES, Storage, read_storage
+from biodyn.io.reading import NO_FORCES
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
+from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, Tasks, fit_model
+from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
+from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.gaps import fill_gaps
+from biodyn.processing.signals.parameters import SignalSettings
+from biodyn.processing.signals.spikes import without_spikes
+from biodyn.recording import ForcePlate, Markers, Recording
+from biodyn.recording.recording import StoredMotion
+from biodyn.rigid_body import OpenSimModel, from_osim
+from biodyn.rigid_body.osim.write import osim_text
+from biodyn.settings import Settings, settings_from
+from biodyn.trial.bodies.opensim_estimate import balanced, balanced_fit, even_times
+from biodyn.trial.bodies.opensim_loads import Loads, OnPlates, no_loads, plate_loads, table_loads, torques
+from biodyn.trial.bodies.opensim_reading import (
+    Points,
+    ScaledModel,
+    read_points,
+    scaled_by_markers,
+    scaled_by_setup,
+    tasks_of,
+)
+from biodyn.trial.bodies.opensim_result import CoordinateResult, Source
+
+#: What nearly all set-ups of OpenSim's tool ask for.
+CUTOFF_HZ: Final = 6.0
+#: Longer records have their tables and their proof alone: the poses of all bodies would need gigabytes.
+MOST_ROWS: Final = 40_000
+# Rows that lie this near to even times, as a share of the step, are off by the digits of their file.
+_UNEVEN: Final = 0.1
+
+
+def run_coordinates(
+    motion: str | Path,
+    model: str | Path,
+    forces: str | Path | None = None,
+    cutoff_hz: float | None = None,
+    estimate: EstimationSettings | None = None,
+) -> CoordinateResult:
+    """Return the joint torques that move an OpenSim model as its coordinates say.
+
+    Parameters:
+        motion: .mot, .sto or spreadsheet with coordinates; those that it lacks follow their coupling, or stay at the model's
+            default.
+        model: .osim. forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = those of a spreadsheet
+            itself, else no load; "none" = no load.
+        cutoff_hz: low-pass of the coordinates, as OpenSim's tool has it; 0 = none; None = 6 Hz, or none where the file says that
+            it is smooth (`biodyn export` writes so). Forces are taken as they are, by OpenSim's splines between their rows.
+        estimate: motion, masses and the trunk's mass centre become what explains coordinates and forces best together
+            (`balanced_coordinates`), starting from the coordinates low-passed so; None = the coordinates are taken as they are.
+
+    Raises InputFileError, ModelError: a file that cannot be read, a load on a body the model does not have, too few rows, gaps.
+    """
+    body, (table, own) = from_osim(model), _motion_table(Path(motion))
+    given, notes = coordinates_of(body, table)
+    if len(table.time_s) < LEAST_ROWS:
+        raise InputFileError(
+            f"'{table.path.name}' has {len(table.time_s)} rows; accelerations need at least {LEAST_ROWS}."
+        )
+    if cutoff_hz is None:
+        cutoff_hz = 0.0 if table.smooth else CUTOFF_HZ
+        notes = [*notes, *_smooth_already(table)]
+    loads = own if forces is None else None if str(forces) == NO_FORCES else read_external_loads(forces)
+    time_s = table.time_s if estimate is None else even_times(table.time_s, table.path.name)
+    acting = no_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
+    found = None if estimate is None else balanced(body, time_s, given, cutoff_hz, acting, estimate)
+    if found is None:
+        q, v, vdot = coordinate_motion(time_s, given, cutoff_hz)
+    else:
+        body, q, v, vdot, notes = found.model, found.q, found.v, found.vdot, [*notes, *found.notes]
+    tau, proof = torques(body, q, v, vdot, acting)
+    files = {"motion": table.path, "model": Path(model)}
+    return CoordinateResult(
+        model=body,
+        files=files if loads is None else {**files, "forces": loads.table.path},
+        loads=[] if loads is None else [(load.name, load.body) for load in loads.loads],
+        time_s=time_s,
+        q=q,
+        v=v,
+        vdot=vdot,
+        tau=tau,
+        cutoff_hz=cutoff_hz,
+        notes=(
+            *table.notes,
+            *(() if loads is None else loads.table.notes),
+            *notes,
+            *too_short(acting.covered),
+            *body.notes,
+        ),
+        proof=proof,
+        estimated=found,
+        model_file=None if found is None else osim_text(body).encode(),
+        source=_source(table, acting),
+    )
+
+
+def _smooth_already(table: Storage) -> list[Diagnostic]:
+    if not table.smooth:
+        return []
+    text = f"'{table.path.name}' says that biodyn wrote it of a motion that was smoothed: it is not filtered again."
+    return [Diagnostic("motion-smooth", "info", text, hint="signals.cutoff_hz filters it all the same.")]
+
+
+def holds_coordinates(motion: str | Path) -> bool:
+    """Whether a file holds coordinates of a model, and no markers or poses; a spreadsheet is read to tell."""
+    path = Path(motion)
+    if path.suffix.lower() in SPREADSHEET_SUFFIXES:
+        roles = read_spreadsheet(path).roles
+        return bool(roles.coordinates) and not (roles.markers or roles.poses)
+    return path.suffix.lower() in TABLE_SUFFIXES
+
+
+def _motion_table(path: Path) -> tuple[Storage, ExternalForces | None]:
+    """The table of a motion, and of a spreadsheet the forces in it that name their foot."""
+    if path.suffix.lower() not in SPREADSHEET_SUFFIXES:
+        return read_storage(path), None
+    sheet = read_spreadsheet(path)
+    sided = any(one.side for one in sheet.roles.forces)
+    return sheet.table, loads_of_sheet(sheet) if sided else None
+
+
+def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
+    """Return the file of forces beside a motion that belongs to it and names the feet, None where there is none; and notes."""
+    path = Path(motion)
+    if path.suffix.lower() in SPREADSHEET_SUFFIXES and _motion_table(path)[1] is not None:
+        return None, []
+    found = forces_beside(path)
+    if found.path is None:
+        several = ", ".join(file.name for file in found.several)
+        text = f"Several files beside '{path.name}' could hold its ground forces: {several}; none is taken."
+        unclear = Diagnostic("forces-unclear", "warning", text, hint="Name one: --forces FILE.")
+        return None, [unclear] if found.several else []
+    try:
+        read_external_loads(found.path)
+    except InputFileError as error:
+        return None, [forces_unusable(path, error)]
+    text = f"The ground forces are those of '{found.path.name}' beside the motion."
+    hint = "--forces FILE names others, --forces none takes none."
+    return found.path, [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
+
+
+def forces_unusable(motion: Path, error: BiodynError) -> Diagnostic:
+    """Return what is said of forces beside a motion that cannot be used."""
+    text = f"The ground forces beside '{motion.name}' are not used: {error.message}"
+    return Diagnostic("forces-unusable", "warning", text, hint=error.hint)
+
+
+def _source(table: Storage, acting: Loads) -> Source | None:
+    recording = recording_of_rows(table.path, table.time_s) if len(table.time_s) <= MOST_ROWS else None
+    return None if recording is None else Source(recording, np.eye(3), acting)
+
+
+def too_short(covered: BoolArray) -> tuple[Diagnostic, ...]:
+    """Return what is to be said where forces do not cover all rows (T,) of a motion, or all torques (T, n) of a row."""
+    rows = np.atleast_1d(covered if covered.ndim == 1 else covered.any(axis=1))
+    missing = int((~rows).sum())
+    if not missing:
+        return ()
+    message = f"The forces do not cover {missing} of {len(rows)} rows of the motion: no torques there."
+    return (Diagnostic("forces-too-short", "warning", message, value=float(missing)),)
+
+
+def coordinates_of(model: OpenSimModel, table: Storage) -> tuple[FloatArray, list[Diagnostic]]:
+    """Return (T, n) rad and m of every coordinate of the model."""
+    named = [c for c in model.coordinates if c.name in table.names]
+    if not named:
+        raise InputFileError(
+            f"'{table.path.name}' holds no coordinate of the model.",
+            f"The model's are {', '.join(c.name for c in model.coordinates[:6])} ...; the file's columns "
+            f"{', '.join(table.names[:6])} ...",
+        )
+    notes: list[Diagnostic] = []
+    degrees = table.in_degrees
+    if degrees is None:
+        largest = max((float(np.nanmax(np.abs(table.column(c.name)))) for c in named if c.rotational), default=0.0)
+        degrees = largest > MOST_RADIANS
+        unit = "degrees" if degrees else "radians"
+        message = f"'{table.path.name}' does not say its unit of angle: taken as {unit} (largest number {largest:.3g})."
+        notes.append(Diagnostic("angle-unit-assumed", "info", message, value=largest))
+    values = np.empty((len(table.time_s), len(model.coordinates)))
+    for k, c in enumerate(model.coordinates):
+        column = table.column(c.name) if c in named else np.full(len(values), c.default)
+        values[:, k] = np.radians(column) if c in named and c.rotational and degrees else column
+    if not np.isfinite(values).all():
+        k, row = (int(i) for i in np.argwhere(~np.isfinite(values))[0][::-1])
+        raise InputFileError(
+            f"'{table.path.name}' has no number for {model.coordinates[k].name} at {table.time_s[row]:.3f} s.",
+            "Coordinates must have no gaps.",
+        )
+    tied = {coupling.dependent for coupling in model.couplings}
+    lacking = [c.name for c in model.coordinates if c not in named]
+    if any(name in tied for name in lacking):
+        followed = model.with_couplings(values)
+        at = [k for k, c in enumerate(model.coordinates) if c.name in tied and c.name in lacking]
+        values[:, at] = followed[:, at]
+    still = [name for name in lacking if name not in tied]
+    if still:
+        listed = ", ".join(still[:8]) + (" ..." if len(still) > 8 else "")
+        notes.append(
+            Diagnostic(
+                "coordinates-at-default",
+                "warning",
+                f"{len(still)} of {len(values[0])} coordinates are not in '{table.path.name}' and stay at the model's default: "
+                f"{listed}.",
+                value=float(len(still)),
+            )
+        )
+    return values, notes
+
+
+def recording_of_rows(path: Path, time_s: FloatArray) -> Recording | None:
+    """Return a table of coordinates as a recording without markers; None where its rows are not evenly spaced."""
+    step = float(time_s[-1] - time_s[0]) / (len(time_s) - 1)
+    if np.abs(time_s - time_s[0] - step * np.arange(len(time_s))).max() > _UNEVEN * step:
+        return None
+    markers = Markers((), np.empty((len(time_s), 0, 3)), 1.0 / step)
+    return Recording(path, file_sha256(path), StoredMotion(markers=markers), start_s=float(time_s[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """A model whose coordinates follow the markers of a recording.
+
+    Attributes:
+        model: scaled where it was (`sized`). points: of the recording, short gaps filled. kept: the frames that were fitted.
+        time_s: (T,) and positions: (T, M, 3) m in those frames, gaps as recorded.
+        fit, tasks: of the coordinates. cutoff_hz: of their low-pass, and the note on its choice.
+        files: what was read, by what it is. setup_notes: of the inverse kinematics set-up.
+    """
+
+    model: OpenSimModel
+    sized: ScaledModel | None
+    points: Points
+    kept: slice
+    time_s: FloatArray
+    positions: FloatArray
+    fit: ModelFit
+    tasks: Tasks
+    cutoff_hz: float
+    cutoff_notes: tuple[Diagnostic, ...]
+    files: Mapping[str, Path]
+    setup_notes: tuple[Diagnostic, ...]
+
+    def with_plates(self, plates: Sequence[ForcePlate]) -> Followed:
+        """Return the same with these plates, in the model's ground."""
+        recording = replace(self.points.recording, plates=tuple(plates))
+        return replace(self, points=replace(self.points, recording=recording))
+
+
+def run_markers(
+    walk: str | Path,
+    model: str | Path,
+    forces: str | Path | None = None,
+    ik_setup: str | Path | None = None,
+    static: str | Path | None = None,
+    scale_setup: str | Path | None = None,
+    mass_kg: float | None = None,
+    cutoff_hz: float | None = None,
+    settings: Settings | None = None,
+    estimate: EstimationSettings | None = None,
+) -> CoordinateResult:
+    """Return the joint torques of an OpenSim model that follows the markers of a recording.
+
+    Parameters:
+        walk: .trc or .c3d. model: .osim whose markers have the recording's names.
+        forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = the recording's own plates or, of a
+            TRC, the forces beside it, where there are some and the model has the usual feet; "none" = no load.
+        ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = every marker counts 1.
+        static, scale_setup, mass_kg: a static trial, an OpenSim ScaleTool XML and a body mass (kg) by which a generic model is
+            scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
+        cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = chosen by the markers
+            (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
+        settings: how long gaps are filled (`processing.signals.gaps`), over what time weights fade beside them, and weights by
+            label, over those of the set-up; None = the usual ones.
+        estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
+            (`balanced_fit`), starting from the coordinates low-passed so; None = the low-passed coordinates are used.
+
+    Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
+    """
+    followed = follow_markers(walk, model, forces, ik_setup, static, scale_setup, mass_kg, cutoff_hz, settings)
+    return followed_torques(followed, forces, estimate)
+
+
+def follow_markers(
+    walk: str | Path,
+    model: str | Path,
+    forces: str | Path | None,
+    ik_setup: str | Path | None,
+    static: str | Path | None,
+    scale_setup: str | Path | None,
+    mass_kg: float | None,
+    cutoff_hz: float | None,
+    settings: Settings | None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> Followed:
+    """Return the model with coordinates that follow the markers; see `run_markers`."""
+    progress("reading")
+    sized = _sized(model, static, scale_setup, mass_kg)
+    body = from_osim(model) if sized is None else sized.model
+    setup = None if ik_setup is None else read_ik_setup(ik_setup)
+    files = {"motion": Path(walk), "model": Path(model), **({} if sized is None else sized.files)}
+    if setup is not None:
+        files["ik_setup"] = setup.path
+    points = read_points(walk, body, forces_beside=forces is None)
+    kept = _part_named(setup, Path(walk), points.time_s)
+    time_s, positions = points.time_s[kept], points.positions[kept]
+    progress("inverse kinematics")
+    options = settings_from(settings)
+    fitting = options.inverse_kinematics
+    tasks = _with_weights(tasks_of(setup, body, time_s), body, points.labels, fitting.marker_weights)
+    tasks = replace(tasks, fade_s=fitting.visibility_ramp_s)
+    filled = replace(points, positions=_filled(body, points, options.signals))
+    fit = fit_model(body, points.labels, filled.positions[kept], time_s, tasks)
+    chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
+    hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
+    setup_notes = () if setup is None else tuple(setup.notes)
+    return Followed(body, sized, filled, kept, time_s, positions, fit, tasks, hz, tuple(chosen), files, setup_notes)
+
+
+def followed_torques(
+    followed: Followed,
+    forces: str | Path | None = None,
+    estimate: EstimationSettings | None = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> CoordinateResult:
+    """Return the joint torques of a model that follows markers; see `run_markers`."""
+    model, fit, time_s, hz = followed.model, followed.fit, followed.time_s, followed.cutoff_hz
+    progress("contacts")
+    loads, named, files, notes, on_plates = _loads(followed, forces)
+    progress("inverse dynamics" if estimate is None else "estimate")
+    problem = (model, fit, time_s, loads, hz)
+    result = solved(*problem) if estimate is None else estimated(*problem, estimate)
+    points, kept, sized = followed.points, followed.kept, followed.sized
+    recording = points.recording
+    markers = Markers(points.labels, followed.positions, recording.markers.rate_hz)
+    part = replace(
+        recording.with_markers(markers),
+        start_s=float(time_s[0]),
+        first_frame=recording.first_frame + (kept.start or 0),
+    )
+    return replace(
+        result,
+        files={**followed.files, **files},
+        source=Source(part, points.R_GL, loads, None if on_plates is None else on_plates.only(kept), followed.tasks),
+        loads=named,
+        scaling={} if sized is None else sized.record,
+        model_file=result.model_file if sized is None or result.model_file else sized.content,
+        notes=(
+            *(() if sized is None else sized.notes),
+            *points.notes,
+            *followed.cutoff_notes,
+            *notes,
+            *followed.setup_notes,
+            *result.notes,
+        ),
+    )
+
+
+def _filled(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatArray:
+    """Positions (T, M, 3) m without spikes, short gaps filled; the markers of a body of the model fill each other's."""
+    bodies = {marker.name: marker.body for marker in model.markers}
+    groups: dict[str, list[int]] = {}
+    for column, label in enumerate(points.labels):
+        body = bodies.get(label)
+        if body is not None:
+            groups.setdefault(body, []).append(column)
+    mates = [tuple(group) for group in groups.values()]
+    rate_hz = points.recording.markers.rate_hz
+    seen = without_spikes(Markers(points.labels, points.positions, rate_hz)).positions
+    return fill_gaps(seen, rate_hz, mates, gaps.spline_gap_s, gaps.rigid_gap_s).positions
+
+
+def _loads(
+    followed: Followed, forces: str | Path | None
+) -> tuple[Loads, Sequence[tuple[str, str]], Mapping[str, Path], Sequence[Diagnostic], OnPlates | None]:
+    """Loads of a file of forces, else of the plates of the recording; name and body of each, files, notes, and the plates."""
+    model, points, kept, time_s = followed.model, followed.points, followed.kept, followed.time_s
+    if forces is not None and str(forces) != NO_FORCES:
+        measured = read_external_loads(forces)
+        named = [(load.name, load.body) for load in measured.loads]
+        files = {"forces": measured.table.path}
+        return table_loads(model, measured, time_s), named, files, measured.table.notes, None
+    if forces is not None:
+        return no_loads(len(time_s)), (), {}, (), None
+    # the zero of plates and the feet that come and go are seen in the whole recording
+    q = followed.fit.q
+    if kept != slice(None):
+        q = fit_model(model, points.labels, points.positions, points.time_s).q
+    recording = points.recording
+    found, notes = plate_loads(model, recording, q, followed.cutoff_hz, model.multibody.total_mass_kg)
+    files = {f"also_read_{k}": path for k, (path, _) in enumerate(recording.also_read, start=1)}
+    if found is None:
+        return no_loads(len(time_s)), (), files, notes, None
+    return found.loads.only(kept), found.named, files, notes, found
+
+
+def _sized(
+    model: str | Path, static: str | Path | None, scale_setup: str | Path | None, mass_kg: float | None
+) -> ScaledModel | None:
+    """Return the model scaled to the person, None where nothing was given to do it by."""
+    if scale_setup is not None:
+        return scaled_by_setup(model, scale_setup, static, mass_kg)
+    if static is not None:
+        return scaled_by_markers(model, static, mass_kg)
+    if mass_kg is not None:
+        raise SettingsError(
+            "A body mass alone scales no model: it says nothing of the lengths.",
+            "Name a static trial too (--static, in a study.toml 'static'), or an OpenSim scale set-up.",
+        )
+    return None
+
+
+def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
+    """Return the cut-off that the markers ask for, as a note with its value."""
+    if fit.rms_m < OWN_MARKERS_M:
+        message = "The markers were computed with this model: they lie on it, and its coordinates need no filter."
+        return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")
+    found = automatic_cutoff(positions, rate_hz)
+    message = (
+        f"Coordinates are low-passed at {found.cutoff_hz:g} Hz: {found.reason} (signals.cutoff_hz sets another one)."
+    )
+    return Diagnostic("model-cutoff", "info", message, value=found.cutoff_hz, unit="Hz")
+
+
+def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float) -> CoordinateResult:
+    """Return the torques of a fitted motion (T, n) under loads; frames without coordinates have none."""
+    q, v, vdot = (np.full_like(fit.q, np.nan) for _ in range(3))
+    runs = finite_stretches(np.asarray(np.isfinite(fit.q).all(axis=1)))
+    stretches = [slice(first, stop) for first, stop in runs if stop - first >= LEAST_ROWS]
+    if not stretches:
+        raise InputFileError(
+            f"No {LEAST_ROWS} frames in a row show enough markers of the model; accelerations need as many."
+        )
+    for at in stretches:
+        q[at], v[at], vdot[at] = coordinate_motion(time_s[at], fit.q[at], cutoff_hz)
+    return _result(model, fit, (time_s, q, v, vdot), loads, cutoff_hz, fit.notes)
+
+
+def estimated(
+    model: OpenSimModel,
+    fit: ModelFit,
+    time_s: FloatArray,
+    loads: Loads,
+    cutoff_hz: float,
+    settings: EstimationSettings,
+) -> CoordinateResult:
+    """Return the torques of motion and inertias that explain markers and forces best together."""
+    found = balanced_fit(model, fit, time_s, cutoff_hz, loads, settings)
+    own = found.motion
+    moved = (time_s, *(found.of_recording(part) for part in (own.q, own.v, own.vdot)))
+    result = _result(own.model, found.fit, moved, loads, cutoff_hz, (*fit.notes, *own.notes))
+    return replace(result, model_file=osim_text(own.model).encode(), estimated=own)
+
+
+def _result(
+    model: OpenSimModel,
+    fit: ModelFit,
+    motion: tuple[FloatArray, ...],
+    loads: Loads,
+    cutoff_hz: float,
+    notes: Sequence[Diagnostic],
+) -> CoordinateResult:
+    """The torques of a motion (times, q, v, vdot) that was fitted to markers."""
+    time_s, q, v, vdot = motion
+    tau, proof = torques(model, q, v, vdot, loads)
+    return CoordinateResult(
+        model=model,
+        files={},
+        loads=(),
+        time_s=time_s,
+        q=q,
+        v=v,
+        vdot=vdot,
+        tau=tau,
+        cutoff_hz=cutoff_hz,
+        notes=(*notes, *too_short(loads.covered), *model.notes),
+        proof=proof,
+        fit=fit,
+    )
+
+
+def _with_weights(tasks: Tasks, model: OpenSimModel, labels: Sequence[str], given: Mapping[str, float]) -> Tasks:
+    """The tasks with weights by label over their own; a set-up that names no markers follows all with 1."""
+    if not given:
+        return tasks
+    own = {one.name: 1.0 for one in model.markers if one.name in labels} if tasks.markers is None else tasks.markers
+    return replace(tasks, markers={**own, **given})
+
+
+def _part_named(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:
+    """Return the frames the set-up asks for, where it was written for this very recording."""
+    if setup is None or setup.time_range_s is None or Path(setup.marker_file.strip()).name != walk.name:
+        return slice(None)
+    first, last = (int(np.argmin(np.abs(time_s - t))) for t in setup.time_range_s)
+    return slice(first, last + 1)
