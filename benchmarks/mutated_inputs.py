@@ -49,7 +49,7 @@ from biodyn.io.opensim.ik_setup import read_ik_setup
 from biodyn.io.opensim.scale_setup import read_scale_setup
 from biodyn.rigid_body.urdf import from_urdf
 from biodyn.simulation import Person, TrialOptions, session
-from biodyn.trial.export.export import export
+from biodyn.trial.export import export
 from biodyn.trial.inspect import check_file
 
 LIMIT_S: Final = 20  # of the processor, for one file that is read

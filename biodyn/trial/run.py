@@ -19,7 +19,7 @@ from biodyn.settings import Settings, settings_from
 from biodyn.threads import linear_algebra_in_one_thread
 from biodyn.trial.clock import Clock
 from biodyn.trial.files import FrameRange, TrialFiles, own_files_of
-from biodyn.trial.stages import Trial, analysis_of
+from biodyn.trial.stages import SessionMemory, Trial, analysis_of
 from biodyn.trial.steps import STEPS, Step
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def analyse_trial(
     companions: Sequence[str | Path] | None = None,
     entries: Sequence[str] = (),
     forces: str | Path | None = None,
+    memory: SessionMemory | None = None,
 ) -> TrialAnalysis:
     """Analyse one walk; see `run_trial`.
 
@@ -71,6 +72,7 @@ def analyse_trial(
         files=files,
         static_frames=static_frames,
         companions=None if companions is None else tuple(Path(path) for path in companions),
+        memory=memory or SessionMemory(),
         forces=forces,
     )
     clock = Clock(progress)
@@ -102,6 +104,7 @@ def run_trial(
     companions: Sequence[str | Path] | None = None,
     entries: Sequence[str] = (),
     forces: str | Path | None = None,
+    memory: SessionMemory | None = None,
 ) -> TrialResult:
     """Analyse one walk, from its file to joint torques.
 
@@ -122,6 +125,7 @@ def run_trial(
         entries: single settings over all others, "section.key=value" as a settings TOML writes them.
         forces: the walk's ground forces in a file of their own (a table, ExternalLoads XML, plates that QTM or Cortex exported);
             None = the file's own plates, or, where it can have none, those of a file beside it; "none" = none is looked for.
+        memory: the same for all walks of a session, so that what they share is computed once.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
@@ -153,6 +157,7 @@ def run_trial(
             companions=companions,
             entries=entries,
             forces=forces,
+            memory=memory,
         )
     )
 

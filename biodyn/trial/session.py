@@ -7,11 +7,10 @@ static trial of the walk is its own. Every other file is named, with the reason;
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -32,8 +31,6 @@ from biodyn.session.static_choice import compared_offsets
 from biodyn.trial.files import TrialFiles
 from biodyn.trial.stages import Prepared, Scaled, Trial
 
-_Value = TypeVar("_Value")
-
 _MOST_FILES = 24  # beside the walk; more tell nothing new
 # Median difference of the marker distances within segments: 1.9-2.9 mm between walks of one session, 3.9 where a walk turns.
 _SAME_PLACES_M = 0.005
@@ -41,7 +38,6 @@ _LEAST_LABELS = 0.8  # of the walk's markers
 # With two of its own markers and the joint to its neighbour a segment's pose is known.
 _ENOUGH_MARKERS = 2
 _SAME_PLATES_M = 1e-3  # plates of one laboratory, as files round their corners
-_REMEMBERED_MODELS, _REMEMBERED_WALKS = 8, 32  # the walks of a session follow each other
 
 # -- files of the session -----------------------------------------------------------------------------------------------
 
@@ -193,10 +189,6 @@ class SubjectModelFit:
     notes: tuple[Diagnostic, ...] = ()
 
 
-# Fits of sessions by everything that they depend on: every walk of a session has the same one.
-_known_models: OrderedDict[str, SubjectModelFit] = OrderedDict()
-
-
 def subject_model_fit(trial: Scaled) -> SubjectModelFit:
     """Return the model fitted to the walk, or to its whole session where `[model] fit` is "session"."""
     soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
@@ -206,7 +198,7 @@ def subject_model_fit(trial: Scaled) -> SubjectModelFit:
     if session is None or not serving(session):
         return SubjectModelFit(fit_subject([_walk_alone(trial)], without_guesses(trial.model), scaling, soft))
     key = _key_of_model(trial, scaling, session)
-    return _remembered(_known_models, _REMEMBERED_MODELS, key, lambda: _fitted(trial, scaling, soft, session))
+    return trial.memory.of(key, lambda: _fitted(trial, scaling, soft, session))
 
 
 def _walk_alone(trial: Scaled) -> SeenTrial:
@@ -271,15 +263,6 @@ class WalkTold:
     corners_L: FloatArray | None = None
 
 
-# What walks show, by everything that it depends on: not by the walk analysed now, whose plates may be elsewhere.
-_known_walks: OrderedDict[str, WalkTold] = OrderedDict()
-
-
-def shown_by(key: str, compute: Callable[[], WalkTold]) -> WalkTold:
-    """Return what a walk shows, computed where it was not before."""
-    return _remembered(_known_walks, _REMEMBERED_WALKS, key, compute)
-
-
 def other_walks(trial: Scaled) -> Iterator[tuple[Trial, str]]:
     """The other walks of the session as they are analysed, each with a key of everything that its result depends on."""
     session = session_files(trial.path, trial.companions)
@@ -296,6 +279,7 @@ def other_walks(trial: Scaled) -> Iterator[tuple[Trial, str]]:
             user_files=trial.user_files,
             static_frames=trial.static_frames,
             companions=_beside(companion, trial),
+            memory=trial.memory,
         )
         made_of = (
             content_of(companion.path),
@@ -338,12 +322,3 @@ def tells_nothing(name: str, why: str) -> Diagnostic:
         hint="Where it should: a walk on the same plates that can be analysed by itself.",
         about=name,
     )
-
-
-def _remembered(known: OrderedDict[str, _Value], most: int, key: str, compute: Callable[[], _Value]) -> _Value:
-    """Return the value of a key, computed where it is not among the `most` last ones."""
-    value = known.pop(key) if key in known else compute()
-    known[key] = value
-    while len(known) > most:
-        known.popitem(last=False)
-    return value

@@ -6,7 +6,8 @@ stage, `dataclasses.replace` a stage with other values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -39,6 +40,9 @@ from biodyn.settings import Settings
 from biodyn.trial.files import FrameRange, TrialFiles
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.inputs import PoseErrors, TrialInputs
+
+_Value = TypeVar("_Value")
+_REMEMBERED = 32  # the walks of a session follow each other
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,21 @@ class Body(Protocol):
         """Return the errors of measured poses; None where markers were measured."""
 
 
+class SessionMemory:
+    """What walks of a session share, by everything that it depends on, so that it is computed once: the last ones are kept."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Any] = OrderedDict()
+
+    def of(self, key: str, compute: Callable[[], _Value]) -> _Value:
+        """Return the value of a key, computed where it is not known."""
+        value: _Value = self._known.pop(key) if key in self._known else compute()
+        self._known[key] = value
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return value
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trial:
     """What was requested.
@@ -95,6 +114,7 @@ class Trial:
     Attributes:
         path, static_path, static_frames, forces: see `run.run_trial`. given_mass_kg, given_height_m: by the user.
         companions: other recordings of the session; None = searched for in the folder of the walk.
+        memory: of the walks of the session that were analysed before.
         files: the recordings, where they were read before.
         opinions: second readers of the files that are read here.
         notes: all findings so far.
@@ -109,6 +129,7 @@ class Trial:
     files: TrialFiles | None = None
     static_frames: FrameRange | None = None
     companions: tuple[Path, ...] | None = None
+    memory: SessionMemory = field(default_factory=SessionMemory)
     forces: str | Path | None = None
     opinions: SecondOpinions = field(default_factory=SecondOpinions)
     notes: tuple[Diagnostic, ...] = ()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from biodyn.checks import examine
@@ -58,7 +59,6 @@ from biodyn.trial.session import (
     corners_L,
     other_walks,
     same_plates,
-    shown_by,
     subject_model_fit,
     tells_nothing,
 )
@@ -352,7 +352,7 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[Told, ...], tuple[Diagnosti
     shared: list[Told] = []
     notes: list[Diagnostic] = []
     for other, key in other_walks(trial):
-        walk = shown_by(key, lambda other=other: _walk_alone(other))  # type: ignore[misc]
+        walk = trial.memory.of(key, partial(_walk_alone, other))
         told = walk.told
         if walk.corners_L is not None and not same_plates(corners_L(trial), walk.corners_L):
             told = "its plates lie elsewhere"

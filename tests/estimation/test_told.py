@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +106,6 @@ def test_a_walk_on_other_plates_tells_nothing_and_is_named(tmp_path: Path, monke
     """Nor where a third walk, on the plates of the one that tells, asked before."""
     for name in ("static.c3d", "walk01.c3d", "walk02.c3d"):
         shutil.copy(FOLDER / name, tmp_path / name)
-    monkeypatch.setattr("biodyn.trial.session._known_walks", OrderedDict())
     assert _walks_told(_analysed(tmp_path, True)) == (2, [])
     monkeypatch.setattr(steps, "corners_L", lambda trial: corners_L(trial) + 0.01 * (trial.path.name == "walk01.c3d"))
     walks, notes = _walks_told(_analysed(tmp_path, True))

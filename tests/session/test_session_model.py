@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from biodyn.settings import settings_from
 from biodyn.study.discovery import discover
 from biodyn.trial import session as session_module
-from biodyn.trial.stages import Scaled, Trial
+from biodyn.trial.stages import Scaled, SessionMemory, Trial
 from biodyn.trial.steps import STEPS, run_steps
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
@@ -25,9 +26,9 @@ def session(tmp_path: Path) -> Path:
     return folder
 
 
-def calibrated(walk: Path, fit: str = "session", companions: list[Path] | None = None) -> Scaled:
+def calibrated(walk: Path, fit: str = "session", companions: list[Path] | None = None, **given: Any) -> Scaled:
     among = None if companions is None else tuple(companions)
-    begun = Trial(path=walk, settings=settings_from({"model": {"fit": fit}}), companions=among)
+    begun = Trial(path=walk, settings=settings_from({"model": {"fit": fit}}), companions=among, **given)
     return run_steps(begun, STEPS, "calibration")
 
 
@@ -36,15 +37,15 @@ def left_out(state: Scaled) -> dict[str, str]:
 
 
 def test_all_walks_of_a_session_have_one_model(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = calibrated(session / "walk01.c3d")
+    memory = SessionMemory()
+    one = calibrated(session / "walk01.c3d", memory=memory)
     found = {trial.name: trial for trial in one.subject_fit.trials}
     assert found.keys() == {"walk01.c3d", "walk02.c3d"}
     assert all(trial.rms_after_m < trial.rms_before_m and len(trial.sha256) == 64 for trial in found.values())
     assert not left_out(one)
     with monkeypatch.context() as patch:
         patch.setattr(session_module, "fit_subject", lambda *_: pytest.fail("the session was fitted before"))
-        assert calibrated(session / "walk02.c3d").model is one.model
-    session_module._known_models.clear()
+        assert calibrated(session / "walk02.c3d", memory=memory).model is one.model
     again = calibrated(session / "walk02.c3d").model  # from the other walk: the same numbers to the last bit
     for a, b in zip(one.model.markers, again.markers, strict=True):
         np.testing.assert_array_equal(a.p_BM, b.p_BM)

@@ -10,7 +10,7 @@ from support.upsampled import WAYS, write_upsampled
 
 from biodyn.io import read
 from biodyn.simulation import Person, TrialOptions, session
-from biodyn.trial.export.export import export
+from biodyn.trial.export import export
 from biodyn.trial.files import read_files
 from biodyn.trial.inspect import check_file
 from biodyn.trial.run import analyse_trial, run_trial

@@ -1,16 +1,17 @@
-"""What the names of an OpenSim model's parts tell: the side, the joint, the foot, the variable."""
+"""What the parts of an OpenSim model are: side, joint, foot and variable by name, segments by name or place, soles."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side
 from biodyn.library.load import load_table
+from biodyn.rigid_body import OpenSimModel
 
 # Cosine of the largest angle between a coordinate's axis and that of its variable: subtalar axes lie 42 degrees off.
 _ALONG = 0.5
@@ -107,3 +108,80 @@ def variable_of(name: str, turn: FloatArray) -> tuple[str, float] | None:
         if abs(cosine) > _ALONG:
             return variable, 1.0 if cosine > 0.0 else -1.0
     return None
+
+
+# A leg ends where a body's origin lies in the lowest part of the standing model, as a share of the root's height above its lowest
+# origin: feet do, patellas and hanging hands do not.
+_LOW: Final = 0.25
+
+
+def segments_of(
+    parents: Mapping[str, str], joints: Mapping[str, str], heights: Mapping[str, float], feet: Iterable[str]
+) -> dict[str, str]:
+    """Return the segment, without side, of every body that is known to be one.
+
+    parents: of every body, "" of the root, parents first. joints: name of the joint that moves a body against its parent; bodies
+    that nothing moves have none. heights: m, of every body's origin in the standing model. feet: bodies known as feet.
+    """
+    leg = segments_of_a_leg()
+    legs = [_path(parents, end, joints) for end in (*feet, *_lowest(parents, heights))]
+    by_leg = {name: leg[min(k, len(leg) - 1)] for path in legs if len(path) >= len(leg) for k, name in enumerate(path)}
+    found = {}
+    for name in parents:
+        segment = segment_of_name(name) or segment_of_joint(joints.get(name, "")) or by_leg.get(name, "")
+        if segment:
+            found[name] = segment
+    return found
+
+
+def _path(parents: Mapping[str, str], end: str, moved: Mapping[str, str]) -> list[str]:
+    """Bodies from the root, without it, to a body, those that a joint moves."""
+    path: list[str] = []
+    at = end
+    while parents[at]:
+        path.insert(0, at)
+        at = parents[at]
+    return [name for name in path if name in moved]
+
+
+def _lowest(parents: Mapping[str, str], heights: Mapping[str, float]) -> Sequence[str]:
+    """Bodies that carry no other and lie low in the standing model."""
+    root = next(name for name, parent in parents.items() if not parent)
+    floor = min(heights.values())
+    low = floor + _LOW * (heights[root] - floor)
+    return [name for name in parents if name not in parents.values() and heights[name] <= low]
+
+
+# A sole by the distance from heel to toes in the model: behind the heel, before it, half its width; that distance without toes.
+_BEHIND, _BEFORE, _HALF_WIDTH = 0.15, 1.45, 0.25
+_USUAL_M: Final = 0.18
+
+
+def sole_outlines(model: OpenSimModel, feet: Mapping[Side, str]) -> dict[Side, FloatArray]:
+    """Return outlines (4, 3) m of the soles in the axes of the feet's bodies, heel to toes on one edge and back on the other."""
+    resting = model.coupled.body_poses(model.default_configuration()[None])
+    parents = [body.parent for body in model.multibody.bodies]
+    soles: dict[Side, FloatArray] = {}
+    for side, name in feet.items():
+        b = model.multibody.body_index(name)
+        toes = [
+            k
+            for k, body in enumerate(model.multibody.bodies)
+            if body.parent == name or _before(parents, k, name, model)
+        ]
+        along = np.array([_USUAL_M, 0.0, 0.0])
+        if toes:
+            along = resting[0][0, b].T @ (resting[1][0, toes[-1]] - resting[1][0, b])
+        length = float(np.linalg.norm(along))
+        across = np.cross(along / length, (0.0, 1.0, 0.0)) * _HALF_WIDTH * length
+        back, front = -_BEHIND * along, _BEFORE * along
+        soles[side] = np.array([back - across, front - across, front + across, back + across])
+    return soles
+
+
+def _before(parents: list[str | None], k: int, name: str, model: OpenSimModel) -> bool:
+    """Whether a body hangs on another one through the axes of a joint alone."""
+    parent = parents[k]
+    while parent is not None and "/" in parent:
+        parent = parents[model.multibody.body_index(parent)]
+    return parent == name

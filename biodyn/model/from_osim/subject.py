@@ -11,17 +11,17 @@ from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.geometry.rotations import angle_between
 from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody
 from biodyn.model.body_model import AttachedMarker, SubjectModel
-from biodyn.model.from_osim.feet import sole_outlines
 from biodyn.model.from_osim.names import (
     feet,
     has_side,
     joint_name,
     means_something,
     root_names,
+    segments_of,
     side_and_name,
+    sole_outlines,
     variable_of,
 )
-from biodyn.model.from_osim.segments import segments_of
 from biodyn.model.inertia import Inertia
 from biodyn.model.skeleton import BodyDefinition, Skeleton
 from biodyn.rigid_body import OpenSimModel

@@ -178,7 +178,16 @@ def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
     elif trial.statics:
         read = read_files(walk, None, [task.root / path for path in trial.statics])
     companions = [task.root / path for path in trial.companions]
-    return run_trial(walk, None, trial.mass_kg, trial.height_m, dict(trial.settings), files=read, companions=companions)
+    return run_trial(
+        walk,
+        None,
+        trial.mass_kg,
+        trial.height_m,
+        dict(trial.settings),
+        files=read,
+        companions=companions,
+        memory=recordings.memory,
+    )
 
 
 def _record_of(result: TrialResult, key: str) -> TrialRecord:

@@ -9,14 +9,16 @@ from biodyn.errors import InputFileError
 from biodyn.io import file_sha256, read_many
 from biodyn.recording import Recording
 from biodyn.trial.files import TrialFiles, with_doubt
+from biodyn.trial.stages import SessionMemory
 
 _KEPT = 4  # the trials of a subject follow each other
 
 
 class RecordingCache:
-    """Reads a walk with its static trial; keeps the last few static trials by their content."""
+    """Reads a walk with its static trial; keeps the last few static trials, and what walks of a session share."""
 
     def __init__(self) -> None:
+        self.memory = SessionMemory()
         self._statics: OrderedDict[str, Recording] = OrderedDict()
 
     def read(self, walk: Path, static: Path) -> TrialFiles:

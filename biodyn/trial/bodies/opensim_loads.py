@@ -15,8 +15,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables.unknown_rows import unknown_rows
-from biodyn.model.from_osim.feet import sole_outlines
 from biodyn.model.from_osim.names import feet as known_feet
+from biodyn.model.from_osim.names import sole_outlines
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.contacts.find import find_contacts
 from biodyn.processing.contacts.notes import contact_diagnostics
