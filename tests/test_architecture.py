@@ -84,10 +84,9 @@ _CONFINED = {
     "pandas": {"output.tables", "study", "output.store", "trial", "output.figures", "output.report"},
     # Descriptions of figures know no backend; store and trial name the type that `plot` returns.
     "matplotlib": {
-        "biodyn.output.figures.letters",
+        "biodyn.output.figures.fonts",
         "biodyn.output.figures.matplotlib_backend",
-        "biodyn.output.figures.painter",
-        "biodyn.output.figures.canvas",
+        "biodyn.output.figures.png",
         "biodyn.output.figures.animation",
         "biodyn.output.figures.into_axes",
         "output.store",
@@ -103,7 +102,7 @@ _CONFINED = {
     "threadpoolctl": {"biodyn.threads"},
     "PIL": {
         "biodyn.output.figures.matplotlib_backend",
-        "biodyn.output.figures.canvas",
+        "biodyn.output.figures.png",
         "biodyn.output.figures.animation",
     },
     "pydantic": {"library", "study"},  # sections of the settings are made of library/section.py

@@ -188,7 +188,7 @@ class Comparison:
         Raises ResultError in one sentence: a file, the folder of a result or study, a place that cannot be written.
         """
         from biodyn.output.figures.differences import differences_figure
-        from biodyn.output.figures.painter import png
+        from biodyn.output.figures.png import png
         from biodyn.output.report.compare_page import compare_page
 
         target = Path(folder)

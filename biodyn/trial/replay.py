@@ -180,7 +180,7 @@ class ReplayResult:
             write_csv(table, target / f"{name}.csv", decimals)
         if progress is not None:
             progress("drawing the replay")
-        from biodyn.output.figures.painter import png
+        from biodyn.output.figures.png import png
 
         for name, figure in figures.items():
             (target / f"{name}.png").write_bytes(png(figure))

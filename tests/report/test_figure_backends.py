@@ -11,10 +11,8 @@ import matplotlib.figure
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.text import Text as Words
 from PIL import Image
 
-from biodyn.output.figures.canvas import Canvas
 from biodyn.output.figures.description import (
     Area,
     Axis,
@@ -33,8 +31,8 @@ from biodyn.output.figures.description import (
     Text,
 )
 from biodyn.output.figures.layout import SMALL_WIDTH, TICK_GAP, layout, small_place
-from biodyn.output.figures.matplotlib_backend import draw, drawing_png
-from biodyn.output.figures.painter import png
+from biodyn.output.figures.matplotlib_backend import draw
+from biodyn.output.figures.png import png
 from biodyn.output.figures.style import DASHED, SMALL, WIDTH, WIDTH_IN, color, shades, words_width
 from biodyn.output.figures.svg import svg
 
@@ -119,10 +117,13 @@ def words_in(element: ElementTree.Element) -> list[str]:
     return [text.text or "" for text in element.iter(f"{_SVG}text")]
 
 
-def tick_words(panel: ElementTree.Element) -> list[tuple[float, float, str]]:
-    """Place in pixels and words of every tick."""
-    (group,) = panel.findall(f"{_SVG}g")
-    return [(int(t.get("x", "")) / 10, int(t.get("y", "")) / 10, t.text or "") for t in group.findall(f"{_SVG}text")]
+def placed_words(panel: ElementTree.Element) -> list[tuple[float, float, str]]:
+    """Place in pixels and words of every text that is not turned."""
+    return [
+        (int(t.get("x", "")) / 10, int(t.get("y", "")) / 10, t.text or "")
+        for t in panel.iter(f"{_SVG}text")
+        if t.get("transform") is None
+    ]
 
 
 def test_ticks_have_the_same_words_at_the_same_places(
@@ -143,10 +144,10 @@ def test_ticks_have_the_same_words_at_the_same_places(
         a_pixel = WIDTH / WIDTH_IN / drawing.dpi
         expected = [("y", height - at * a_pixel, words) for at, words in up]
         expected += [("x", at * a_pixel, line) for at, words in across for line in words.split("\n")]
-        found = tick_words(panel)
-        assert [words for *_, words in found] == [words for *_, words in expected]
-        for (x, y, words), (along, at, _) in zip(found, expected, strict=True):
-            assert (x if along == "x" else y - 3.8) == pytest.approx(at, abs=0.2), words
+        found = placed_words(panel)
+        for along, at, words in expected:
+            places = [x if along == "x" else y - 3.8 for x, y, other in found if other == words]
+            assert any(place == pytest.approx(at, abs=0.2) for place in places), words
 
 
 def test_both_draw_the_same_titles_labels_and_notes(
@@ -166,7 +167,10 @@ def test_both_draw_the_same_titles_labels_and_notes(
 def test_both_draw_every_line_and_area(drawing: matplotlib.figure.Figure, page: ElementTree.Element) -> None:
     for ax, panel, described in zip(drawing.axes, panels_of(page), (p for p in FIGURE.panels if p), strict=True):
         lines = [(order, layer) for order, layer in enumerate(described.layers) if isinstance(layer, Line)]
-        strokes = [path for path in panel.iter(f"{_SVG}path") if path.get("stroke-linejoin")]
+        widths = {f"{10.0 * layer.width:g}" for _, layer in lines}
+        colors = {color(layer.color) for _, layer in lines}
+        paths = [path for path in panel.iter(f"{_SVG}path") if path.get("stroke") in colors]
+        strokes = [path for path in paths if path.get("stroke-width") in widths]
         assert len(strokes) == len(lines)
         for (order, layer), stroke in zip(lines, strokes, strict=True):
             (artist,) = [one for one in ax.lines if one.get_zorder() == 2.0 + 0.001 * order]
@@ -204,27 +208,6 @@ def test_the_picture_shows_every_colour_in_its_panel() -> None:
         for name in used:
             assert np.abs(inside - to_rgb(color(name))).max(axis=1).min() < 0.08, (place.panel.title, name)
     assert (picture[:3] == 1.0).all()  # white paper
-
-
-def from_afar(data: bytes) -> np.ndarray:
-    """A PNG, 12 pixels at a time."""
-    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB").reduce(12), dtype=float)
-
-
-def test_the_picture_is_the_one_that_matplotlib_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing stands elsewhere or has another pen. Letters are hinted otherwise, by each version of matplotlib in its own way."""
-    drawn = draw(FIGURE)
-    painted, picture = png(FIGURE), drawing_png(drawn)
-    assert Image.open(io.BytesIO(painted)).size == Image.open(io.BytesIO(picture)).size
-    apart = np.abs(from_afar(painted) - from_afar(picture))
-    assert apart.mean() < 0.6  # of 255; 0.3 found with matplotlib 3.11, 0.4 with 3.8, whose words are wider
-    assert apart.max() < 60.0  # 19 found with 3.11, 47 with 3.8; a missing title makes 77
-    monkeypatch.setattr(Canvas, "write", lambda *_: None)
-    for words in drawn.findobj(Words):
-        words.set_alpha(0.0)  # unlike what is not visible, it keeps its place in a legend
-    apart = np.abs(from_afar(png(FIGURE)) - from_afar(drawing_png(drawn)))
-    assert apart.mean() < 0.2  # 0.15 found, 0.48 with pens half a pixel wider
-    assert apart.max() < 20.5  # 19 found; a missing sample of a legend makes 38 and more, the palest one 21
 
 
 def test_what_goes_beyond_the_axes_is_cut_off(page: ElementTree.Element) -> None:

@@ -17,7 +17,7 @@ from biodyn.output.figures.cycles import CycleCurves, broken, curves_by_variable
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.ground import measured_stances, seen_from_above, stance_curves
 from biodyn.output.figures.matplotlib_backend import draw, drawing_png
-from biodyn.output.figures.painter import png
+from biodyn.output.figures.png import png
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.figures.svg import svg
 from biodyn.output.store.view import view_of

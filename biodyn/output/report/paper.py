@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.figures.description import Figure, Key
+from biodyn.output.figures.fonts import FONT, font_file, settable
 from biodyn.output.figures.layout import SMALL_HEIGHT, SMALL_WIDTH
-from biodyn.output.figures.letters import FONT, FONT_FILES, font_file, settable
 from biodyn.output.figures.pdf import draw_figure, draw_keys, draw_small
 from biodyn.output.figures.standard import Described, StandardRow, standard_rows
 from biodyn.output.figures.style import AXIS
@@ -67,7 +67,7 @@ def _pages(title: str, foot: str) -> FPDF:
             self.cell(20, 5, f"{self.page_no()} / {{nb}}", align="R")
 
     pages = Pages(format="A4")
-    for style in FONT_FILES:
+    for style in ("", "B"):
         pages.add_font(FONT, style, font_file(style))
     pages.set_auto_page_break(True, _BOTTOM)
     pages.set_margins(_MARGIN, _MARGIN, _MARGIN)

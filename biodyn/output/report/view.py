@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -75,10 +74,7 @@ class TrialView:
         return drawn | {f"replay_{name}": picture(png, f"Forward replay, {name}") for name, png in replayed.items()}
 
     def figures_png(self, dpi: int) -> dict[str, bytes]:
-        """All figures as PNG, drawn one after the other; a thread of its own packs one while the next is painted."""
-        from biodyn.output.figures.canvas import encoded
-        from biodyn.output.figures.painter import painted
+        """All figures as PNG."""
+        from biodyn.output.figures.png import png
 
-        with ThreadPoolExecutor(max_workers=1) as packer:
-            packed = {name: packer.submit(encoded, painted(figure, dpi), dpi) for name, figure in self.figures.items()}
-        return {name: one.result() for name, one in packed.items()}
+        return {name: png(figure, dpi) for name, figure in self.figures.items()}
