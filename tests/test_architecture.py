@@ -87,8 +87,7 @@ _CONFINED = {
         "biodyn.output.figures.fonts",
         "biodyn.output.figures.matplotlib_backend",
         "biodyn.output.figures.png",
-        "biodyn.output.figures.animation",
-        "biodyn.output.figures.into_axes",
+        "biodyn.output.figures.replay",
         "output.store",
         "trial",
     },
@@ -103,7 +102,7 @@ _CONFINED = {
     "PIL": {
         "biodyn.output.figures.matplotlib_backend",
         "biodyn.output.figures.png",
-        "biodyn.output.figures.animation",
+        "biodyn.output.figures.replay",
     },
     "pydantic": {"library", "study"},  # sections of the settings are made of library/section.py
     "tomllib": {"biodyn.library.load"},

@@ -79,7 +79,7 @@ class ReplayResult:
 
     def animation(self) -> bytes:
         """GIF of the recorded, the open-loop and the tracked motion over the longest stretch."""
-        from biodyn.output.figures.animation import replay_gif
+        from biodyn.output.figures.replay import replay_gif
 
         longest = max(self.tracked, key=lambda part: len(part.q))
         rows = slice(longest.frames[0], longest.frames[1] + 1)

@@ -14,8 +14,17 @@ them fit a person and a walk), `limits` (what is impossible).
 
 from __future__ import annotations
 
-from biodyn.variables.limits import CurveFault, curve_faults
-from biodyn.variables.meaning import PERCENT, Variable, coordinate_title, is_known, same_side, variable, variables
+from biodyn.variables.meaning import (
+    PERCENT,
+    CurveFault,
+    Variable,
+    coordinate_title,
+    curve_faults,
+    is_known,
+    same_side,
+    variable,
+    variables,
+)
 from biodyn.variables.norm_choice import NormChoice, ScoreReference, Walker, choose_norms, score_reference
 from biodyn.variables.norms import NormCurve, Norms, NormScalar, NormSet, load_norm_set, load_norms, unknown_norms
 

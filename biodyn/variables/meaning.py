@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -111,3 +112,43 @@ def coordinate_title(name: str) -> str:
     """Words for a coordinate with its side, e.g. "Hip flexion, right"."""
     side = next((side for side in SIDES if name.endswith(f"_{side}")), "")
     return variable(without_side(name, side)).title + (f", {SIDE_NAMES[side]}" if side else "")
+
+
+@dataclass(frozen=True)
+class CurveFault:
+    """What is impossible about one curve.
+
+    Attributes:
+        kind: "range" (a value beyond the limits) or "jump" (too large a change within 1 % of the cycle).
+        value: the worst value, or change, in the table's signs and unit. limit: the one it is beyond.
+        percent: of the cycle where it is.
+    """
+
+    kind: Literal["range", "jump"]
+    value: float
+    limit: float
+    percent: float
+
+
+def curve_faults(curves: FloatArray, names: Sequence[str], factor: float = 1.0) -> dict[int, CurveFault]:
+    """Return the worst fault of each curve that has one, by column of curves (101, V) of named variables; NaN says nothing.
+
+    A value beyond the limits goes before a jump, which is the change between neighbours that both hold a value. `factor`
+    widens (above 1) or narrows all limits.
+    """
+    meanings = [variable(name) for name in names]
+    low, high = factor * np.array([one.limits for one in meanings]).reshape(-1, 2).T
+    jump = factor * np.array([one.jump for one in meanings])
+    beyond = np.maximum(curves - high, low - curves)
+    steps = np.diff(curves, axis=0)
+    found: dict[int, CurveFault] = {}
+    for column in np.flatnonzero((beyond > 0.0).any(axis=0) | (np.abs(steps) > jump).any(axis=0)).tolist():
+        if (beyond[:, column] > 0.0).any():
+            at = int(np.nanargmax(beyond[:, column]))
+            value = float(curves[at, column])
+            limit = float(high[column] if value > high[column] else low[column])
+            found[column] = CurveFault("range", value, limit, float(PERCENT[at]))
+        else:
+            at = int(np.nanargmax(np.abs(steps[:, column])))
+            found[column] = CurveFault("jump", float(steps[at, column]), float(jump[column]), float(PERCENT[at + 1]))
+    return found

@@ -13,9 +13,17 @@ from biodyn.checks import judge
 from biodyn.conventions import SIDES
 from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
-from biodyn.output.figures.cycles import CycleCurves, broken, curves_by_variable, cycle_figure, nan_statistics
-from biodyn.output.figures.display import display_table
-from biodyn.output.figures.ground import measured_stances, seen_from_above, stance_curves
+from biodyn.output.figures.curves import (
+    CycleCurves,
+    broken,
+    curves_by_variable,
+    cycle_figure,
+    display_table,
+    measured_stances,
+    nan_statistics,
+    seen_from_above,
+    stance_curves,
+)
 from biodyn.output.figures.matplotlib_backend import draw, drawing_png
 from biodyn.output.figures.png import png
 from biodyn.output.figures.style import SIDE_COLORS

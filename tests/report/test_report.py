@@ -16,8 +16,8 @@ from support.synthetic import MASS_KG, walker
 
 from biodyn.checks import judge
 from biodyn.library.load import load_table
-from biodyn.output.figures.display import display_table
-from biodyn.output.figures.standard import standard_names
+from biodyn.output.figures.curves import display_table
+from biodyn.output.figures.svg import standard_names
 from biodyn.output.report.methods import methods
 from biodyn.output.report.sections.explorer import explorer_data
 from biodyn.output.report.trial_page import trial_report
@@ -245,7 +245,7 @@ def test_parameter_labels_end_in_their_unit():
 
 
 def test_the_chart_shows_nothing_where_nothing_is_known(view):
-    from biodyn.output.figures.cycles import curves_by_variable
+    from biodyn.output.figures.curves import curves_by_variable
 
     raw = view.tables["gait_cycles"].copy()
     name = str(raw["variable"].iloc[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from biodyn.output.figures.trial.residual import residual
+from biodyn.output.figures.trial.quality import residual
 from biodyn.trial.result import TrialResult
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Line, Panel
-from biodyn.output.figures.spoken import spoken
-from biodyn.output.figures.svg import svg
+from biodyn.output.figures.svg import spoken, svg
 
 _X = np.linspace(0.0, 100.0, 5)
 

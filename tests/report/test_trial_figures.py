@@ -10,14 +10,14 @@ from support.synthetic import walker
 
 from biodyn.checks import judge
 from biodyn.output.figures import trial as trial_package
+from biodyn.output.figures.curves import TrialValues
 from biodyn.output.figures.trial import by_section, trial_figures
-from biodyn.output.figures.values import TrialValues
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.report.view import TrialView
 from biodyn.output.store.view import view_of
 
 _EXAMPLE = """
-from biodyn.output.figures.cycles import percent_axis, side_key, value_axis
+from biodyn.output.figures.curves import percent_axis, side_key, value_axis
 from biodyn.output.figures.description import Figure, Line, Panel
 from biodyn.output.figures.trial import figure
 from biodyn.variables import PERCENT, variable

@@ -9,8 +9,8 @@ import numpy as np
 from biodyn.comparison.differences import UNEXPLAINED, Difference
 from biodyn.comparison.segments import PLANES
 from biodyn.conventions import SIDE_NAMES, FloatArray
+from biodyn.output.figures.curves import time_axis
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Line, Panel
-from biodyn.output.figures.ground import time_axis
 from biodyn.output.figures.style import LEVEL_COLORS
 from biodyn.output.tables.differences import causes_in
 from biodyn.variables.meaning import positive_about_transverse_axis

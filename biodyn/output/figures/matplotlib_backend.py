@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib import axes
+from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure as Drawing
@@ -29,20 +32,10 @@ from biodyn.output.figures.description import (
     Text,
 )
 from biodyn.output.figures.layout import STRIP_HEIGHT, KeyRow, Layout, Place, joined, layout, runs
-from biodyn.output.figures.style import (
-    AXIS,
-    DPI,
-    GRID,
-    INK,
-    MUTED,
-    POINTS_A_PIXEL,
-    SMALL,
-    TEXT,
-    WIDTH,
-    WIDTH_IN,
-    color,
-)
+from biodyn.output.figures.style import AXIS, DPI, GRID, INK, MUTED, POINTS_A_PIXEL, SMALL, TEXT, WIDTH, WIDTH_IN, color
 
+#: What `draw_into` draws into.
+Axes: TypeAlias = axes.Axes
 _INCH = WIDTH_IN / WIDTH  # of a pixel of the page
 
 
@@ -289,3 +282,51 @@ def _pen(name: str, width: float, dash: Dash, opacity: float) -> dict:  # type: 
 
 def _pt(pixels: float) -> float:
     return pixels * POINTS_A_PIXEL
+
+
+def draw_into(ax: Axes, figure: Figure) -> Axes:
+    """Draw the only panel of a figure into matplotlib Axes, and return them.
+
+    Size, letters and legend are those of whoever made them: what the legend of the panel names has its label, so that
+    `ax.legend()` shows it. A title and labels that they have already stay, limits only grow.
+    """
+    (place,) = layout(figure).places
+    panel, drawn_before = place.panel, ax.has_data()
+    xlim, ylim = place.xlim, place.ylim
+    if drawn_before:
+        xlim, ylim = _both(xlim, ax.get_xlim()), _both(ylim, ax.get_ylim())
+    keys = list(figure.keys)
+    for layer in panel.layers:
+        made = artists(ax, layer)
+        _label(made, layer, keys)
+    ax.set_xlim(*xlim)
+    ax.set_ylim(*ylim)
+    for said, say, words in (
+        (ax.get_title("left") + ax.get_title(), lambda text: ax.set_title(text, loc="left"), panel.title),
+        (ax.get_title("right"), lambda text: ax.set_title(text, loc="right", fontsize="small"), panel.corner),
+        (ax.get_xlabel(), ax.set_xlabel, panel.x.label),
+        (ax.get_ylabel(), ax.set_ylabel, panel.y.label),
+    ):
+        if words and not said:
+            say(words)
+    if panel.note and not drawn_before:
+        ax.text(0.5, 0.5, panel.note, transform=ax.transAxes, ha="center", va="center", style="italic")
+    return ax
+
+
+def _both(new: Sequence[float], old: Sequence[float]) -> tuple[float, float]:
+    return min(*new, *old), max(*new, *old)
+
+
+def _label(made: Iterable[Artist], layer: Layer, keys: list[Key]) -> None:
+    """Give artists the words of the first key of their kind and pen, and take that key from the list."""
+    for key in keys:
+        line = isinstance(layer, Line | Rule) and key.kind == "line" and key.width == layer.width
+        area = isinstance(layer, Area) and key.kind == "area"
+        if (line or area) and layer.color == key.color:  # type: ignore[union-attr]  # all three have one
+            for artist in made:
+                artist.set_label(
+                    as_text(key.words if not key.words.startswith("_") else f" {key.words}")
+                )  # "_" hides it
+            keys.remove(key)
+            return

@@ -6,18 +6,79 @@ One unit is a tenth of a pixel of the page, so that whole numbers place a line w
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup, escape
 
 from biodyn.conventions import FloatArray
-from biodyn.output.figures.description import Figure, Key, Panel
+from biodyn.output.figures.curves import display_table
+from biodyn.output.figures.description import Bars, Dash, Figure, Key, Line, Panel
 from biodyn.output.figures.drawing import Stroke, draw_key_row, draw_panel, draw_plot, draw_sample
-from biodyn.output.figures.layout import SAMPLE, SMALL_HEIGHT, SMALL_WIDTH, Place, layout, small_place
-from biodyn.output.figures.spoken import spoken
+from biodyn.output.figures.layout import SAMPLE, SMALL_HEIGHT, SMALL_WIDTH, Place, layout, small_place, small_plot
 from biodyn.output.figures.style import FONTS, INK, MUTED, SMALL, TEXT, WIDTH, color
+
+_THICK = 1.5  # width from which a line is a mean or a measured curve, not one of many
+_MOST_LETTERS = 1500
+
+
+def spoken(figure: Figure) -> str:
+    """Panel by panel its title, what y is, and of every thick curve or row of bars its numbers; "" where there are none."""
+    found: list[str] = []
+    length = 0
+    panels = [panel for panel in figure.panels if panel is not None]
+    for number, panel in enumerate(panels):
+        said = "; ".join(_seen(panel, figure.keys))
+        words = f"{panel.title}{f' ({panel.y.label})' if panel.y.label else ''}: {said or panel.note}."
+        length += len(words)
+        if length > _MOST_LETTERS:
+            return " ".join([*found, f"{len(panels) - number} more panels."])
+        if said or panel.note:
+            found.append(words)
+    return " ".join(found)
+
+
+def _seen(panel: Panel, keys: Sequence[Key]) -> Iterator[str]:
+    digits = _digits(panel)
+    for layer in panel.layers:
+        if isinstance(layer, Line) and layer.width >= _THICK and np.isfinite(layer.y).any():
+            low, high = float(np.nanmin(layer.y)), float(np.nanmax(layer.y))
+            yield f"{_name(keys, layer.color, layer.dash)}{_number(low, digits)} to {_number(high, digits)}"
+        elif isinstance(layer, Bars) and not layer.outline and layer.drawn:
+            yield f"{_name(keys, layer.color, ())}{', '.join(_bars(panel, layer, digits))}"
+
+
+def _bars(panel: Panel, bars: Bars, digits: int) -> Iterator[str]:
+    """The height of each bar with the word of the tick it stands at."""
+    along = (panel.y if bars.lying else panel.x).ticks or ()
+    places: FloatArray = np.array([value for value, _ in along])
+    for i in bars.drawn:
+        near = int(np.abs(places - bars.at[i]).argmin()) if len(places) else -1
+        word = along[near][1].replace("\n", " ") + " " if near >= 0 and abs(places[near] - bars.at[i]) < 0.5 else ""
+        yield f"{word}{_number(float(bars.top[i]), digits)}"
+
+
+def _name(keys: Sequence[Key], color: str, dash: Dash) -> str:
+    """The word of the legend for a pen, "" where it has none."""
+    own = [key.words for key in keys if key.color == color and (not dash or key.dash == dash)]
+    return f"{own[0]} " if own else ""
+
+
+def _digits(panel: Panel) -> int:
+    """Decimals with which the largest number of a panel has three digits."""
+    tops = [
+        layer.y if isinstance(layer, Line) else layer.top for layer in panel.layers if isinstance(layer, Line | Bars)
+    ]
+    largest = max((float(np.nanmax(np.abs(top))) for top in tops if np.isfinite(top).any()), default=0.0)
+    return min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0.0 else 0
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
 
 _ANCHORS = {"start": "", "middle": ' text-anchor="middle"', "end": ' text-anchor="end"'}
 
@@ -146,3 +207,62 @@ def _faint(opacity: float) -> str:
 def _u(pixels: float) -> int:
     """Pixels in whole units."""
     return round(10.0 * pixels)
+
+
+#: A panel of a variable, and what is to be seen in it, in words.
+Described = tuple[Panel, str]
+
+
+def standard_names() -> list[str]:
+    """Every variable of the standard page."""
+    return [name for row in display_table()["standard"] for name in row["panels"] if name]
+
+
+@dataclass(frozen=True)
+class StandardRow:
+    """Panels of a joint side by side: `names` of variables, "" where a place stays empty; `side`: "motion" or "loads"."""
+
+    title: str
+    side: str
+    names: tuple[str, ...]
+
+
+def standard_rows(known: Collection[str]) -> list[StandardRow]:
+    """The rows of the standard page that have one of the `known` variables."""
+    return [
+        StandardRow(str(row["title"]), str(row["side"]), tuple(name if name in known else "" for name in row["panels"]))
+        for row in display_table()["standard"]
+        if any(name in known for name in row["panels"])
+    ]
+
+
+def standard_grid(known: Collection[str], describe: Callable[[str], Described], keys: Sequence[Key]) -> Markup:
+    """Return the grid of the standard page; "" where none of its variables is `known`."""
+    rows = [_row(row.title, row.side, row.names, describe) for row in standard_rows(known)]
+    return _grid(rows) + small_keys(keys) if rows else Markup()
+
+
+def further_grid(names: Sequence[str], describe: Callable[[str], Described]) -> Markup:
+    """Return panels of other variables, three in a row."""
+    rows = [_row("", "motion", names[i : i + 3], describe) for i in range(0, len(names), 3)]
+    return _grid(rows) if rows else Markup()
+
+
+def _grid(rows: Sequence[Markup]) -> Markup:
+    """The rows, and in units of the panels' own drawings where their plots begin and end: a cursor needs them."""
+    plot = " ".join(f"{10.0 * edge:.0f}" for edge in (SMALL_WIDTH, *small_plot()))
+    return Markup('<div class="standard-grid" data-plot="{}">{}</div>').format(plot, Markup("").join(rows))
+
+
+def _row(title: str, side: str, names: Sequence[str], describe: Callable[[str], Described]) -> Markup:
+    cells = [
+        Markup('<div class="cell" data-name="{}">{}</div>').format(name, small_svg(*describe(name)))
+        if name
+        else Markup('<div class="cell none"></div>')
+        for name in names
+    ]
+    shown = sum(map(bool, names))
+    heading = Markup("<h3>{}</h3>").format(title) if title else Markup()
+    return Markup('<div class="trio {} of{}">{}<div class="cells">{}</div></div>').format(
+        side, shown, heading, Markup("").join(cells)
+    )

@@ -10,19 +10,18 @@ from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDES
 from biodyn.errors import ResultError
-from biodyn.output.figures.cycles import CycleCurves, cycle_figure, cycle_panel
+from biodyn.output.figures.curves import CycleCurves, cycle_figure, cycle_panel
 from biodyn.output.figures.svg import svg
 from biodyn.output.tables.lazy import CLINICAL, Signs, TableAttributes, require_signs
 from biodyn.variables import Norms, choose_norms, is_known, load_norms, variable
 from biodyn.variables.meaning import nearest_variable
-from biodyn.variables.norm_record import walker_of
+from biodyn.variables.norm_choice import walker_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from biodyn.output.figures.description import Figure
-    from biodyn.output.figures.into_axes import Axes
-    from biodyn.output.figures.matplotlib_backend import ShownFigure
+    from biodyn.output.figures.matplotlib_backend import Axes, ShownFigure
     from biodyn.output.report.view import TrialView
 
 #: The small grid of a notebook: motion and moments of the leg in the sagittal plane.
@@ -106,7 +105,7 @@ class ShownResult(TableAttributes):
             return draw(figure)
         if len(names) != 1:
             raise ResultError(f"Axes take one variable, not {len(names)}.", "Draw each into axes of its own.")
-        from biodyn.output.figures.into_axes import draw_into
+        from biodyn.output.figures.matplotlib_backend import draw_into
 
         return draw_into(ax, figure)
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from biodyn.conventions import SIDES, FloatArray
-from biodyn.output.figures.cycles import unit_words
+from biodyn.output.figures.curves import unit_words
 from biodyn.output.report.words import decimal, parameter_label
 from biodyn.variables import Norms, NormScalar, Walker
-from biodyn.variables.dimensionless import SIZE_FREE, size_free
+from biodyn.variables.norm_choice import SIZE_FREE, size_free
 
 #: Strides' mean parameters by side, and mean curves in the clinical sign by variable and side.
 Strides = Mapping[str, Mapping[str, float]]

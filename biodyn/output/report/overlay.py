@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.errors import ResultError
 from biodyn.library.load import nearest
-from biodyn.output.figures.cycles import (
+from biodyn.output.figures.curves import (
     COLUMNS,
     MEAN,
     CycleCurves,
@@ -30,8 +30,7 @@ from biodyn.output.tables.lazy import CLINICAL, Signs, require_signs
 from biodyn.variables import PERCENT, Norms, variable
 
 if TYPE_CHECKING:
-    from biodyn.output.figures.into_axes import Axes
-    from biodyn.output.figures.matplotlib_backend import ShownFigure
+    from biodyn.output.figures.matplotlib_backend import Axes, ShownFigure
 
 _SD_KEY = Key("standard deviation of the cycles", LEVEL_COLORS[0], "area", opacity=0.3)
 _SEEN = 0.1  # of the half width of a band: about what the pen of a mean covers
@@ -95,7 +94,7 @@ def overlay(
     behind = only_known(_norms_of(list(named.values()), norms, names), signs)
     figure = _figure(names, sides, named, drawn, behind, signs)
     if ax is not None:
-        from biodyn.output.figures.into_axes import draw_into
+        from biodyn.output.figures.matplotlib_backend import draw_into
 
         return draw_into(ax, figure)
     from biodyn.output.figures.matplotlib_backend import draw

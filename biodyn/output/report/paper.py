@@ -17,8 +17,8 @@ from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.fonts import FONT, font_file, settable
 from biodyn.output.figures.layout import SMALL_HEIGHT, SMALL_WIDTH
 from biodyn.output.figures.pdf import draw_figure, draw_keys, draw_small
-from biodyn.output.figures.standard import Described, StandardRow, standard_rows
 from biodyn.output.figures.style import AXIS
+from biodyn.output.figures.svg import Described, StandardRow, standard_rows
 from biodyn.output.report.paper_head import PaperHead, require_library
 
 if TYPE_CHECKING:

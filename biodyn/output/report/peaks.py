@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.output.figures.cycles import stance_known, unit_words
-from biodyn.output.figures.display import display_table
-from biodyn.output.figures.values import TrialValues
+from biodyn.output.figures.curves import TrialValues, display_table, stance_known, unit_words
 from biodyn.variables import variable
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
-from biodyn.output.figures.cycles import (
+from biodyn.output.figures.curves import (
     CycleCurves,
     bands_first,
     nan_statistics,
@@ -19,8 +19,8 @@ from biodyn.output.figures.cycles import (
     value_axis,
 )
 from biodyn.output.figures.description import Area, Key, Layer, Line, Panel
-from biodyn.output.figures.standard import Described, standard_grid, standard_names
 from biodyn.output.figures.style import SIDE_COLORS
+from biodyn.output.figures.svg import Described, standard_grid, standard_names
 from biodyn.output.report.page import page_environment, resource, script_json
 from biodyn.output.report.scene import MOST_BYTES, PERSON_COLORS, scene_of, scene_person
 from biodyn.output.report.sections.scene import drawn_words, scene_context

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.output.figures.cycles import CycleCurves, curves_by_variable
+from biodyn.output.figures.curves import CycleCurves, curves_by_variable
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.figures.trial import by_section
 from biodyn.output.report.page import Fact, Frame, framed

@@ -7,9 +7,8 @@ from typing import Any
 
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.diagnostics import STATUS_WORDS
-from biodyn.output.figures.cycles import cycle_keys
-from biodyn.output.figures.display import display_table
-from biodyn.output.figures.standard import standard_names
+from biodyn.output.figures.curves import cycle_keys, display_table
+from biodyn.output.figures.svg import standard_names
 from biodyn.output.report.page import Fact
 from biodyn.output.report.paper import Paper, set_pages, told
 from biodyn.output.report.paper_head import PaperHead

@@ -12,11 +12,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.library.load import UserFile
+from biodyn.output.figures.curves import TrialValues, display_table
 from biodyn.output.figures.description import Figure
-from biodyn.output.figures.display import display_table
 from biodyn.output.figures.svg import picture, svg
 from biodyn.output.figures.trial import trial_figures
-from biodyn.output.figures.values import TrialValues
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from biodyn.output.store.read import read_record
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial
 from biodyn.variables import NormChoice, Walker, choose_norms
-from biodyn.variables.norm_record import ENTRY, walker_of
+from biodyn.variables.norm_choice import ENTRY, walker_of
 from biodyn.variables.norms import AUTO
 
 

@@ -16,8 +16,8 @@ from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, C
 from biodyn.study.own_norms.people import Means, People, people_of
 from biodyn.study.own_norms.write import write_norms
 from biodyn.variables import NormSet, is_known
-from biodyn.variables.dimensionless import SIZE_FREE
 from biodyn.variables.meaning import PERCENT
+from biodyn.variables.norm_choice import SIZE_FREE
 
 _EVERY = 2  # percent of the cycle between two numbers of the file
 _NORMAL_95 = 1.96

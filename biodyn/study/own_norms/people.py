@@ -17,8 +17,7 @@ from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles
 from biodyn.study.report.source import StudySource
 from biodyn.study.report.write import with_strides
 from biodyn.variables import Walker, same_side
-from biodyn.variables.dimensionless import SIZE_FREE, size_free
-from biodyn.variables.norm_record import walker_of
+from biodyn.variables.norm_choice import SIZE_FREE, size_free, walker_of
 
 _SPEED = "speed_m_s"
 

@@ -9,7 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES
-from biodyn.output.figures.standard import standard_names
+from biodyn.output.figures.svg import standard_names
 from biodyn.output.report.page import Fact, Frame, Section, framed, page_environment, resource
 from biodyn.output.report.scene import MOST_BYTES
 from biodyn.output.report.together import CURVES_TEMPLATE, SCENE_TEMPLATE, MeanCurve, Means, pair_curves

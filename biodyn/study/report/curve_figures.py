@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
-from biodyn.output.figures.cycles import (
+from biodyn.output.figures.curves import (
     FOOT_OFF_KEY,
     SINGLE,
     bands_first,
     broken,
+    display_table,
     foot_off_layer,
     labels_below,
     nan_statistics,
@@ -24,7 +25,6 @@ from biodyn.output.figures.cycles import (
     value_axis,
 )
 from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Panel, Span, Strip
-from biodyn.output.figures.display import display_table
 from biodyn.output.figures.style import LEVEL_COLORS
 from biodyn.study.report.means import BOTH, Cell, CurveMeans
 from biodyn.study.report.source import parts_of, rows_of

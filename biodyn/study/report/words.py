@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES
-from biodyn.output.figures.cycles import unit_words
+from biodyn.output.figures.curves import unit_words
 from biodyn.study.report.means import BOTH
 from biodyn.variables import is_known, variable
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from biodyn.conventions import BoolArray
 from biodyn.errors import ResultError
-from biodyn.output.figures.standard import standard_names
+from biodyn.output.figures.svg import standard_names
 from biodyn.output.report.paper_head import PaperHead, is_own_paper
 from biodyn.output.store.names import PAPER_NAME
 from biodyn.output.store.replacing import replacing
@@ -36,7 +36,7 @@ from biodyn.study.report.subject_page import SubjectPage, SubjectTables, subject
 from biodyn.study.report.words import Names
 from biodyn.study.strides import STRIDES_NAME, read_strides
 from biodyn.variables import Walker
-from biodyn.variables.norm_record import walker_of
+from biodyn.variables.norm_choice import walker_of
 
 REPORT_NAME, SUBJECTS_NAME = "report.html", "subjects"
 

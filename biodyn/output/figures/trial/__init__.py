@@ -6,8 +6,7 @@ nothing to draw. A function says with `@figure(name, place, needs, section)` wha
 (none named: one of its own). Its title and caption are in the description.
 
 A new file in this folder is a new figure; nothing else names it. Figures over the gait cycle need no code at all: an entry
-in library/figures/display.toml adds one (`over_cycle.py`). Who draws them does not matter here: `svg.py` or
-`matplotlib_backend.py`.
+in library/figures/display.toml adds one (`over_cycle.py`).
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from dataclasses import dataclass
 
 from biodyn.errors import ResultError
 from biodyn.library.registry import Registry
+from biodyn.output.figures.curves import TrialValues
 from biodyn.output.figures.description import Figure
-from biodyn.output.figures.values import TrialValues
 
 Describe = Callable[[TrialValues], Figure | None]
 

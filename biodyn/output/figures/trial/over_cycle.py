@@ -2,16 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from biodyn.output.figures.cycles import cycle_figure
-from biodyn.output.figures.description import Figure
-from biodyn.output.figures.display import display_table
-from biodyn.output.figures.over_time import figure_over_time
+import pandas as pd
+
+from biodyn.conventions import SIDE_NAMES, SIDES
+from biodyn.output.figures.curves import (
+    COLUMNS,
+    UNMEASURED_KEY,
+    TrialValues,
+    cycle_figure,
+    display_table,
+    labels_below,
+    side_key,
+    time_axis,
+    unit_words,
+    unmeasured,
+)
+from biodyn.output.figures.description import Axis, Figure, Key, Layer, Line, Panel
 from biodyn.output.figures.trial import Describe, figure
-from biodyn.output.figures.values import TrialValues
+from biodyn.variables import variable
+
+_CAPTION = "Through the trial: no gait cycles were found in it. Grey: the ground reaction of a foot was not measured."
+# Where a variable stands: the end of its name, the table, the end of its column there, and its unit here.
+_PLACES = (
+    ("_moment", "joint_torques", "_Nm", "Nm/kg"),
+    ("_power", "joint_powers", "_W", "W/kg"),
+    ("", "joint_angles", "_deg", "deg"),
+)
+
+
+def figure_over_time(trial: TrialValues, title: str, names: Sequence[str]) -> Figure | None:
+    """A panel a variable over time; None where the tables hold none of them."""
+    found = {name: lines for name in names if (lines := _lines(trial, name))}
+    if not found:
+        return None
+    behind = (unmeasured(trial.tables["ground_reaction"], trial.sides),)
+    panels = []
+    for (name, lines), label in zip(found.items(), labels_below("time (s)", len(found)), strict=True):
+        shown = variable(name)
+        y = Axis(unit_words(_place(name)[-1]), holds=(0.0,), grid=True)
+        layers: tuple[Layer, ...] = (*behind, *lines) if _place(name)[0] else lines
+        panels.append(Panel(f"{shown.title} ({shown.positive} +)", time_axis(lines[0].x, label), y, layers))
+    keys: list[Key] = [*(side_key(side) for side in SIDES), UNMEASURED_KEY]
+    return Figure(title, tuple(panels), tuple(keys), min(COLUMNS, len(panels)), caption=_CAPTION)
+
+
+def _as_named(variable: str, side: str) -> tuple[str, float]:
+    return f"{variable}_{side}" if side else variable, 1.0
+
+
+def _place(name: str) -> tuple[str, str, str, str]:
+    return next(place for place in _PLACES if name.endswith(place[0]))
+
+
+def _lines(trial: TrialValues, name: str) -> tuple[Line, ...]:
+    ending, table_name, unit_ending, unit = _place(name)
+    table: pd.DataFrame | None = trial.tables.get(table_name)
+    if table is None:
+        return ()
+    stem, factor = name.removesuffix(ending), 1.0 / trial.mass_kg if unit.endswith("/kg") else 1.0
+    own = trial.coordinate if ending != "_power" else _as_named
+    columns = {side: own(stem, side) for side in SIDES}
+    time_s = table["time_s"].to_numpy(dtype=float)
+    lines = [
+        Line(
+            time_s,
+            sign * variable(name).clinical(side) * factor * table[column].to_numpy(dtype=float),
+            SIDE_NAMES[side],
+        )
+        for side, (coordinate, sign) in columns.items()
+        if (column := f"{coordinate}{unit_ending}") in table
+    ]
+    coordinate, sign = own(stem, "")
+    if f"{coordinate}{unit_ending}" in table:
+        side = SIDES[0]
+        values = sign * variable(name).clinical(side) * factor
+        lines.append(Line(time_s, values * table[f"{coordinate}{unit_ending}"].to_numpy(dtype=float), SIDE_NAMES[side]))
+    return tuple(lines)
+
 
 _SHADED = " Shaded: one standard deviation of the input errors (see Uncertainty)."
 

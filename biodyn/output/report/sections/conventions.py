@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from biodyn.output.figures.cycles import CycleCurves, unit_words
+from biodyn.output.figures.curves import CycleCurves, unit_words
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import is_known, variable

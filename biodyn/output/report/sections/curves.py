@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.output.figures.cycles import CycleCurves, count_words, cycle_panel, stance_known, unit_words
-from biodyn.output.figures.display import display_table
-from biodyn.output.figures.standard import Described, further_grid, standard_names
+from biodyn.output.figures.curves import CycleCurves, count_words, cycle_panel, display_table, stance_known, unit_words
+from biodyn.output.figures.svg import Described, further_grid, standard_names
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.output.report.words import decimal

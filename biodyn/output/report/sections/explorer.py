@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
-from biodyn.output.figures.cycles import CycleCurves, nan_statistics, unit_words
-from biodyn.output.figures.display import display_table
+from biodyn.output.figures.curves import CycleCurves, display_table, nan_statistics, unit_words
 from biodyn.output.figures.style import BAND, SIDE_COLORS
 from biodyn.output.report.page import resource, script_json
 from biodyn.output.report.section import Data

@@ -9,7 +9,7 @@ from biodyn.conventions import SIDES
 from biodyn.output.report.norm_numbers import NumberRow, number_rows
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.variables.norm_record import walker_of
+from biodyn.variables.norm_choice import walker_of
 
 _TEMPLATE = """
 {% for reason in reasons %}<p class="small">{{ reason }}</p>{% endfor %}

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
-from biodyn.output.figures.cycles import nan_statistics, percent_axis
+from biodyn.output.figures.curves import nan_statistics, percent_axis
 from biodyn.output.figures.description import Axis, Line, Panel
-from biodyn.output.figures.standard import Described, further_grid, standard_names
+from biodyn.output.figures.svg import Described, further_grid, standard_names
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import PERCENT, is_known, variable

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.output.figures.display import display_table
+from biodyn.output.figures.curves import display_table
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.output.report.view import ReplayView

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from biodyn.output.figures.display import display_table
-from biodyn.output.figures.trial.sensitivity import level_words
+from biodyn.output.figures.curves import display_table
+from biodyn.output.figures.trial.quality import level_words
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import variable

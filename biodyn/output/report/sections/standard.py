@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE, Side
-from biodyn.output.figures.cycles import CycleCurves, cycle_keys
-from biodyn.output.figures.display import display_table
-from biodyn.output.figures.standard import standard_grid, standard_names
+from biodyn.output.figures.curves import CycleCurves, cycle_keys, display_table
+from biodyn.output.figures.svg import standard_grid, standard_names
 from biodyn.output.report.page import resource
 from biodyn.output.report.section import Data
 from biodyn.output.report.sections.curves import described

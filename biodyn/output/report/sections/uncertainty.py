@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.output.figures.display import display_table
+from biodyn.output.figures.curves import display_table
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import variable

@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.variables.norm_choice import Walker
-from biodyn.variables.norm_record import norms_record as record_of
+from biodyn.variables.norm_choice import norms_record as record_of
 
 
 def norms_record(analysis: TrialAnalysis) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from biodyn.study.group.statistics.gait_scores import (
     score_variables,
 )
 from biodyn.study.group.subject_cycles import SubjectCycles
-from biodyn.variables.dimensionless import SIZE_FREE, size_free
+from biodyn.variables.norm_choice import SIZE_FREE, size_free
 
 NAME = "session_means"
 COLUMNS = ["session", "condition", "side", "kind", "name", "title", "unit", "walks", "mean", "sd", "sem", "mdc95"]

@@ -11,9 +11,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDES
-from biodyn.output.figures.cycles import nan_statistics
+from biodyn.output.figures.curves import nan_statistics
 from biodyn.output.figures.description import Key
-from biodyn.output.figures.standard import Described, further_grid, standard_grid, standard_names
+from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names
 from biodyn.output.report.page import resource, script_json
 from biodyn.output.report.section import Data
 from biodyn.output.report.together import MeanCurve, cursor_data

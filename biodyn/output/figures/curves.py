@@ -1,0 +1,418 @@
+"""What several figures share: curves over the gait cycle and the stance, bands, ground reaction, the values of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
+from biodyn.library.load import load_table
+from biodyn.output.figures.description import Area, Axis, Figure, Key, Layer, Line, Panel, Rule, Shade
+from biodyn.output.figures.style import DASHED, DOTTED
+from biodyn.variables import PERCENT, Norms, Variable, variable
+from biodyn.variables.norm_choice import norms_of_record, reasons_of_record
+
+
+def display_table() -> dict[str, Any]:
+    """The library's display table: panels of the figures."""
+    return load_table("figures/display")
+
+
+# From this many cycles on their spread says more than the single curves.
+_SPREAD_FROM = 4
+COLUMNS = 3
+#: Widths of a mean and of a single curve.
+MEAN, SINGLE = 2.3, 0.8
+
+
+@dataclass(frozen=True)
+class CycleCurves:
+    """Cycles of one variable and side: values (n, 101) as shown, only those with numbers; unit as in the table."""
+
+    values: FloatArray
+    unit: str
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean (101,) over the cycles that have a number there, NaN where none has."""
+        return nan_statistics(self.values)[0]
+
+
+def nan_statistics(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation (n - 1) over the first axis of the numbers that are there; NaN below one and two."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    filled = np.where(known, values, 0.0)
+    empty = np.full(count.shape, np.nan)
+    mean = np.divide(filled.sum(axis=0), count, out=empty.copy(), where=count > 0)
+    square = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
+    sd = np.sqrt(np.divide(square, count - 1, out=empty.copy(), where=count > 1))
+    return mean, sd
+
+
+def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCurves]]:
+    """Sort the tidy table of gait cycles into {variable: {side: CycleCurves}}, with the signs people are shown.
+
+    Relies on the table's layout: 101 rows per curve, percent ascending.
+    """
+    found: dict[str, dict[str, CycleCurves]] = {}
+    if gait_cycles.empty:
+        return found
+    values = gait_cycles["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
+    heads = gait_cycles.iloc[::CYCLE_POINTS]
+    units = heads["unit"].astype(str).to_numpy()
+    rows: dict[tuple[str, str], list[int]] = {}
+    for row, key in enumerate(zip(heads["variable"].astype(str), heads["side"].astype(str), strict=True)):
+        rows.setdefault(key, []).append(row)
+    known = np.isfinite(values).any(axis=1)
+    for (name, side), own in rows.items():
+        shown = values[[row for row in own if known[row]]] * variable(name).clinical(side)
+        found.setdefault(name, {})[side] = CycleCurves(shown, units[own[0]])
+    return found
+
+
+def cycle_figure(
+    title: str,
+    curves: Mapping[str, Mapping[str, CycleCurves]],
+    names: Sequence[str],
+    foot_off_percent: Mapping[str, float],
+    norms: Sequence[Norms] = (),
+    bands: Mapping[str, Mapping[str, FloatArray]] | None = None,
+) -> Figure:
+    """Panels of variables over the gait cycle; variables without any cycle are left out.
+
+    Args:
+        curves: from `curves_by_variable`.
+        names: variables in order of the panels.
+        foot_off_percent: mean foot off by side, NaN where unknown.
+        norms: groups drawn as a grey band, or as a dashed line where their spread is not known.
+        bands: by variable and side, one standard deviation (101,) of its input errors, drawn around the mean.
+    """
+    present = [name for name in names if name in curves] or list(names[:1])
+    panels = []
+    for name, label in zip(present, labels_below("gait cycle (%)", len(present)), strict=True):
+        errors = (bands or {}).get(name, {})
+        panels.append(cycle_panel(variable(name), curves.get(name, {}), foot_off_percent, norms, label, errors))
+    return Figure(title, tuple(panels), cycle_keys(present, norms), min(COLUMNS, len(present)))
+
+
+def cycle_keys(names: Sequence[str], norms: Sequence[Norms]) -> tuple[Key, ...]:
+    """The legend of panels of these variables: sides, foot off, and the groups that have one of them."""
+    keys = [side_key(side) for side in SIDES] + [FOOT_OFF_KEY]
+    for own in norms:
+        drawn = [own.curves[name] for name in names if name in own.curves]
+        if drawn:
+            keys.append(norm_key(f"{own.short}, {own.band}", drawn[0].sd is not None))
+    return tuple(keys)
+
+
+def labels_below(label: str, count: int, columns: int = COLUMNS) -> list[str]:
+    """Labels of x for panels in a grid: only the lowest of a column has one."""
+    return [label if i + columns >= count else "" for i in range(count)]
+
+
+def cycle_panel(
+    shown: Variable,
+    sides: Mapping[str, CycleCurves],
+    foot_off_percent: Mapping[str, float],
+    norms: Sequence[Norms] = (),
+    label: str = "",
+    errors: Mapping[str, FloatArray] | None = None,
+) -> Panel:
+    """One variable: every cycle thin, their mean thick, the number of cycles, foot off, the norms behind."""
+    unit = next((curve.unit for curve in sides.values()), "")
+    layers: list[Layer] = []
+    for own in norms:
+        curve = own.curves.get(shown.name)
+        if curve is not None:
+            layers.append(norm_layer(shown.clinical(SIDES[0]) * curve.mean, curve.half_width))
+    counts = []
+    for side in SIDES:
+        curves = sides.get(side)
+        counts.append(f"{SIDE_NAMES[side][0].upper()} {count_words(curves)}")
+        if curves is not None and len(curves.values):
+            layers += _side_layers(side, curves, (errors or {}).get(side))
+            layers += foot_off_layer(side, foot_off_percent.get(side, np.nan))
+    return Panel(
+        shown.title,
+        percent_axis(label),
+        value_axis(shown, unit),
+        bands_first(layers),
+        corner="n: " + ", ".join(counts),
+        note="" if any(len(curves.values) for curves in sides.values()) else "no valid cycle",
+    )
+
+
+def bands_first(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+    """The same layers with all bands behind all curves."""
+    return tuple(sorted(layers, key=lambda layer: not isinstance(layer, Area)))
+
+
+def _side_layers(side: str, curves: CycleCurves, error: FloatArray | None) -> list[Layer]:
+    color, count = SIDE_NAMES[side], len(curves.values)
+    mean, sd = nan_statistics(curves.values)
+    layers: list[Layer] = []
+    around = error if error is not None else sd if count >= _SPREAD_FROM else None
+    if around is not None:
+        layers.append(Area(PERCENT, mean - around, mean + around, color, 0.18))
+    if 1 < count < _SPREAD_FROM or (error is not None and count > 1):
+        layers.append(Line(PERCENT, curves.values, color, SINGLE, 0.5))
+    return [*layers, Line(*broken(mean, curves.values), color, MEAN)]
+
+
+def percent_axis(label: str = "") -> Axis:
+    """The axis of the gait cycle, or of the stance."""
+    return Axis(label, limits=(0.0, 100.0))
+
+
+def value_axis(shown: Variable, unit: str) -> Axis:
+    """The axis of a variable, with the unit and what + means; zero is in it."""
+    return Axis(f"{unit_words(unit)}, {shown.positive} +", holds=(0.0,), grid=True)
+
+
+def norm_layer(mean: FloatArray, half_width: FloatArray | None) -> Layer:
+    """A normative curve in the shown sign: a band, or a line where its spread is not known."""
+    if half_width is None:
+        return Line(PERCENT, mean, "norm_line", 1.2, dash=DASHED)
+    return Area(PERCENT, mean - half_width, mean + half_width, "norm_band")
+
+
+def norm_key(words: str, band: bool) -> Key:
+    """The entry of a published curve in a legend."""
+    return Key(words, "norm_band", "area") if band else Key(words, "norm_line", width=1.2, dash=DASHED)
+
+
+def side_key(side: str) -> Key:
+    """The entry of a side in a legend."""
+    return Key(SIDE_NAMES[side], SIDE_NAMES[side], width=MEAN)
+
+
+FOOT_OFF_KEY = Key("foot off", "muted", width=1.1, dash=DOTTED)
+
+
+def foot_off_layer(side: str, percent: float) -> list[Layer]:
+    """An upright line at the foot off of a side, none where it is not known."""
+    return [Rule(percent, "x", SIDE_NAMES[side], 1.1, DOTTED, 0.8)] if np.isfinite(percent) else []
+
+
+def count_words(curves: CycleCurves | None) -> str:
+    """How many cycles a mean is made of, "1-2" where it changes over the cycle."""
+    if curves is None or not len(curves.values):
+        return "0"
+    counts = np.isfinite(curves.values).sum(axis=0)
+    low, high = int(counts[counts > 0].min()), int(counts.max())
+    return str(high) if low == high else f"{low}-{high}"
+
+
+def stance_known(curves: CycleCurves | None, foot_off_percent: float) -> bool:
+    """Whether the mean curve is known over half of the stance: extremes of the swing alone are not those of the gait.
+
+    Args:
+        foot_off_percent: mean foot off of the side; where it is NaN, any known value is enough.
+    """
+    if curves is None or not len(curves.values):
+        return False
+    known = np.isfinite(curves.mean)
+    stance = foot_off_percent >= PERCENT if np.isfinite(foot_off_percent) else known
+    return bool(known.any() and known[stance].mean() >= 0.5)
+
+
+def broken(mean: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Percent and mean with a break wherever the number of cycles changes: a step there is none of the walker's."""
+    at = np.flatnonzero(np.diff(np.isfinite(values).sum(axis=0))) + 1
+    return np.insert(PERCENT, at, np.nan), np.insert(mean, at, np.nan)
+
+
+def unit_words(unit: str) -> str:
+    """A unit as written on an axis."""
+    return {"deg": "degrees", "BW": "body weights"}.get(unit, unit)
+
+
+TORQUE_SD = "_Nm_sd"
+#: Standard deviation (101,) by variable of the gait cycles and side.
+Bands = dict[str, dict[str, FloatArray]]
+
+
+def torque_bands(
+    joint_torques_sd: pd.DataFrame, spatiotemporal: pd.DataFrame, mass_kg: float, variables: Container[str]
+) -> Bands:
+    """Return one standard deviation of every torque over the cycle, Nm/kg, as mean over the cycles of each side.
+
+    The largest errors (joint centres, plates, inertias) are the same in all cycles: a mean of cycles does not shrink them.
+    `variables`: of which it is asked for; the columns of single sources name none.
+    """
+    time_s = joint_torques_sd["time_s"].to_numpy(dtype=np.float64)
+    sides = spatiotemporal["side"].astype(str).to_numpy()
+    bounds = spatiotemporal[["start_s", "end_s"]].to_numpy(dtype=np.float64)
+    at_s: dict[str, list[FloatArray]] = {
+        side: [start + 0.01 * PERCENT * (end - start) for start, end in bounds[sides == side]] for side in SIDES
+    }
+    bands: Bands = {}
+    for column in joint_torques_sd.columns:
+        name = str(column).removesuffix(TORQUE_SD)
+        own = next((side for side in SIDES if name.endswith(f"_{side}")), "")
+        variable = f"{name.removesuffix(f'_{own}') if own else name}_moment"
+        if name == column or variable not in variables:
+            continue
+        values = joint_torques_sd[column].to_numpy(dtype=np.float64) / mass_kg
+        for side in SIDES if not own else (own,):
+            curves = [np.interp(at, time_s, values) for at in at_s[side]]
+            if curves and np.isfinite(curves).any():
+                bands.setdefault(variable, {})[side] = nan_statistics(np.array(curves))[0]
+    return bands
+
+
+@dataclass(frozen=True)
+class TrialValues:
+    """The values of `run.json`, the tables by name, the arrays of `result.npz`."""
+
+    record: Mapping[str, Any]
+    tables: Mapping[str, pd.DataFrame]
+    arrays: Mapping[str, np.ndarray]
+
+    @property
+    def mass_kg(self) -> float:
+        """Body mass."""
+        return float(self.record["subject"]["mass_kg"])
+
+    @property
+    def weight_n(self) -> float:
+        """Body weight."""
+        return self.mass_kg * STANDARD_GRAVITY_M_S2
+
+    @property
+    def speed_m_s(self) -> float:
+        """Mean walking speed over the cycles of both sides, NaN without one."""
+        return float(self.tables["spatiotemporal"]["speed_m_s"].mean())
+
+    @cached_property
+    def norms(self) -> tuple[Norms, ...]:
+        """The norms that fit the person and the walk; none where none fits, or where the person does not walk."""
+        return norms_of_record(self.record, self.speed_m_s)
+
+    @property
+    def norm_reasons(self) -> tuple[str, ...]:
+        """Why these norms, or none, in sentences."""
+        return reasons_of_record(self.record, self.speed_m_s)
+
+    @property
+    def walking(self) -> bool:
+        """Whether the person walks, as those of the norms did; results of versions that did not ask say so too."""
+        return bool(self.record.get("activity", {}).get("kind", "walking") == "walking")
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Sides whose ground reaction the tables hold: an imported model may have no foot that is known."""
+        return tuple(side for side in SIDES if f"measured_{side}" in self.tables["ground_reaction"])
+
+    def coordinate(self, variable: str, side: str) -> tuple[str, float]:
+        """Name of the coordinate that a variable without side is, and the factor to the variable's sign ("" for the middle)."""
+        for name, entry in self.record["model"].get("variables", {}).items():
+            if entry["variable"] == variable and entry["side"] == side:
+                return str(name), float(entry["sign"])
+        return f"{variable}_{side}" if side else variable, 1.0
+
+    @cached_property
+    def curves(self) -> dict[str, dict[str, CycleCurves]]:
+        """Cycles by variable and side, in the signs people are shown."""
+        return curves_by_variable(self.tables["gait_cycles"])
+
+    @cached_property
+    def bands(self) -> Bands:
+        """One standard deviation of the torques' input errors by variable and side; empty where it was not computed."""
+        if "joint_torques_sd" not in self.tables:
+            return {}
+        table = self.tables["joint_torques_sd"]
+        for name, entry in self.record["model"].get("variables", {}).items():
+            usual = f"{entry['variable']}_{entry['side']}" if entry["side"] else entry["variable"]
+            table = table.rename(columns={f"{name}{TORQUE_SD}": f"{usual}{TORQUE_SD}"})
+        return torque_bands(table, self.tables["spatiotemporal"], self.mass_kg, self.curves)
+
+    @cached_property
+    def foot_off_percent(self) -> dict[str, float]:
+        """Mean foot off of each side in per cent of its cycles, NaN where unknown."""
+        table = self.tables["spatiotemporal"]
+        sides = table["side"].astype(str)
+        return {side: float(table.loc[sides == side, "stance_percent"].mean()) for side in SIDES}
+
+
+#: The entry of `unmeasured` in a legend.
+UNMEASURED_KEY = Key("a foot was on the floor outside the plates", "unknown", "area")
+
+
+def force_column(name: str, side: str) -> str:
+    """Column of the ground-reaction table that holds a variable, e.g. the side's vertical force."""
+    stem, _, axis = name.rpartition("_")
+    return f"{stem}_{side}_{axis}_N"
+
+
+def measured_stances(events: pd.DataFrame, ground_reaction: pd.DataFrame, side: str) -> Iterator[tuple[float, float]]:
+    """Yield (strike, off) in s of the stances of a side whose ground reaction is known from beginning to end."""
+    own = events[events["side"].astype(str) == side].sort_values("time_s")
+    times, kinds = own["time_s"].to_numpy(), own["event"].astype(str).to_numpy()
+    frame_s = ground_reaction["time_s"].to_numpy()
+    measured = ground_reaction[f"measured_{side}"].to_numpy(dtype=bool)
+    loaded = np.isfinite(ground_reaction[f"centre_of_pressure_{side}_x_m"].to_numpy())
+    for i in range(len(own) - 1):
+        if (kinds[i], kinds[i + 1]) != ("foot_strike", "foot_off"):
+            continue
+        rows = (frame_s >= times[i]) & (frame_s <= times[i + 1])
+        # Known and loaded for nearly all of it: a stance beside the plates is known to be none of theirs only by name.
+        if rows.any() and measured[rows].all() and loaded[rows].mean() > 0.8:
+            yield float(times[i]), float(times[i + 1])
+
+
+def stance_curves(
+    events: pd.DataFrame, ground_reaction: pd.DataFrame, names: Sequence[str], weight_n: float
+) -> dict[str, dict[str, CycleCurves]]:
+    """Ground forces over 0-100 % of each measured stance, in body weights and with the signs people are shown."""
+    time_s = ground_reaction["time_s"].to_numpy()
+    found: dict[str, dict[str, CycleCurves]] = {}
+    for side in SIDES:
+        if f"measured_{side}" not in ground_reaction:
+            continue
+        stances = list(measured_stances(events, ground_reaction, side))
+        for name in names:
+            force = ground_reaction[force_column(name, side)].to_numpy() / weight_n * variable(name).clinical(side)
+            rows = [np.interp(np.linspace(a, b, len(PERCENT)), time_s, force) for a, b in stances]
+            found.setdefault(name, {})[side] = CycleCurves(np.array(rows).reshape(-1, len(PERCENT)), "BW")
+    return found
+
+
+def unmeasured(ground_reaction: pd.DataFrame, sides: Sequence[str] = SIDES) -> Shade:
+    """Grey where the ground reaction on one of the sides is unknown, from half-way between frames to half-way."""
+    time_s = ground_reaction["time_s"].to_numpy(dtype=np.float64)
+    measured = [ground_reaction[f"measured_{side}"].to_numpy(dtype=bool) for side in sides]
+    known = np.logical_and.reduce(measured) if measured else np.ones(len(time_s), dtype=bool)
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], ~known, [False])).astype(np.int8))).reshape(-1, 2)
+    between = np.concatenate((time_s[:1], 0.5 * (time_s[1:] + time_s[:-1]), time_s[-1:]))
+    return Shade(tuple((float(between[start]), float(between[end])) for start, end in edges), "unknown")
+
+
+def time_axis(time_s: FloatArray, label: str = "time (s)") -> Axis:
+    """The axis of the whole trial."""
+    return Axis(label, limits=(float(time_s[0]), float(time_s[-1])) if len(time_s) > 1 else (0.0, 1.0))
+
+
+def force_lines(ground_reaction: pd.DataFrame, name: str, weight_n: float) -> list[Line]:
+    """A component of the force on each foot through the trial, body weights, in the shown sign."""
+    time_s = ground_reaction["time_s"].to_numpy(dtype=np.float64)
+    return [
+        Line(
+            time_s,
+            ground_reaction[force_column(name, side)].to_numpy() / weight_n * variable(name).clinical(side),
+            SIDE_NAMES[side],
+        )
+        for side in SIDES
+        if force_column(name, side) in ground_reaction
+    ]
+
+
+def seen_from_above(p_W: FloatArray) -> FloatArray:
+    """World points (..., 3) as (..., 2): forward to the right of the page, left upwards."""
+    return np.stack([p_W[..., 0], -p_W[..., 2]], axis=-1)

@@ -1,0 +1,217 @@
+"""Figures of the ground reaction and of the whole trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.output.figures.curves import (
+    COLUMNS,
+    MEAN,
+    UNMEASURED_KEY,
+    TrialValues,
+    cycle_panel,
+    display_table,
+    force_lines,
+    labels_below,
+    seen_from_above,
+    side_key,
+    stance_curves,
+    time_axis,
+    unit_words,
+    unmeasured,
+    value_axis,
+)
+from biodyn.output.figures.description import Axis, Figure, Key, Layer, Line, Outline, Panel, Points, Span, Strip, Text
+from biodyn.output.figures.style import DASHED
+from biodyn.output.figures.trial import figure
+from biodyn.variables import variable
+
+_CAPTION = "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure."
+_MARGIN_M = 0.15
+_WIDTH, _LOWEST, _HIGHEST = 926.0, 165.0, 355.0  # of the plot, pixels
+_LETTERS_M = 0.015  # between the edge of a plate and its number
+
+
+@figure("centre_of_pressure", place=30, needs=("ground_reaction", "contacts"), section="ground")
+def centre_of_pressure(trial: TrialValues) -> Figure | None:
+    """Every plate with its number, every contact with the outline of its foot, assigned ones with their path.
+
+    None of a model whose forces are given: there are no plates to stand on.
+    """
+    if trial.record["static"].get("source") == "model" and not len(trial.arrays["plate_numbers"]):
+        return None
+    numbers, corners_W = trial.arrays["plate_numbers"].tolist(), trial.arrays["plate_corners_W"]
+    plates = dict(zip(numbers, corners_W, strict=True))
+    corners = np.concatenate([seen_from_above(plate) for plate in plates.values()]) if plates else np.zeros((1, 2))
+    low, high = corners.min(axis=0) - _MARGIN_M, corners.max(axis=0) + _MARGIN_M
+    layers: list[Layer] = []
+    outlined = trial.arrays.get("plate_outlined", np.ones(len(plates), dtype=bool))
+    for (number, plate), known in zip(plates.items(), outlined.tolist(), strict=True):
+        if known:
+            layers.append(Outline(seen_from_above(plate), "plate_edge", fill="plate"))
+        x, y = seen_from_above(plate).min(axis=0) + _LETTERS_M
+        layers.append(Text(float(x), float(y), f"plate {number}" + ("" if known else " (edges not known)")))
+    for contact, outlines in zip(trial.tables["contacts"].to_dict("records"), _outlines(trial), strict=False):
+        layers += _contact(trial, contact, outlines, low, high)
+    panel = Panel(
+        "Centre of pressure (top view)",
+        Axis("forward, direction of World X (m)", limits=(float(low[0]), float(high[0])), grid=True),
+        Axis("to the left (m)", limits=(float(low[1]), float(high[1])), grid=True),
+        tuple(layers),
+        note="" if plates else "no plate",
+        equal=True,
+    )
+    keys = [Key(f"{SIDE_NAMES[side]} (dot: strike)", SIDE_NAMES[side], width=MEAN, point=True) for side in SIDES]
+    keys.append(Key("foot outline of a contact that was not used", "limit", width=1.5, dash=DASHED))
+    height = float(np.clip(_WIDTH * (high[1] - low[1]) / (high[0] - low[0]), _LOWEST, _HIGHEST))
+    return Figure("Centre of pressure", (panel,), tuple(keys), 1, height, caption=_CAPTION)
+
+
+def _outlines(trial: TrialValues) -> list[FloatArray]:
+    """Outlines (2, K, 3) m in World of the right and the left sole, contact by contact."""
+    found = list(trial.arrays["contact_soles_W"])
+    unknown = np.full((len(SIDES), 1, 3), np.nan)
+    return found + [unknown] * (len(trial.tables["contacts"]) - len(found))
+
+
+def _contact(
+    trial: TrialValues, contact: Mapping[Any, Any], outlines: FloatArray, low: FloatArray, high: FloatArray
+) -> list[Layer]:
+    side, assigned = str(contact["side"]), str(contact["decision"]) == "assigned"
+    color = SIDE_NAMES.get(side, "limit") if assigned else "limit"
+    layers: list[Layer] = []
+    for of_side, outline_W in zip(SIDES, outlines, strict=True):
+        outline = seen_from_above(outline_W)
+        wanted = side not in SIDES or of_side == side
+        if (
+            wanted
+            and np.isfinite(outline).all()
+            and ((low <= outline.mean(axis=0)) & (outline.mean(axis=0) <= high)).all()
+        ):
+            layers.append(Outline(outline, color, opacity=0.8, dash=() if assigned else DASHED))
+    if assigned and side in SIDES:
+        ground = trial.tables["ground_reaction"]
+        time_s = ground["time_s"].to_numpy()
+        rows = (time_s >= contact["start_s"]) & (time_s <= contact["end_s"])
+        path = ground.loc[rows, [f"centre_of_pressure_{side}_{axis}_m" for axis in "xyz"]].to_numpy()
+        x, y = seen_from_above(path).T
+        layers.append(Line(x, y, color, MEAN))
+        start = np.flatnonzero(np.isfinite(x) & np.isfinite(y))[:1]
+        layers.append(Points(x[start], y[start], color))
+    return layers
+
+
+_LAYOUT = display_table()["stance_figure"]
+_CAPTION_ground_reaction = (
+    "GRF of each foot in body weights: through the trial, and over the stances measured from foot strike to foot off."
+)
+
+
+@figure(_LAYOUT["name"], place=20, needs=("ground_reaction", "events"), section="ground")
+def ground_reaction(trial: TrialValues) -> Figure | None:
+    """Trial above, stance below, in body weights; None without a foot that is known."""
+    if not trial.sides:
+        return None
+    names, ground = _LAYOUT["panels"], trial.tables["ground_reaction"]
+    stances = stance_curves(trial.tables["events"], ground, names, trial.weight_n)
+    above, below = [], []
+    for name, label in zip(names, labels_below("stance (%)", len(names)), strict=True):
+        shown = variable(name)
+        lines = force_lines(ground, name, trial.weight_n)
+        x = time_axis(lines[0].x)
+        above.append(
+            Panel(f"{shown.title}, trial", x, value_axis(shown, "BW"), (unmeasured(ground, trial.sides), *lines))
+        )
+        stance = replace(shown, title=f"{shown.title}, stance")
+        below.append(cycle_panel(stance, stances[name], {}, label=label))
+    keys = (*(side_key(side) for side in SIDES), UNMEASURED_KEY)
+    return Figure(_LAYOUT["title"], (*above, *below), keys, min(COLUMNS, len(names)), caption=_CAPTION_ground_reaction)
+
+
+_LAYOUT_whole_trial = display_table()["overview"]
+_FORCE = display_table()["stance_figure"]["panels"][0]
+_CAPTION_whole_trial = (
+    "Bars: foot-plate contacts. Grey: a foot was on the floor outside the plates; its leg has no moments then."
+)
+_MOMENT = "_moment"
+
+
+@figure(
+    _LAYOUT_whole_trial["name"],
+    place=70,
+    needs=("joint_angles", "joint_torques", "ground_reaction", "contacts"),
+    section="trial",
+)
+def whole_trial(trial: TrialValues) -> Figure | None:
+    """The vertical force above a bar for every contact with a plate; below, angles (left) and moments (right)."""
+    if not trial.sides:
+        return None
+    ground = trial.tables["ground_reaction"]
+    time_s = ground["time_s"].to_numpy()
+    outside = unmeasured(ground, trial.sides)
+    force = Panel(
+        _title(_FORCE), time_axis(time_s), _axis("BW"), (outside, *force_lines(ground, _FORCE, trial.weight_n)),
+        contact_strips(trial.tables["contacts"]), span=2,
+    )  # fmt: skip
+    angles = _panels(trial, _LAYOUT_whole_trial["angles"], "joint_angles", time_s, "deg", 1.0, ())
+    moments = _panels(
+        trial, _LAYOUT_whole_trial["moments"], "joint_torques", time_s, "Nm/kg", 1.0 / trial.mass_kg, (outside,)
+    )
+    pairs = [panel for pair in zip_longest(angles, moments) for panel in pair]
+    keys = (*(side_key(side) for side in SIDES), Key("contact not used", "limit", "area"), UNMEASURED_KEY)
+    return Figure(_LAYOUT_whole_trial["title"], (force, *pairs), keys, 2, height=118.0, caption=_CAPTION_whole_trial)
+
+
+def contact_strips(contacts: pd.DataFrame) -> tuple[Strip, ...]:
+    """A strip a plate with its contacts: in the colour of the side, red where they were not used."""
+    spans: dict[int, list[Span]] = {}
+    for contact in contacts.to_dict("records"):
+        side, decision = str(contact["side"]), str(contact["decision"])
+        color = SIDE_NAMES.get(side, "limit") if decision == "assigned" else "limit"
+        words = f"{SIDE_NAMES.get(side, 'no')} foot, {decision}"
+        start, end = float(contact["start_s"]), float(contact["end_s"])
+        spans.setdefault(int(contact["plate"]), []).append(Span(start, end, words, color))
+    return tuple(Strip(f"plate {plate}", "limit", tuple(own)) for plate, own in sorted(spans.items()))
+
+
+def _panels(
+    trial: TrialValues,
+    names: Sequence[str],
+    of_table: str,
+    time_s: FloatArray,
+    unit: str,
+    factor: float,
+    behind: tuple[Layer, ...],
+) -> list[Panel]:
+    """A panel a variable of which the table has a column on either side."""
+    suffix, table = unit.partition("/")[0], trial.tables[of_table]
+    columns = {name: {side: trial.coordinate(name.removesuffix(_MOMENT), side) for side in SIDES} for name in names}
+    present = [name for name in names if any(f"{own}_{suffix}" in table for own, _ in columns[name].values())]
+    panels = []
+    for name, label in zip(present, labels_below("time (s)", len(present), 1), strict=True):
+        lines = [
+            Line(
+                time_s,
+                sign * variable(name).clinical(side) * factor * table[f"{own}_{suffix}"].to_numpy(),
+                SIDE_NAMES[side],
+            )
+            for side, (own, sign) in columns[name].items()
+            if f"{own}_{suffix}" in table
+        ]
+        panels.append(Panel(_title(name), time_axis(time_s, label), _axis(unit), (*behind, *lines)))
+    return panels
+
+
+def _title(name: str) -> str:
+    return f"{variable(name).title} ({variable(name).positive} +)"
+
+
+def _axis(unit: str) -> Axis:
+    return Axis(unit_words(unit), holds=(0.0,), grid=True)

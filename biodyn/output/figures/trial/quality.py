@@ -1,0 +1,294 @@
+"""Figures of tracking errors, residuals, contributions to the moments, further coordinates and sensitivity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import AXES, CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
+from biodyn.model.from_library.catalogue import catalogue
+from biodyn.output.figures.curves import (
+    TrialValues,
+    display_table,
+    labels_below,
+    nan_statistics,
+    percent_axis,
+    time_axis,
+    unmeasured,
+    value_axis,
+)
+from biodyn.output.figures.description import Axis, Bars, Figure, Key, Layer, Legend, Line, Panel, Points, Rule, Shade
+from biodyn.output.figures.style import DASHED, shades
+from biodyn.output.figures.trial import figure
+from biodyn.processing.gait.cycles import normalise
+from biodyn.processing.signals.rms import rms
+from biodyn.variables import PERCENT, variable
+from biodyn.verification.contributions import CONTRIBUTIONS
+
+_CAPTION = "Marker tracking error: distance between measured and model markers."
+_OF_POSES = "Pose tracking error: distance between a segment's measured origin and the model's."
+_WORST = 15
+_MM = 1000.0
+
+
+@figure("marker_errors", place=40, needs=("marker_errors",), section="fit")
+def marker_errors(trial: TrialValues) -> Figure | None:
+    """RMS and worst marker of every frame, RMS and largest error of the worst markers, mm; None where none was followed."""
+    on_poses = trial.record["static"].get("source") == "poses"
+    title, things = ("Pose tracking error", "segments") if on_poses else ("Marker tracking error", "markers")
+    table, settings = trial.tables["marker_errors"], trial.record["settings"]["limits"]
+    limits = (settings["marker_rms_m"] * _MM, settings["marker_max_m"] * _MM)
+    labels = [name for name in table.columns if name not in ("time_s", "rms")]
+    if not labels:
+        return None
+    error = table[labels].to_numpy(dtype=np.float64) * _MM
+    time_s = table["time_s"].to_numpy()
+    worst = np.max(np.where(np.isfinite(error), error, 0.0), axis=1) if labels else np.zeros(len(time_s))
+    through = Panel(
+        title,
+        time_axis(time_s),
+        Axis("mm", limits=(0.0, 1.12 * max(float(worst.max(initial=0.0)), limits[1])), grid=True),
+        (
+            Line(time_s, worst, "muted", 1.3),
+            Line(time_s, table["rms"].to_numpy() * _MM, "ink", 2.2),
+            *(Rule(limit, "y", "limit", 1.2, DASHED) for limit in limits),
+        ),
+    )
+    keys = (
+        Key("RMS of the frame", "ink", width=2.2),
+        Key("largest error of the frame", "muted", width=1.3),
+        Key(f"limits: RMS {limits[0]:.0f} mm, max {limits[1]:.0f} mm", "limit", width=1.2, dash=DASHED),
+    )
+    panels = (through, _worst_panel(labels, error, limits, things))
+    return Figure(title, panels, keys, 2, height=258.0, caption=_OF_POSES if on_poses else _CAPTION)
+
+
+def _worst_panel(labels: list[str], error: FloatArray, limits: tuple[float, float], things: str) -> Panel:
+    of_marker = rms(error.T)
+    order = [i for i in np.argsort(np.nan_to_num(-of_marker)) if np.isfinite(of_marker[i])][:_WORST][::-1]
+    rows = np.arange(float(len(order)))
+    peaks = np.nanmax(error[:, order], axis=0) if order else np.empty(0)
+    return Panel(
+        f"Largest tracking errors ({len(order)} of {len(labels)} {things})",
+        Axis("mm: bar RMS, dot max", limits=(0.0, 1.05 * max(*limits, float(peaks.max(initial=0.0)))), grid=True),
+        Axis(limits=(-0.6, max(len(order), 1) - 0.4), ticks=tuple((float(r), labels[i]) for r, i in enumerate(order))),
+        (
+            Bars(rows, np.zeros(len(order)), of_marker[order], 0.65, "bar", lying=True),
+            Points(peaks, rows, "ink", 4.5),
+            *(Rule(limit, "x", "limit", 1.2, DASHED) for limit in limits),
+        ),
+    )
+
+
+_CAPTION_residual = "Pelvis residual force and moment (about the pelvis origin): zero for perfect data."
+_OF_ESTIMATE = (
+    " Of the fitted motion and the measured forces, as the checks judge it; thin: what the estimate of both leaves."
+)
+_RAW = "raw_fx_N"  # of the table `residuals`, where motion and forces became one estimate
+_AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}
+
+
+@figure("residual", place=50, needs=("joint_torques", "ground_reaction"), section="fit")
+def residual(trial: TrialValues) -> Figure | None:
+    """Components and magnitude; grey where a contact was not measured; None of a model without forces or feet."""
+    table = trial.tables["joint_torques"]
+    if trial.record["static"].get("source") == "model" and not table["residual_fx_N"].notna().any():
+        return None
+    limits = trial.record["residual_limits"]
+    panels = (
+        _panel(trial, "Pelvis residual force", "f", "N", limits["force_n"]),
+        _panel(trial, "Pelvis residual moment", "m", "Nm", limits["moment_nm"]),
+    )
+    keys = (
+        *(Key(words, axis, width=1.5) for axis, words in _AXIS_NAMES.items()),
+        Key("magnitude", "ink", width=2.2),
+        *((Key("left by the estimate", "muted", width=1.0),) if _has_raw(trial) else ()),
+        Key("limit of the RMS", "limit", width=1.2, dash=DASHED),
+        Key("not measured", "unknown", "area"),
+    )
+    return Figure(
+        "Pelvis residual",
+        panels,
+        keys,
+        2,
+        height=232.0,
+        caption=_CAPTION_residual + (_OF_ESTIMATE if _has_raw(trial) else ""),
+    )
+
+
+def _has_raw(trial: TrialValues) -> bool:
+    """Whether motion and forces became one estimate: then the residual that is judged is the one before."""
+    return "residuals" in trial.tables and _RAW in trial.tables["residuals"]
+
+
+def _panel(trial: TrialValues, title: str, letter: str, unit: str, limit: float | None) -> Panel:
+    raw = _has_raw(trial)
+    table = trial.tables["residuals" if raw else "joint_torques"]
+    first = "raw" if raw else "residual"
+    vector = table[[f"{first}_{letter}{axis}_{unit}" for axis in AXES]].to_numpy()
+    size, time_s = np.linalg.norm(vector, axis=1), table["time_s"].to_numpy()
+    known = bool(np.isfinite(vector).any())
+    layers: list[Layer] = []
+    if limit is not None and np.isfinite(limit):
+        layers.append(Shade(((-limit, limit),), "allowed", "y"))
+        layers += [Rule(sign * limit, "y", "limit", 1.2, DASHED) for sign in (-1.0, 1.0)]
+    layers.append(unmeasured(trial.tables["ground_reaction"], trial.sides))
+    layers += [Line(time_s, vector[:, i], axis, 1.3) for i, axis in enumerate(_AXIS_NAMES)]
+    layers.append(Line(time_s, size, "ink", 2.2))
+    if raw:
+        left = table[[f"left_{letter}{axis}_{unit}" for axis in AXES]].to_numpy()
+        layers.append(Line(time_s, np.linalg.norm(left, axis=1), "muted", 1.0))
+    return Panel(
+        title,
+        time_axis(time_s),
+        Axis(unit, grid=True),
+        tuple(layers),
+        corner=f"RMS {rms(size):.1f} {unit}, peak {np.nanmax(size):.1f} {unit}" if known else "",
+        note="" if known else "GRF of both feet was never known together",
+    )
+
+
+_CAPTION_torque_parts = (
+    "Contributions to the sagittal moments, mean over the cycles. Gravity: weight of the segments distal to the joint. "
+    "Inertia: mass matrix times accelerations. Velocity: Coriolis and centrifugal terms. Ground: ground reaction. "
+    "The contributions sum to the moment."
+)
+_COLORS = dict(zip(CONTRIBUTIONS, ("x", "y", "z", "muted"), strict=True))
+_SUFFIX = "_moment"
+
+
+@figure("torque_parts", place=60, needs=("joint_torque_parts", "spatiotemporal"), section="consistency")
+def torque_parts(trial: TrialValues) -> Figure | None:
+    """Mean over the cycles of every contribution and of their sum, Nm/kg; a row a side, a column a moment."""
+    if not trial.curves:
+        return None
+    moments = display_table()["overview"]["moments"]
+    labels = labels_below("gait cycle (%)", len(SIDES) * len(moments), len(moments))
+    table = trial.tables["joint_torque_parts"]
+    by_name = {str(name): block for name, block in table.groupby("coordinate", observed=True)}
+    panels = [
+        _panel_torque_parts(trial, own[1], by_name.get(own[0]), moment, side, label)
+        for (side, moment), label in zip(((s, m) for s in SIDES for m in moments), labels, strict=True)
+        for own in (trial.coordinate(moment.removesuffix(_SUFFIX), side),)
+    ]
+    keys = [Key(name, color, width=1.8) for name, color in _COLORS.items()] + [Key("sum", "ink", width=2.6)]
+    return Figure(
+        "Contributions to the moments", tuple(panels), tuple(keys), len(moments), caption=_CAPTION_torque_parts
+    )
+
+
+def _panel_torque_parts(
+    trial: TrialValues, sign: float, block: pd.DataFrame | None, moment: str, side: str, label: str
+) -> Panel:
+    shown = variable(moment)
+    note, layers = "not in this skeleton", []
+    if block is not None:
+        cycles = trial.tables["spatiotemporal"]
+        own = cycles[cycles["side"].astype(str) == side]
+        curves = _mean_curves(block, own, sign * shown.clinical(side) / trial.mass_kg)
+        note = "no valid cycle"
+        if np.isfinite(curves[CONTRIBUTIONS[0]]).any():
+            note = ""
+            layers = [Line(PERCENT, curve, _COLORS[name]) for name, curve in curves.items()]
+            layers.append(Line(PERCENT, np.sum(list(curves.values()), axis=0), "ink", 2.6))
+    title = f"{shown.title}, {SIDE_NAMES[side]}"
+    return Panel(title, percent_axis(label), value_axis(shown, "Nm/kg"), tuple(layers), note=note)
+
+
+def _mean_curves(block: pd.DataFrame, cycles: pd.DataFrame, factor: float) -> dict[str, FloatArray]:
+    series = {str(name): part for name, part in block.groupby("part", observed=True)}
+    time_s = series[CONTRIBUTIONS[0]]["time_s"].to_numpy(dtype=float)
+    rate_hz = (len(time_s) - 1) / (time_s[-1] - time_s[0])
+    signal = np.column_stack([series[name]["value"].to_numpy(dtype=float) for name in CONTRIBUTIONS])
+    bounds = cycles[["start_s", "end_s"]].to_numpy(dtype=float)
+    if not len(bounds):
+        return {name: np.full(len(PERCENT), np.nan) for name in CONTRIBUTIONS}
+    curves = np.stack([normalise(signal, rate_hz, start, end) for start, end in bounds])
+    return {name: factor * nan_statistics(curves[..., k])[0] for k, name in enumerate(CONTRIBUTIONS)}
+
+
+_MOST = 12  # of a page
+_CAPTION_own_coordinates = (
+    "Coordinates of the model that no other figure shows, with their torques; names and signs are the model's own."
+)
+
+
+@figure("own_coordinates", place=72, needs=("joint_angles", "joint_torques"), section="trial")
+def own_coordinates(trial: TrialValues) -> Figure | None:
+    """A row a coordinate: value and torque through the trial; None on biodyn's model, and where all are shown elsewhere."""
+    if "own_coordinates" not in trial.arrays:
+        return None
+    shown = {name for entry in display_table()["figure"] for name in entry["panels"]}
+    known = {name for name, entry in trial.record["model"]["variables"].items() if entry["variable"] in shown}
+    time_s = trial.tables["joint_angles"]["time_s"].to_numpy(dtype=float)
+    rows = []
+    for name, turns in zip(trial.arrays["own_coordinates"], trial.arrays["own_rotational"], strict=True):
+        units = ("deg", "Nm") if turns else ("m", "N")
+        values = trial.tables["joint_angles"][f"{name}_{units[0]}"].to_numpy(dtype=float)
+        moves = float(values.max() - values.min()) > 0.0 if len(values) else False
+        if str(name) not in known and moves:
+            rows.append((str(name), units, values))
+    rows = rows[:_MOST]
+    if not rows:
+        return None
+    panels = []
+    for (name, units, values), label in zip(rows, labels_below("time (s)", len(rows), 1), strict=True):
+        torque = trial.tables["joint_torques"][f"{name}_{units[1]}"].to_numpy(dtype=float)
+        for title, unit, curve in ((name, units[0], values), (f"{name}, torque", units[1], torque)):
+            panels.append(Panel(title, time_axis(time_s, label), Axis(unit, grid=True), (Line(time_s, curve, "ink"),)))
+    return Figure(
+        "Further coordinates of the model", tuple(panels), (), 2, height=118.0, caption=_CAPTION_own_coordinates
+    )
+
+
+_CAPTION_sensitivity = (
+    "Mean moments of one side with every level of each factor; black: the analysis as it is reported here."
+)
+
+
+@figure("sensitivity", place=80, needs=("sensitivity",), section="sensitivity")
+def sensitivity(trial: TrialValues) -> Figure | None:
+    """Mean curves of some moments with every level of every factor, of the side that is known over more of the cycle.
+
+    The table's own curves, the analysis as it was, come first in it.
+    """
+    table = trial.tables["sensitivity"]
+    heads = table.iloc[::CYCLE_POINTS][["factor", "level", "side", "variable"]].astype(str)
+    if not len(heads):
+        return None
+    values = table["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
+    curves = dict(zip(heads.itertuples(index=False, name=None), values, strict=True))
+    base, base_level = heads.iloc[0][["factor", "level"]]
+    factors = [factor for factor in dict.fromkeys(heads["factor"]) if factor != base]
+    side = max(SIDES, key=lambda one: int(np.isfinite(values[(heads["side"] == one).to_numpy()]).sum()))
+    moments = display_table()["overview"]["moments"]
+    panels = []
+    for factor in factors:
+        levels = list(dict.fromkeys(heads.loc[heads["factor"] == factor, "level"]))
+        colors = dict(zip(levels, shades(len(levels)), strict=True))
+        keys = [Key(level_words(level).split(" (")[0], color) for level, color in colors.items()]
+        legend = Legend(factor.replace("_", " "), (*keys, Key(base_level, "ink", width=2.4)))
+        for column, moment in enumerate(moments):
+            shown = variable(moment)
+            sign, own = shown.clinical(side), curves.get((base, base_level, side, moment))
+            lines = [] if own is None else [
+                Line(PERCENT, sign * curves[factor, level, side, moment], color, 1.6)
+                for level, color in colors.items()
+                if (factor, level, side, moment) in curves
+            ] + [Line(PERCENT, sign * own, "ink", 2.4)]  # fmt: skip
+            panels.append(
+                Panel(
+                    f"{shown.title}, {SIDE_NAMES[side]}",
+                    percent_axis("gait cycle (%)" if factor == factors[-1] else ""),
+                    value_axis(shown, "Nm/kg"),
+                    tuple(lines),
+                    note="" if lines else "no valid cycle",
+                    legend=None if column else legend,
+                )
+            )
+    return Figure("Sensitivity to modelling choices", tuple(panels), columns=len(moments), caption=_CAPTION_sensitivity)
+
+
+def level_words(level: str) -> str:
+    """Title of a level that is an entry of the library; others speak for themselves."""
+    return next((title for _, entries in catalogue() for name, title in entries if name == level), level)
