@@ -1,7 +1,7 @@
 __version__: str
 
 from .io import read as read
-from .output.report.overlay import overlay as overlay
+from .output.report.in_python import overlay as overlay
 from .output.store.loaded import StoredResult as StoredResult
 from .settings import Settings as Settings
 from .study import Study as Study

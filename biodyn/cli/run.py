@@ -103,7 +103,7 @@ def run(
     timings: Annotated[bool, typer.Option("--timings", help="Print where the time went.")] = False,
 ) -> None:
     """Analyse one walk, or several: joint torques, moments, angles, powers, tables, figures and a report."""
-    from biodyn.output.report.paper_head import asked_paper
+    from biodyn.output.report.paper import asked_paper
     from biodyn.output.store.replacing import default_folder
 
     asked = Asked(

@@ -49,7 +49,7 @@ def session(
     """Analyse several walks of one person and day: one subject model, all cycles, means and repeatability, one report."""
     console = open_console()
     with plain_errors():
-        from biodyn.output.report.paper_head import asked_paper
+        from biodyn.output.report.paper import asked_paper
         from biodyn.study import open_session
 
         chosen = [*(entries or ()), *([] if model is None else [model_entry(model)])]

@@ -16,7 +16,7 @@ from biodyn.cli.screen import SEVERITY_STYLE, as_status, open_console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from biodyn.output.report.paper_head import PaperHead
+    from biodyn.output.report.paper import PaperHead
     from biodyn.study import Study
     from biodyn.study.progress import Progress
     from biodyn.study.running.task import Outcome
@@ -72,7 +72,7 @@ def study(
     """Analyse a whole folder of recordings: one data set, group results, a report. Resumes where it stopped."""
     console = open_console()
     with plain_errors():
-        from biodyn.output.report.paper_head import asked_paper
+        from biodyn.output.report.paper import asked_paper
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 

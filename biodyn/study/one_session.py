@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from biodyn.errors import StudyError
-from biodyn.output.report.paper_head import asked_paper
+from biodyn.output.report.paper import asked_paper
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.settings import joined
 from biodyn.study.choices import with_choices, with_entries

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from biodyn.output.report.paper_head import asked_paper
+from biodyn.output.report.paper import asked_paper
 from biodyn.study.report import write_study_report
 from biodyn.study.running.lock import only_run, owner_of
 

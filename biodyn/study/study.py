@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import StudyError
-from biodyn.output.report.paper_head import PaperHead, asked_paper
+from biodyn.output.report.paper import PaperHead, asked_paper
 from biodyn.output.store.possible import require_possible
 from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.collecting.options import Reports

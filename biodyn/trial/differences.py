@@ -147,8 +147,8 @@ class Comparison:
 
     def plot(self) -> Figure:
         """The figure: curves, and the differences by cause."""
-        from biodyn.output.figures.differences import differences_figure
         from biodyn.output.figures.matplotlib_backend import draw
+        from biodyn.output.report.compare_page import differences_figure
 
         return draw(differences_figure(self._in_time, self.time_s, (self.first, self.other)))
 
@@ -187,9 +187,8 @@ class Comparison:
 
         Raises ResultError in one sentence: a file, the folder of a result or study, a place that cannot be written.
         """
-        from biodyn.output.figures.differences import differences_figure
         from biodyn.output.figures.png import png
-        from biodyn.output.report.compare_page import compare_page
+        from biodyn.output.report.compare_page import compare_page, differences_figure
 
         target = Path(folder)
         if target.exists() and not target.is_dir():

@@ -14,7 +14,7 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Status, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.report.in_python import ShownResult
-from biodyn.output.report.peaks import peak_lines
+from biodyn.output.report.numbers import peak_lines
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import Progress, seal, write_paper, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
@@ -118,7 +118,7 @@ class TrialResult(ShownResult):
         An existing result is replaced only with `force`, and only where it holds nothing but what biodyn wrote;
         ResultError otherwise. `pdf`: with report.pdf, `head` a TOML file with the laboratory's lines (docs/results.md).
         """
-        from biodyn.output.report.paper_head import asked_paper
+        from biodyn.output.report.paper import asked_paper
 
         target, above = Path(folder), asked_paper(pdf, head)
         output = self.analysis.settings.output

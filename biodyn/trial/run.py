@@ -179,7 +179,7 @@ def remake_report(
     `say` is called with a sentence for every file of the user that is no longer what the result was made with. `pdf`: write
     `report.pdf` too, with the laboratory's `head` from a TOML file (`paper.read_head`).
     """
-    from biodyn.output.report.paper_head import asked_paper
+    from biodyn.output.report.paper import asked_paper
     from biodyn.output.store.names import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
     from biodyn.output.store.read import read_view
     from biodyn.output.store.user_files import changed_since

@@ -8,8 +8,8 @@ asks here, never a figure:
     variable("pelvis_list").side_sign("l")     # -1: the left side is reversed before both are averaged
     variable("pelvis_list").clinical("l")      # both at once: table value -> what people are shown
 
-Read in this order: `meaning` (a variable), `norms` (curves of groups of people at several speeds), `norm_choice` (which of
-them fit a person and a walk), `limits` (what is impossible).
+Read in this order: `meaning` (a variable, its limits), `norms` (curves of groups of people at several speeds), `norm_choice`
+(which of them fit a person and a walk).
 """
 
 from __future__ import annotations

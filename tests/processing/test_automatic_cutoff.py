@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from biodyn.output.report.methods import methods
+from biodyn.output.report.page import methods
 from biodyn.processing.signals.automatic_cutoff import HIGHEST_HZ, LOWEST_HZ, automatic_cutoff, relative_speed
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.trial.result import TrialResult

@@ -16,8 +16,7 @@ from biodyn.checks.files import FileFacts
 from biodyn.cli import app
 from biodyn.errors import InputFileError, ResultError
 from biodyn.io import read
-from biodyn.output.report.check_page import check_page
-from biodyn.output.report.recording_scene import links, marker_motions, recording_scene
+from biodyn.output.report.check_page import check_page, links, marker_motions, recording_scene
 from biodyn.settings import Settings
 from biodyn.trial.inspect import check_file, write_check_page
 

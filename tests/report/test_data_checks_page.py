@@ -7,9 +7,9 @@ from support.sessions import Laboratory
 
 import biodyn
 from biodyn.checks.registry import checks
-from biodyn.output.report.data_checks import data_check_rows, frames_words
+from biodyn.output.report.numbers import evidence_words, signed
+from biodyn.output.report.sections.verdict import data_check_rows, frames_words
 from biodyn.output.report.trial_page import trial_report
-from biodyn.output.report.words import evidence_words, signed
 from biodyn.trial.result import TrialResult
 from biodyn.variables import variable, variables
 

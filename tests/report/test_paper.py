@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 from biodyn.cli import app
 from biodyn.errors import ResultError, SettingsError
 from biodyn.output.figures.description import Axis, Figure, Line, Panel
-from biodyn.output.report.paper import Paper, set_pages
-from biodyn.output.report.paper_head import PaperHead, asked_paper, is_own_paper, read_head
+from biodyn.output.report.paper import Paper, PaperHead, asked_paper, is_own_paper, read_head, set_pages
 from biodyn.output.report.trial_paper import trial_paper
 from biodyn.output.report.view import TrialView
 from biodyn.trial.result import TrialResult
@@ -175,7 +174,7 @@ def test_a_wrong_head_is_refused(tmp_path: Path, text: str, told: str) -> None:
 
 
 def test_a_pdf_is_refused_in_a_sentence_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biodyn.output.report.paper_head.find_spec", lambda name: None)
+    monkeypatch.setattr("biodyn.output.report.paper.find_spec", lambda name: None)
     with pytest.raises(ResultError, match="fpdf2"):
         asked_paper(True, None)
     assert asked_paper(False, None) is None

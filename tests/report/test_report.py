@@ -18,11 +18,11 @@ from biodyn.checks import judge
 from biodyn.library.load import load_table
 from biodyn.output.figures.curves import display_table
 from biodyn.output.figures.svg import standard_names
-from biodyn.output.report.methods import methods
-from biodyn.output.report.sections.explorer import explorer_data
+from biodyn.output.report.numbers import parameter_label
+from biodyn.output.report.page import methods
+from biodyn.output.report.sections.curves import explorer_data
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.report.view import TrialView
-from biodyn.output.report.words import parameter_label
 from biodyn.output.store.record import json_ready
 from biodyn.output.store.view import view_of
 from biodyn.output.tables import write_csv

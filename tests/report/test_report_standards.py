@@ -9,8 +9,7 @@ import pytest
 from support.standards import Point, points
 
 from biodyn.output.figures.curves import CycleCurves, stance_known
-from biodyn.output.report.sections.curves import curve_ranges
-from biodyn.output.report.sections.standard import counted_words
+from biodyn.output.report.sections.curves import counted_words, curve_ranges
 from biodyn.output.report.trial_page import trial_report
 from biodyn.trial.result import TrialResult
 

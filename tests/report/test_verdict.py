@@ -18,7 +18,7 @@ from biodyn.checks.registry import checks
 from biodyn.checks.verdict import verdict_of
 from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, gravest
 from biodyn.output.report.page import resource
-from biodyn.output.report.sections.quality import verdict_sentence
+from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.store.old_words import in_todays_words
 from biodyn.output.store.record import run_record

@@ -14,7 +14,7 @@ from support.made_folder import MadeTrial, made_folder
 from support.sessions import Laboratory
 
 from biodyn.errors import ResultError, SettingsError, StudyError
-from biodyn.output.report.paper_head import PaperHead
+from biodyn.output.report.paper import PaperHead
 from biodyn.study import Study, open_session, run_session
 from biodyn.study.record import TrialRecord, read_record, write_record
 from biodyn.study.report import write_study_report

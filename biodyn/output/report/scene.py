@@ -15,9 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDE_NAMES, FloatArray
-from biodyn.output.figures.style import COLORS, SIDE_COLORS
+from biodyn.output.figures.style import COLORS, INK, MUTED, SIDE_COLORS
+from biodyn.output.report.page import resource, script_json
 from biodyn.processing.dynamics.actuated import multibody_from_arrays
 from biodyn.rigid_body import Multibody, body_poses
 from biodyn.rigid_body.stick_figure import StickFigure
@@ -289,3 +291,180 @@ def whole(values: FloatArray) -> str:
 
 def _as_text(values: np.ndarray) -> str:
     return base64.b64encode(values.tobytes()).decode("ascii")
+
+
+_WIDTH, _HEIGHT = 640.0, 400.0
+_YAW, _PITCH, _FAR = 0.55, 0.22, 2.1  # of the view that the page begins with; distance by height of what is shown
+_N_A_METRE = 1000.0  # of an arrow
+_SKIN, _BONE, _MARKER = "#d6c4b4", "#3d4852", "#0b6e4f"
+
+
+def still(scene: Mapping[str, Any], words: str, dots: bool = True) -> Markup:
+    """Draw every person beside the other in the middle of their recordings, or in the nearest frame that has a pose.
+
+    `words` say what is to be seen. Nothing where nobody has a pose.
+    """
+    drawn = [found for person in scene["persons"] if (found := _person(person, dots, len(scene["persons"]) > 1))]
+    if not drawn:
+        return Markup()
+    parts = [
+        f'<svg x="{_WIDTH * k:g}" width="{_WIDTH:g}" height="{_HEIGHT:g}" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}">{part}</svg>'
+        for k, (_, part) in enumerate(drawn)
+    ]
+    when = " and ".join(f"{time_s:.2f} s" for time_s, _ in drawn)
+    return Markup(
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="still" viewBox="0 0 {_WIDTH * len(drawn):g} {_HEIGHT:g}" role="img" '
+        f'aria-label="{escape(words)}, at {when}">{"".join(parts)}</svg>'
+    )
+
+
+def _person(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[float, str] | None:
+    """The time, s, and what is drawn of one person."""
+    points = _decoded(person["points"], person["count"])
+    seen = np.flatnonzero(np.isfinite(points[:, 0]).all(axis=1))
+    if not len(seen):
+        return None
+    row = int(seen[np.argmin(np.abs(seen - len(points) // 2))])
+    camera = _Camera.at(points[row, 0], float(person["top"]))
+    parts = [
+        *_plates_still(person, camera),
+        *_body(person, points[row], camera),
+        *(_dots(person, row, camera) if dots else ()),
+    ]
+    for foot in person["forces"]:
+        place, force = _decoded(foot["place"], 1)[row, 0], 1000.0 * _decoded(foot["force"], 1)[row, 0]
+        parts += camera.line(place, place + force / _N_A_METRE, foot["color"], 3.0)
+    if named:
+        parts.append(f'<text x="12" y="24" font-size="16" fill="{INK}">{escape(person["name"])}</text>')
+    return float(person["times"][row]), "".join(parts)
+
+
+@dataclass(frozen=True)
+class _Camera:
+    """Where the eye is (3,), its axes right, up, ahead (3, 3), and pixels of a metre at one metre."""
+
+    place: FloatArray
+    axes: FloatArray
+    lens: float
+
+    @classmethod
+    def at(cls, target: FloatArray, top: float) -> _Camera:
+        c = np.cos(_PITCH)
+        way = np.array([np.sin(_YAW) * c, np.sin(_PITCH), np.cos(_YAW) * c])
+        right = np.cross(-way, (0.0, 1.0, 0.0))
+        right /= np.linalg.norm(right)
+        middle = np.array([target[0], 0.5 * top, target[2]])
+        return cls(middle + _FAR * max(0.8, top) * way, np.stack([right, np.cross(right, -way), -way]), 1.5 * _HEIGHT)
+
+    def seen(self, place: FloatArray) -> FloatArray:
+        """Pixels from the upper left, and the distance ahead; NaN behind the eye."""
+        x, y, far = self.axes @ (place - self.place)
+        if not far > 0.05:
+            return np.full(3, np.nan)
+        return np.array([_WIDTH / 2 + self.lens * x / far, _HEIGHT / 2 - self.lens * y / far, far])
+
+    def line(self, a: FloatArray, b: FloatArray, color: str, width: float, more: str = "") -> list[str]:
+        """A line between two places, none where one cannot be seen."""
+        p, q = self.seen(a), self.seen(b)
+        if not (np.isfinite(p).all() and np.isfinite(q).all()):
+            return []
+        data = f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}"
+        return [f'<path d="{data}" stroke="{color}" stroke-width="{width:.1f}" stroke-linecap="round"{more}/>']
+
+
+def _plates_still(scene: Mapping[str, Any], camera: _Camera) -> list[str]:
+    parts = []
+    for plate in scene["plates"]:
+        corners = [camera.seen(np.array(corner)) for corner in plate["corners"]]
+        if not np.isfinite(corners).all():
+            continue
+        data = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in corners) + "Z"
+        x, y = np.mean(corners, axis=0)[:2]
+        parts.append(f'<path d="{data}" fill="#eef1f4" stroke="#9aa5b1"/>')
+        parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="12" fill="{MUTED}">{plate["number"]}</text>')
+    return parts
+
+
+def _body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) -> list[str]:
+    """Segments as thick strokes, those behind first; bones and joints over them."""
+    found: list[tuple[float, list[str]]] = []
+    for start, end, radius_mm in scene["spindles"]:
+        far = float(camera.seen(0.5 * (points[start] + points[end]))[2])
+        if np.isfinite(far):
+            width = 2.0 * 0.001 * radius_mm * camera.lens / far
+            found.append((far, camera.line(points[start], points[end], _SKIN, width, ' opacity="0.7"')))
+    parts = [part for _, drawn in sorted(found, key=lambda one: -one[0]) for part in drawn]
+    for start, end in scene["bones"]:
+        parts += camera.line(points[start], points[end], _BONE, 2.5)
+        parts += _dot(camera, points[start], 3.0, INK)
+    return parts
+
+
+def _dots(scene: Mapping[str, Any], row: int, camera: _Camera) -> list[str]:
+    markers = scene["markers"]
+    if markers is None:
+        return []
+    count = len(markers["labels"])
+    places = _decoded(markers["measured"], count)[row]
+    colors = markers.get("colors") or [_MARKER] * count
+    parts = [part for a, b in markers.get("links") or () for part in camera.line(places[a], places[b], "#8a949e", 1.2)]
+    return parts + [dot for place, color in zip(places, colors, strict=True) for dot in _dot(camera, place, 2.2, color)]
+
+
+def _dot(camera: _Camera, place: FloatArray, radius: float, color: str) -> list[str]:
+    x, y, far = camera.seen(place)
+    return [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{color}"/>'] if np.isfinite(far) else []
+
+
+def _decoded(text: str, count: int) -> FloatArray:
+    """Places (T, count, 3) in m as the page holds them; what is missing is NaN."""
+    values = np.frombuffer(base64.b64decode(text), dtype="<i2").astype(np.float64)
+    return np.where(values == _MISSING, np.nan, 0.001 * values).reshape(-1, count, 3)
+
+
+#: A 3-D view in a page; filled with what `scene_context` returns.
+SCENE_TEMPLATE = '{% include "scene.html.j2" %}'
+# What the ghost means: the largest extent of each covariance is drawn.
+_BAND = (
+    "95 % band: a joint lies this close to where it is drawn, in any one direction, with 95 % probability "
+    "(1.96 SD of the input errors)."
+)
+#: For who cannot see it.
+SEEN = "The body model in motion, measured points, force plates and ground reaction forces"
+
+
+def drawn_words(person: Mapping[str, Any], on_poses: bool, plates: int, filtered: bool | None) -> str:
+    """What the marks mean, in sentences; `plates`: how many the recording has; `filtered`: its points, None = of some."""
+    words = [
+        "Arrows: ground reaction force (1 m = 1000 N) of the right and left foot; "
+        "at the pelvis the residual force, ten times as long."
+    ]
+    if person["ghost"] is not None:
+        words.append(_BAND)
+    if person["markers"] is not None:
+        points = "four points of each measured pose" if on_poses else "measured markers"
+        seen_as = {True: ", filtered", False: ", as recorded", None: ""}[filtered]
+        words.append(
+            f"Dots: {points}{seen_as}; rings: their places on the body model; a red line where they are more than 2 cm apart."
+        )
+    if len(person["plates"]) < plates:
+        words.append("Force plates whose edges are not known are not drawn.")
+    return " ".join(words)
+
+
+def scene_context(data: Mapping[str, Any], seen: str, drawn: str, hidden_dots: bool = False) -> dict[str, Any]:
+    """What the template of a 3-D view is filled with.
+
+    `seen`: for who cannot see it, `drawn`: what is drawn, in sentences. `hidden_dots`: the measured points are those of poses and
+    are shown when asked for. A page with several views empties "script" of all but one.
+    """
+    return {
+        "scene": data,
+        "scene_json": script_json(data),
+        "script": resource("scene.js"),
+        "still": still(data, seen, dots=not hidden_dots),
+        "seen": seen,
+        "dots": "points of the poses" if hidden_dots else "markers",
+        "hidden_dots": hidden_dots,
+        "drawn": drawn,
+    }

@@ -10,13 +10,10 @@ from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.figures.curves import cycle_keys, display_table
 from biodyn.output.figures.svg import standard_names
 from biodyn.output.report.page import Fact
-from biodyn.output.report.paper import Paper, set_pages, told
-from biodyn.output.report.paper_head import PaperHead
-from biodyn.output.report.sections.curves import described
-from biodyn.output.report.sections.gait import parameter_rows
-from biodyn.output.report.sections.norms import numbers_against_norms
-from biodyn.output.report.sections.quality import verdict_sentence
-from biodyn.output.report.sections.standard import counted_words
+from biodyn.output.report.paper import Paper, PaperHead, set_pages, told
+from biodyn.output.report.sections.curves import counted_words, described
+from biodyn.output.report.sections.gait import numbers_against_norms, parameter_rows
+from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import TrialPage, analysis_facts, head_facts
 from biodyn.output.report.view import TrialView
 

@@ -50,7 +50,7 @@ from biodyn.output.tables.registry import TABLES
 if TYPE_CHECKING:
     import pandas as pd
 
-    from biodyn.output.report.paper_head import PaperHead
+    from biodyn.output.report.paper import PaperHead
     from biodyn.output.report.view import TrialView
 
 Progress = Callable[[str], None]

@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES
 from biodyn.output.figures.svg import standard_names
+from biodyn.output.report.compare_page import CURVES_TEMPLATE, MeanCurve, Means, pair_curves
 from biodyn.output.report.page import Fact, Frame, Section, framed, page_environment, resource
-from biodyn.output.report.scene import MOST_BYTES
-from biodyn.output.report.together import CURVES_TEMPLATE, SCENE_TEMPLATE, MeanCurve, Means, pair_curves
+from biodyn.output.report.scene import MOST_BYTES, SCENE_TEMPLATE
 from biodyn.study.group.results import FOLDER_NAME, SUBJECT_CURVES_NAME
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.report.curve_figures import norm_keys, norm_layers, norms_of

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from biodyn.library.load import load_table
-from biodyn.output.report.methods import Methods, methods
+from biodyn.output.report.page import Methods, methods
 from biodyn.processing.signals.chosen_method import method_of
 from biodyn.study.report.source import StudySource, Trial
 

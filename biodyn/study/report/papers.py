@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.output.report.paper import Paper, set_pages
-from biodyn.output.report.paper_head import PaperHead
+from biodyn.output.report.paper import Paper, PaperHead, set_pages
 from biodyn.study.group.cycles import representative_walks
 from biodyn.study.group.definitions import group_table
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES

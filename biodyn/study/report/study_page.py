@@ -7,8 +7,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from biodyn.output.report.page import Fact, Frame, framed, resource
-from biodyn.output.report.section import Data, Sections
+from biodyn.output.report.page import Data, Fact, Frame, Sections, framed, resource
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.report.curve_figures import Norm, View, views
 from biodyn.study.report.findings import Findings, outcome

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.output.report.page import Fact, Frame, framed, resource
-from biodyn.output.report.section import Data, Sections
+from biodyn.output.report.page import Data, Fact, Frame, Sections, framed, resource
 from biodyn.study.group.subject_cycles import SubjectCycles
 from biodyn.study.report.curve_figures import Norm
 from biodyn.study.report.methods import PACKAGE

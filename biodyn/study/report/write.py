@@ -12,7 +12,7 @@ import pandas as pd
 from biodyn.conventions import BoolArray
 from biodyn.errors import ResultError
 from biodyn.output.figures.svg import standard_names
-from biodyn.output.report.paper_head import PaperHead, is_own_paper
+from biodyn.output.report.paper import PaperHead, is_own_paper
 from biodyn.output.store.names import PAPER_NAME
 from biodyn.output.store.replacing import replacing
 from biodyn.output.store.study_files import subject_pages

@@ -1,19 +1,33 @@
-"""Curves that the standard page has no room for, the extremes of all mean curves, and curves through time where there is no cycle."""
+"""Curves over the gait cycle: the standard page, further panels and extremes, curves to choose from, powers by plane."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.output.figures.curves import CycleCurves, count_words, cycle_panel, display_table, stance_known, unit_words
-from biodyn.output.figures.svg import Described, further_grid, standard_names
-from biodyn.output.report.section import Data
+from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE, FloatArray, Side
+from biodyn.output.figures.curves import (
+    CycleCurves,
+    count_words,
+    cycle_keys,
+    cycle_panel,
+    display_table,
+    nan_statistics,
+    percent_axis,
+    stance_known,
+    unit_words,
+)
+from biodyn.output.figures.description import Axis, Line, Panel
+from biodyn.output.figures.style import BAND, SIDE_COLORS
+from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names
+from biodyn.output.report.numbers import decimal
+from biodyn.output.report.page import Data, resource, script_json
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.output.report.words import decimal
-from biodyn.variables import variable
+from biodyn.variables import PERCENT, Norms, is_known, variable
 
 _TEMPLATE = "{{ picture(figure) }}"
 _FURTHER = """
@@ -117,3 +131,221 @@ def curve_ranges(
             }
         rows.append(row)
     return rows
+
+
+_TEMPLATE_standard = """
+<p class="quiet small">Over the gait cycle, 0 and 100 %: foot strike. Thick: mean, thin: single cycles ({{ counted }}).{% if shaded %} Shaded: one
+standard deviation of the input errors.{% endif %} Moments are internal, net, by body mass. Upright lines in the colour of a side:
+the moment that the 3-D view shows, or the pointer's place.</p>
+<div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">
+{{ grid }}
+{% if not normed %}<p class="small quiet">No norms stand behind these curves; <a href="#norms">Norms</a> says why.</p>{% endif %}
+<p class="reading small" aria-live="polite"></p>
+</div>
+<script>{{ script }}</script>
+"""
+
+
+@SECTIONS.section(
+    "standard",
+    place=16,
+    title="Motion and loads over the gait cycle",
+    link="Curves",
+    css="new-page standard",
+    template=_TEMPLATE_standard,
+)
+def standard(page: TrialPage) -> Data | None:
+    """The grid with its legend; None without cycles."""
+    curves = page.curves
+    known = [name for name in standard_names() if name in curves]
+    if not known:
+        return None
+    values = page.view.values
+
+    return {
+        "grid": standard_grid(known, lambda name: described(page, name), cycle_keys(known, values.norms)),
+        "counted": counted_words(curves),
+        "normed": any(name in norms.curves for norms in values.norms for name in known),
+        "shaded": any(name in values.bands for name in known),
+        "script": resource("cursor.js"),
+    }
+
+
+def counted_words(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
+    """How many cycles motion and loads have on each side: "motion: right 2, left 2; loads: right 1 (2 in part), left 2".
+
+    A cycle counts whose stance and swing are known; without its stance it is there in part. Its end may lack: the next strike is
+    the first moment of a stance that need not meet a plate.
+    """
+    rows = display_table()["standard"]
+    found = []
+    for part in ("motion", "loads"):
+        names = [name for row in rows if row["side"] == part for name in row["panels"] if name in curves]
+        if names:
+            found.append(f"{part}: {', '.join(_counted(curves, names, side) for side in SIDES)}")
+    return "; ".join(found)
+
+
+def _counted(curves: Mapping[str, Mapping[str, CycleCurves]], names: Iterable[str], side: Side) -> str:
+    shares = [np.isfinite(curves[name][side].values).mean(axis=1) for name in names if side in curves[name]]
+    whole = _range(int((own >= WHOLE_CYCLE).sum()) for own in shares)
+    parts = _range(int((own < WHOLE_CYCLE).sum()) for own in shares)
+    return f"{SIDE_NAMES[side]} {whole}" + (f" ({parts} in part)" if parts != "0" else "")
+
+
+def _range(counts: Iterable[int]) -> str:
+    own = sorted(set(counts)) or [0]
+    return str(own[0]) if len(own) == 1 else f"{own[0]} to {own[-1]}"
+
+
+_TEMPLATE_explorer = """
+<p class="quiet">Mean over the cycles of every variable in <span class="mono">tables/gait_cycles</span>.</p>
+<label>Variable <select aria-label="variable"></select></label>
+{% for side, side_name, color in sides %}<label><input type="checkbox" value="{{ side }}" checked> <span class="dot" style="background:{{ color }}"></span>{{ side_name }}</label>{% endfor %}
+{% if band %}<label><input type="checkbox" value="norm" checked> {{ band.short }}</label>{% endif %}
+<div class="plot"></div>
+<p class="reading" aria-live="polite"></p>
+<script type="application/json" id="explorer-data">{{ curves }}</script>
+<script>{{ script }}</script>
+"""
+
+
+@SECTIONS.section(
+    "explorer", place=30, title="Interactive curves", css="explorer", folded=True, template=_TEMPLATE_explorer
+)
+def explorer(page: TrialPage) -> Data | None:
+    """The numbers of the chart and its script; nothing without cycles."""
+    if not page.curves:
+        return None
+    band = _band(page.view.values.norms)
+    return {
+        "band": band,
+        "curves": script_json(explorer_data(page.curves, page.tables["spatiotemporal"], band)),
+        "script": resource("explorer.js"),
+    }
+
+
+def _band(norms: Sequence[Norms]) -> Norms | None:
+    """The first norms whose spread is known."""
+    return next((one for one in norms if any(curve.sd is not None for curve in one.curves.values())), None)
+
+
+def explorer_data(
+    curves: Mapping[str, Mapping[str, CycleCurves]], strides: pd.DataFrame, band: Norms | None = None
+) -> dict[str, Any]:
+    """Mean and spread of every variable over the cycle, rounded, for the page's own chart, and when each cycle was."""
+    listing = []
+    for name, sides in curves.items():
+        if not any(len(curve.values) for curve in sides.values()):
+            continue
+        shown = variable(name)
+        unit = next(iter(sides.values())).unit
+        digits = 1 if unit == "deg" else 3
+        entry: dict[str, Any] = {
+            "name": name,
+            "label": shown.title if is_known(name) else name,
+            "axis": f"{unit_words(unit)}, {shown.positive} +",
+            "digits": digits,
+        }
+        for side, curve in sides.items():
+            mean, sd = nan_statistics(curve.values)
+            entry[side] = {"n": len(curve.values), "mean": _rounded(mean, digits), "sd": _rounded(sd, digits)}
+        norm = None if band is None else band.curves.get(name)
+        half = None if norm is None else norm.half_width
+        if norm is not None and half is not None:
+            centre = shown.clinical(SIDES[0]) * norm.mean
+            entry["norm"] = {"low": _rounded(centre - half, digits), "high": _rounded(centre + half, digits)}
+        listing.append(entry)
+    sides_data = {side: {"name": SIDE_NAMES[side], "color": SIDE_COLORS[side]} for side in SIDES}
+    return {
+        "variables": listing,
+        "start": display_table()["overview"]["angles"][0],
+        "sides": sides_data,
+        "cycles": strides[["side", "start_s", "end_s"]].to_numpy().tolist(),
+        "band": {"name": "" if band is None else f"{band.short}, {band.band}", "color": BAND},
+    }
+
+
+def _rounded(values: FloatArray, digits: int) -> list[float | None]:
+    return [round(value, digits) + 0.0 if math.isfinite(value) else None for value in values.tolist()]
+
+
+_LEAST_W_KG = 0.05  # of a joint in any plane: below it is nothing that anybody reads
+_PLANES = ("sagittal", "frontal", "transverse")
+_TEMPLATE_power_parts = """
+<p class="quiet small">Mean over the cycles, right blue, left orange. Torque times rate of the joint's axes in each plane, divided by body mass,
+generation +; the parts add up to the joint's power.{% if small %} Joints of less than {{ least }} W/kg are left out: {{ small }}.{% endif %}</p>
+{{ grid }}
+"""
+
+
+@SECTIONS.section("power-parts", place=19, title="Joint powers by plane", folded=True, template=_TEMPLATE_power_parts)
+def power_parts(page: TrialPage) -> Data | None:
+    """Panels of the joints that turn in more than one plane; None without cycles, and for results of before."""
+    if "joint_power_parts" not in page.tables or not page.curves:
+        return None
+    table, strides = page.tables["joint_power_parts"], page.tables["spatiotemporal"]
+    cycles: dict[str, FloatArray] = {
+        side: strides.loc[strides["side"].astype(str) == side, ["start_s", "end_s"]].to_numpy(dtype=np.float64)
+        for side in SIDES
+    }
+    powers = [name for name in page.curves if name.endswith("_power") and is_known(name)]
+    powers.sort(key=lambda name: name not in standard_names())  # hip, knee and ankle first
+    curves = {
+        f"{name}-{plane}": own
+        for name in powers
+        for plane in _PLANES
+        if (own := _means(table, cycles, name.removesuffix("_power"), plane, page.view.values.mass_kg))
+    }
+    parts = {power: [name for name in curves if name.startswith(f"{power}-")] for power in powers}
+    several = {power: names for power, names in parts.items() if len(names) > 1}
+    if not several:
+        return None
+    largest = {
+        power: max(float(np.nanmax(np.abs(mean))) for name in names for mean in curves[name].values())
+        for power, names in several.items()
+    }
+    # a row a joint: a joint of two planes leaves its third place empty
+    shown = [name for power, names in several.items() if largest[power] >= _LEAST_W_KG for name in _row(names)]
+    small = [variable(power).title.removesuffix(" power").lower() for power in several if largest[power] < _LEAST_W_KG]
+    return {
+        "grid": further_grid(shown, lambda name: _panel(name, curves[name])),
+        "small": ", ".join(small),
+        "least": _LEAST_W_KG,
+    }
+
+
+def _row(names: list[str]) -> list[str]:
+    return [*names, *[""] * (len(_PLANES) - len(names))]
+
+
+def _means(
+    table: pd.DataFrame, cycles: Mapping[str, FloatArray], joint: str, plane: str, mass_kg: float
+) -> dict[str, FloatArray]:
+    """Mean (101,) over the `cycles`, begin and end (n, 2) by side, W/kg; sides without the column, or without a known value, are left out."""
+    found: dict[str, FloatArray] = {}
+    time_s = table["time_s"].to_numpy(dtype=np.float64)
+    for side in SIDES:
+        column = next((name for name in (f"{joint}_{side}_{plane}_W", f"{joint}_{plane}_W") if name in table), None)
+        if column is None or not len(cycles[side]):
+            continue
+        values = table[column].to_numpy(dtype=np.float64) / mass_kg
+        whole = [
+            np.interp(start + (end - start) * PERCENT / 100.0, time_s, values)  # what is unknown stays so
+            for start, end in cycles[side]
+        ]
+        mean = nan_statistics(np.stack(whole))[0]
+        if np.isfinite(mean).any():
+            found[side] = mean
+    return found
+
+
+def _panel(name: str, sides: dict[str, FloatArray]) -> Described:
+    power, _, plane = name.partition("-")
+    title = f"{variable(power).title}, {plane}"
+    words = [
+        f"{SIDE_NAMES[side]}: {np.nanmin(mean):.3g} to {np.nanmax(mean):.3g}"  # type: ignore[index]
+        for side, mean in sides.items()
+    ]
+    layers = tuple(Line(PERCENT, mean, SIDE_NAMES[side], 2.0) for side, mean in sides.items())  # type: ignore[index]
+    return Panel(title, percent_axis(), Axis("W/kg", holds=(0.0,), grid=True), layers), "; ".join([title, *words])

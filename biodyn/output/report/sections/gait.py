@@ -1,16 +1,18 @@
-"""Spatio-temporal parameters; whose foot loaded which plate."""
+"""Numbers of the gait: spatio-temporal parameters, contacts, ground reaction, numbers against norms."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.style import SIDE_COLORS
-from biodyn.output.report.section import Data
+from biodyn.output.report.numbers import NumberRow, decimal, evidence_words, number_rows, parameter_label
+from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.output.report.words import decimal, evidence_words, parameter_label
+from biodyn.variables.norm_choice import walker_of
 
 _NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
 _FORCE_SUFFIX = "_BW"
@@ -102,3 +104,78 @@ def contact_rows(contacts: pd.DataFrame) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+_TEMPLATE = """
+{{ pictures("ground") }}
+{% if peaks %}
+<div class="scroll">{{ by_side("peak of the stance", peaks) }}</div>
+<p class="small quiet">In body weights, at the plates' own rate through 50 Hz; mean over the stances of whole cycles that were measured.</p>
+{% endif %}
+"""
+
+
+@SECTIONS.section(
+    "ground",
+    place=50,
+    title="Ground reaction force (GRF)",
+    folded=True,
+    template=_TEMPLATE,
+)
+def ground(page: TrialPage) -> Data | None:
+    """Both figures, and a row a peak; None without a figure."""
+    if not page.figures_in.get("ground"):
+        return None
+    return {
+        "peaks": parameter_rows(page.tables["spatiotemporal"], peaks=True) if "spatiotemporal" in page.tables else []
+    }
+
+
+_TEMPLATE_norms = """
+{% for reason in reasons %}<p class="small">{{ reason }}</p>{% endfor %}
+{% if rows %}
+<div class="scroll"><table><thead><tr><th>parameter</th><th>unit</th>
+{% for side, side_name, color in sides %}<th class="number">{{ side_name }}</th>{% endfor %}
+<th class="number">norm: mean (95 % of people)</th><th>norm of</th></tr></thead><tbody>
+{% for row in rows %}
+<tr><td>{{ row.title }}</td><td>{{ row.unit_text }}</td>
+{% for side, side_name, color in sides %}<td class="number">{{ row.text(side) }}</td>{% endfor %}
+<td class="number nowrap">{{ row.norm_text }}</td><td>{{ row.whose }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+<p class="small quiet">{% if leg %}Dimensionless: lengths by leg length l ({{ leg }}), times by √(l/g), speed by √(g l) (Hof 1996). {% endif %}Peaks and ranges are those of a side's mean curve. ↑ ↓: beyond the range of 95 % of the norm's people.</p>
+{% endif %}
+{% for norm in norms %}<p class="small quiet">{{ norm.words }}, {{ norm.band }}: {{ norm.citation }}. Licence: {{ norm.licence }}.</p>{% endfor %}
+"""
+
+
+@SECTIONS.section("norms", place=22, title="Norms", link="Norms", folded=True, template=_TEMPLATE_norms)
+def norms(page: TrialPage) -> Data:
+    """The choice in words, the table of numbers, and the sources."""
+    values = page.view.values
+    walker = walker_of(page.record, values.speed_m_s)
+    source = page.record["subject"].get("leg_length_source", "not known")
+    stored = "" if walker.leg_length_m else ", 0.530 of the body height"
+    return {
+        "reasons": values.norm_reasons,
+        "rows": numbers_against_norms(page),
+        "norms": values.norms,
+        "leg": "" if not np.isfinite(walker.leg_m) else f"{walker.leg_m:.3f} m{stored or f', {source}'}",
+    }
+
+
+def numbers_against_norms(page: TrialPage) -> list[NumberRow]:
+    """Dimensionless parameters of the stride, and every number that the walk's norms know; none where nobody walked."""
+    values = page.view.values
+    if not values.walking or not np.isfinite(values.speed_m_s):
+        return []
+    strides = page.tables["spatiotemporal"]
+    sides = strides["side"].astype(str)
+    means = {str(side): _means(strides[sides == side]) for side in SIDES}
+    curves = {name: {side: one.mean for side, one in found.items()} for name, found in page.curves.items()}
+    return number_rows(means, curves, walker_of(page.record, values.speed_m_s), values.norms)
+
+
+def _means(strides: pd.DataFrame) -> dict[str, float]:
+    """Mean of every number of these strides."""
+    return {str(name): float(value) for name, value in strides.mean(numeric_only=True).items()}

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDES
 from biodyn.output.figures.svg import svg
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.study.report.curve_figures import TEST_KEY, View, display_figures, group_figure, test_letters
 from biodyn.study.report.means import BOTH
 from biodyn.study.report.source import parts_of, rows_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.output.store.old_words import OLD_TRIAL_STATUS
 from biodyn.study.report.findings import exclusions
 from biodyn.study.report.findings import failures as failed_groups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.study.report.methods import report_table
 from biodyn.study.report.study_page import SECTIONS, StudyPage
 from biodyn.study.report.table import Table, TitledTable, table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.study.report.study_page import SECTIONS, StudyPage
 
 _TEMPLATE = """

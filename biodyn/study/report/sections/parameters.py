@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.study.report.means import BOTH, Cell, over_subjects
 from biodyn.study.report.source import parts_of, rows_of
 from biodyn.study.report.study_page import SECTIONS, StudyPage

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from biodyn.output.report.page import resource
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data, resource
 from biodyn.study.report.bar_figures import Limits, quality_figure
 from biodyn.study.report.methods import RunFacts
 from biodyn.study.report.scenes import worst_scenes

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.study.report.source import rows_of
 from biodyn.study.report.study_page import SECTIONS, StudyPage
 from biodyn.study.report.table import Table, TitledTable, table

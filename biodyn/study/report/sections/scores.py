@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from biodyn.output.figures.svg import svg
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.report.bar_figures import profile_figure
 from biodyn.study.report.source import subject_link

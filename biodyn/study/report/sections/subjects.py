@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.study.report.sections.quality import MEASURES
 from biodyn.study.report.source import Trial, subject_link
 from biodyn.study.report.study_page import SECTIONS, StudyPage

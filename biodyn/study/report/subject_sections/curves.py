@@ -14,9 +14,8 @@ from biodyn.conventions import SIDES
 from biodyn.output.figures.curves import nan_statistics
 from biodyn.output.figures.description import Key
 from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names
-from biodyn.output.report.page import resource, script_json
-from biodyn.output.report.section import Data
-from biodyn.output.report.together import MeanCurve, cursor_data
+from biodyn.output.report.compare_page import MeanCurve, cursor_data
+from biodyn.output.report.page import Data, resource, script_json
 from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
 from biodyn.study.report.curve_figures import Norm, SideCycles, display_figures, subject_keys, subject_panel
 from biodyn.study.report.source import rows_of

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.output.report.norm_numbers import NumberRow, number_rows
-from biodyn.output.report.section import Data
+from biodyn.output.report.numbers import NumberRow, number_rows
+from biodyn.output.report.page import Data
 from biodyn.study.group.curves import mean_and_sd
 from biodyn.study.group.subject_cycles import SubjectCycles
 from biodyn.study.report.subject_page import SECTIONS, SubjectPage

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.study.group.statistics.session_means import PARAMETER
 from biodyn.study.report.source import parts_of, rows_of
 from biodyn.study.report.subject_page import SECTIONS, SubjectPage

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from biodyn.output.report.section import Data
-from biodyn.output.report.together import SCENE_TEMPLATE
+from biodyn.output.report.page import Data
+from biodyn.output.report.scene import SCENE_TEMPLATE
 from biodyn.study.report.subject_page import SECTIONS, SubjectPage
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from biodyn.output.figures.description import Figure
 from biodyn.output.figures.svg import svg
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.report.bar_figures import profile_figure

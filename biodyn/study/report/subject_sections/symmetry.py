@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.study.report.subject_page import SECTIONS, SubjectPage
 from biodyn.study.report.table import Table, table
 from biodyn.study.report.words import Names, number, unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from biodyn.diagnostics import STATUS_WORDS
-from biodyn.output.report.section import Data
+from biodyn.output.report.page import Data
 from biodyn.output.store.old_words import OLD_TRIAL_STATUS
 from biodyn.study.collecting.metrics import NOT_RUN
 from biodyn.study.group.cycles import representative_walks
