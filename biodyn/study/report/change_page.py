@@ -15,13 +15,12 @@ from biodyn.output.report.page import Fact, Frame, Section, framed, page_environ
 from biodyn.output.report.scene import MOST_BYTES, SCENE_TEMPLATE
 from biodyn.study.group.results import FOLDER_NAME, SUBJECT_CURVES_NAME
 from biodyn.study.group.statistics.session_means import SCORE
-from biodyn.study.report.curve_figures import norm_keys, norm_layers, norms_of
-from biodyn.study.report.methods import PACKAGE
+from biodyn.study.report.figures import norm_keys, norm_layers, norms_of
+from biodyn.study.report.findings import PACKAGE
+from biodyn.study.report.pages import MACROS
 from biodyn.study.report.scenes import typical_walk, walks_scene
 from biodyn.study.report.source import StudySource, rows_of
-from biodyn.study.report.study_page import MACROS
-from biodyn.study.report.table import Table, table
-from biodyn.study.report.words import number, unit
+from biodyn.study.report.table import Table, number, table, unit
 from biodyn.variables import variable
 
 if TYPE_CHECKING:

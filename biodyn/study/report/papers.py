@@ -12,23 +12,14 @@ from biodyn.study.group.cycles import representative_walks
 from biodyn.study.group.definitions import group_table
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import SCORE
-from biodyn.study.report.bar_figures import profile_figure
-from biodyn.study.report.curve_figures import View, group_keys, group_panel, present_in
+from biodyn.study.report.figures import View, group_keys, group_panel, present_in, profile_figure
 from biodyn.study.report.findings import exclusions, failures, outcome
 from biodyn.study.report.means import over_subjects
-from biodyn.study.report.sections.curves import test_lines
-from biodyn.study.report.sections.parameters import comparison_sections, parameter_table
-from biodyn.study.report.session_page import session_facts, session_outcome
+from biodyn.study.report.pages import StudyPage, SubjectPage, session_facts, session_outcome, study_facts
+from biodyn.study.report.sections.results import comparison_sections, parameter_table, test_lines
+from biodyn.study.report.sections.subject import OUTCOMES, norm_parts, odd_cycles, parameter_tables, parts, profile
 from biodyn.study.report.source import Trial, rows_of
-from biodyn.study.report.study_page import StudyPage, study_facts
-from biodyn.study.report.subject_page import SubjectPage
-from biodyn.study.report.subject_sections.curves import odd_cycles, parts
-from biodyn.study.report.subject_sections.norm_numbers import norm_parts
-from biodyn.study.report.subject_sections.parameters import parameter_tables
-from biodyn.study.report.subject_sections.scores import profile
-from biodyn.study.report.subject_sections.trials import OUTCOMES
-from biodyn.study.report.table import Table, table
-from biodyn.study.report.words import number
+from biodyn.study.report.table import Table, number, table
 
 _MORE = "Methods, sources, repeatability and every number: report.html and the tables beside it."
 _WIDEST = 44  # letters of a column that decide its width

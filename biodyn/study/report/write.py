@@ -23,17 +23,14 @@ from biodyn.study.group.curves import mean_curves
 from biodyn.study.group.people import mean_walker
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, subject_cycles
-from biodyn.study.report.curve_figures import display_figures, norms_of
-from biodyn.study.report.findings import Findings
+from biodyn.study.report.figures import display_figures, norms_of
+from biodyn.study.report.findings import Findings, RunFacts
 from biodyn.study.report.means import CurveMeans, parameter_means
-from biodyn.study.report.methods import RunFacts
+from biodyn.study.report.pages import StudyPage, SubjectPage, SubjectTables, session_page, study_page, subject_page
 from biodyn.study.report.papers import session_paper, study_paper
 from biodyn.study.report.scenes import session_scene
-from biodyn.study.report.session_page import session_page
 from biodyn.study.report.source import StudySource, Trial, rows_of
-from biodyn.study.report.study_page import StudyPage, study_page
-from biodyn.study.report.subject_page import SubjectPage, SubjectTables, subject_page
-from biodyn.study.report.words import Names
+from biodyn.study.report.table import Names
 from biodyn.study.strides import STRIDES_NAME, read_strides
 from biodyn.variables import Walker
 from biodyn.variables.norm_choice import walker_of

@@ -10,9 +10,8 @@ from biodyn.output.figures.description import Area, Bars, Line
 from biodyn.study.group.cycles import representative_walks
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.group.statistics.session_means import COLUMNS, SCORE
-from biodyn.study.report.bar_figures import profile_figure
-from biodyn.study.report.curve_figures import SideCycles, subject_keys, subject_panel
-from biodyn.study.report.words import Names
+from biodyn.study.report.figures import SideCycles, profile_figure, subject_keys, subject_panel
+from biodyn.study.report.table import Names
 
 NAMES = [f"gvs_{one.name}" for one in score_variables()]
 

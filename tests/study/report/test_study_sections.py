@@ -10,26 +10,25 @@ from support.added_files import added_file
 from support.made_folder import MadeTrial, made_folder
 
 from biodyn.study.report import write_study_report
-from biodyn.study.report.study_page import SECTIONS
-from biodyn.study.report.subject_page import SECTIONS as SUBJECT_SECTIONS
+from biodyn.study.report.pages import STUDY_SECTIONS, SUBJECT_SECTIONS
 
 OF_STUDY = """
-from biodyn.study.report.study_page import SECTIONS
+from biodyn.study.report.pages import STUDY_SECTIONS
 from biodyn.study.report.table import table
 
 TEMPLATE = "{{ sentences(notes('group_curves')) }}{{ folded('Trials by subject', rows, true) }}"
 
 
-@SECTIONS.section("counts", place=45, title="Counts", link="Counts", template=TEMPLATE)
+@STUDY_SECTIONS.section("counts", place=45, title="Counts", link="Counts", template=TEMPLATE)
 def counts(page):
     subjects = page.source.subjects.items()
     return {"rows": table(("subject", "#trials"), [(subject, str(len(own))) for subject, own in subjects])}
 """
 OF_SUBJECT = """
-from biodyn.study.report.subject_page import SECTIONS
+from biodyn.study.report.pages import SUBJECT_SECTIONS
 
 
-@SECTIONS.section("who", place=5, title="Who", template="<p>{{ who }}</p>")
+@SUBJECT_SECTIONS.section("who", place=5, title="Who", template="<p>{{ who }}</p>")
 def who(page):
     return {"who": page.subject} if page.subject == "S02" else None
 """
@@ -39,7 +38,7 @@ def test_a_file_more_is_a_section_more(tmp_path: Path) -> None:
     out = made_folder(tmp_path / "out", [MadeTrial("S01", "a"), MadeTrial("S02", "a"), MadeTrial("S02", "b")])
     before = (out / "report.html").read_text(encoding="utf-8")
     with (
-        added_file(SECTIONS, tmp_path / "one", "counts", OF_STUDY),
+        added_file(STUDY_SECTIONS, tmp_path / "one", "counts", OF_STUDY),
         added_file(SUBJECT_SECTIONS, tmp_path / "two", "who", OF_SUBJECT),
     ):
         page = write_study_report(out).read_text(encoding="utf-8")
@@ -56,5 +55,5 @@ def test_a_file_more_is_a_section_more(tmp_path: Path) -> None:
 
 def test_two_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two sections are called 'quality'"):
-        SECTIONS.section("quality", place=1, template="")(lambda page: {})
+        STUDY_SECTIONS.section("quality", place=1, template="")(lambda page: {})
     assert "quality" not in SUBJECT_SECTIONS

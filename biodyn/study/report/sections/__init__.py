@@ -1,9 +1,10 @@
-"""The sections of a study's page, one file each: its template, and the function that fills it.
+"""The sections of the pages of a study and of its subjects: templates, and the functions that fill them.
 
-In: a `StudyPage`: what the study's folder holds, and what was added up while its trials were gone through once. Out: what the
-template needs, or None where the page does not show the section.
+In: a `StudyPage` (what the study's folder holds, and what was added up while its trials were gone through once) or a
+`SubjectPage` (trials, cycles and group rows of one subject). Out: what the template needs, or None where the page does not
+show the section.
 
-A file of this folder is found by lying here; its place on the page is a number it gives itself. Read `subjects` first, a
-table; then `curves` (figures) and `further_statistics` (what shows the tables of a statistic without a section of its own).
-What a section is, says `output/report/section.py`; what the page adds for studies, `study_page.py`.
+A file of this folder is found by lying here; a section's place on the page is a number it gives itself. Read `trials` first,
+then `results`, `statistics` (the last of them shows the tables of a statistic without a section of its own) and `subject`.
+`output/report/page.py` says what a section is, `pages.py` what the pages add for studies.
 """

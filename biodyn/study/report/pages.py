@@ -1,0 +1,235 @@
+"""The pages of a study, of one subject in it, and of a session: what their sections are made of, and their frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from biodyn.diagnostics import STATUS_WORDS
+from biodyn.output.report.page import Data, Fact, Frame, Sections, framed, resource
+from biodyn.output.report.trial_page import header_facts
+from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.subject_cycles import SubjectCycles
+from biodyn.study.report.figures import Norm, View, views
+from biodyn.study.report.findings import PACKAGE, Findings, RunFacts, outcome
+from biodyn.study.report.means import CurveMeans
+from biodyn.study.report.source import StudySource, Trial
+from biodyn.study.report.table import Names, spread
+from biodyn.variables import Walker
+
+#: What the templates of a study's sections may use beside `lamp`, `state` and `picture`.
+MACROS = '{% from "study_macros.html.j2" import table, folded, sentences %}'
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    """What the sections of a study's page are made of: its folder, and what went through its trials and subjects once.
+
+    Attributes:
+        findings, facts: of all trials' records. curves: means over the subjects. parameters: means of every subject.
+    """
+
+    source: StudySource
+    findings: Findings
+    facts: RunFacts
+    curves: CurveMeans
+    parameters: pd.DataFrame
+    norms: tuple[Norm, ...]
+    names: Names
+
+    @cached_property
+    def options(self) -> AnalysisOptions:
+        """The choices of the group analysis."""
+        return AnalysisOptions.model_validate(self.source.group["options"])
+
+    @cached_property
+    def views(self) -> list[View]:
+        """The comparisons of curves, as they are drawn; none where no trial has a cycle."""
+        cells = self.curves.cells
+        return list(views(cells, self.table("spm"))) if cells else []
+
+    def table(self, name: str) -> pd.DataFrame:
+        """A table of the group results, without columns where it was not written."""
+        return self.source.table(name)
+
+    def notes(self, *sections: str) -> list[str]:
+        """What the group results say of these sections, in words."""
+        return [self.names.spoken(note) for note in self.source.notes(*sections)]
+
+    def context(self) -> Data:
+        """What every section may use."""
+        return {"figures": {}, "notes": self.notes}
+
+
+#: The sections of a study's page.
+STUDY_SECTIONS: Sections[StudyPage] = Sections("biodyn.study.report.sections", (PACKAGE,), MACROS)
+
+
+def study_page(page: StudyPage) -> str:
+    """Return the page of the whole study."""
+    record = page.source.record
+    frame = Frame(
+        title=f"{record['name']} – study report",
+        heading=record["name"],
+        line=outcome(page.source.trials),
+        outcome=True,
+        facts=[Fact(label, value) for label, value in study_facts(page)],
+        program=record["program"],
+        foot="This page needs no network.",
+        style=resource("study.css", PACKAGE),
+        script=resource("sorting.js", PACKAGE),
+    )
+    return framed(frame, STUDY_SECTIONS.of(page))
+
+
+def study_facts(page: StudyPage) -> list[tuple[str, str]]:
+    """Words and numbers of the head."""
+    trials = page.source.trials
+    rows = [
+        ("Subjects", str(len(page.source.subjects))),
+        ("Trials", f"{sum(t.done for t in trials)} of {len(trials)} analysed"),
+    ]
+    for label, values in (
+        ("Groups", [t.group for t in trials]), ("Conditions", [t.condition for t in trials]),
+        ("Sessions", [t.session for t in trials]),
+    ):  # fmt: skip
+        words = list(dict.fromkeys(value for value in values if value))
+        if words:
+            rows.append((label, ", ".join(words)))
+    cycles = page.table("cycles")
+    if len(cycles):
+        rows.append(("Cycles", f"{len(cycles):,}"))
+    return rows
+
+
+@dataclass(frozen=True)
+class SubjectTables:
+    """The rows of one subject: cycles.csv, parameter means, symmetry.csv, gait_scores.csv."""
+
+    cycles: pd.DataFrame
+    parameters: pd.DataFrame
+    symmetry: pd.DataFrame
+    scores: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class SubjectPage:
+    """What the sections of a subject's page are made of.
+
+    Attributes:
+        data: its cycles, None where no trial has any. tables: its rows of the group results.
+        study: name and program version. base: from the page to the study's folder. reports: trials with a report.
+        score_notes: what the scores are compared with, in words.
+        walker: the person, by whom norms are chosen; norm_setting: as [analysis] norms.
+        means: session_means.csv of a study of one person, mean_notes: what is said of it.
+        scene: of the walks of a session, what the template of a 3-D view is filled with.
+    """
+
+    subject: str
+    trials: Sequence[Trial]
+    data: SubjectCycles | None
+    tables: SubjectTables
+    norms: Sequence[Norm]
+    names: Names
+    study: Mapping[str, Any]
+    base: str = "../"
+    reports: frozenset[str] = frozenset()
+    score_notes: Sequence[str] = ()
+    walker: Walker | None = None
+    norm_setting: str = "auto"
+    means: pd.DataFrame = field(default_factory=pd.DataFrame)
+    mean_notes: Sequence[str] = ()
+    scene: Mapping[str, Any] | None = None
+
+    def context(self) -> Data:
+        """What every section may use."""
+        return {"figures": {}, "base": self.base}
+
+
+#: The sections of a subject's page.
+SUBJECT_SECTIONS: Sections[SubjectPage] = Sections("biodyn.study.report.sections", (PACKAGE,), MACROS)
+
+
+def subject_page(page: SubjectPage) -> str:
+    """Return the page of a subject."""
+    frame = Frame(
+        title=f"{page.subject} – {page.study['name']}",
+        heading=page.subject,
+        line="",
+        facts=[Fact(label, value) for label, value in facts(page.trials)],
+        program=page.study["program"],
+        foot="This page needs no network; links lead to the results of the trials beside it.",
+        up=("../report.html", page.study["name"]),
+        style=resource("study.css", PACKAGE),
+        script=resource("sorting.js", PACKAGE),
+    )
+    return framed(frame, SUBJECT_SECTIONS.of(page))
+
+
+def facts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
+    """Words and numbers of the head."""
+    found = [("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
+    group = next((trial.group for trial in trials if trial.group), "")
+    conditions = list(dict.fromkeys(trial.condition for trial in trials if trial.condition))
+    sessions = list(dict.fromkeys(trial.session for trial in trials if trial.session))
+    found += [("Group", group)] if group else []
+    found += [("Conditions", ", ".join(conditions))] if conditions else []
+    found += [("Sessions", ", ".join(sessions))] if sessions else []
+    done = [trial for trial in trials if trial.done]
+    for label, name, form in (
+        ("Body mass", "subject_mass_kg", "{:.1f} kg"),
+        ("Body height", "subject_height_m", "{:.2f} m"),
+    ):
+        values = list(
+            dict.fromkeys(form.format(trial.number(name)) for trial in done if np.isfinite(trial.number(name)))
+        )
+        found += [(label, ", ".join(values))] if values else []
+    speed = np.array([trial.number("speed_m_s") for trial in done])
+    if np.isfinite(speed).any():
+        known = speed[np.isfinite(speed)]
+        found.append(
+            ("Walking speed", f"{spread(known.mean(), known.std(ddof=1) if len(known) > 1 else np.nan, '')} m/s")
+        )
+    return found
+
+
+_OF_STUDY = ("warnings", "repeatability", "left-out", "methods", "files")
+
+
+def session_page(page: StudyPage, person: SubjectPage) -> str:
+    """Return the page of a session."""
+    record = page.source.record
+    frame = Frame(
+        title=f"{record['name']} – session report",
+        heading=record["name"],
+        line=session_outcome(person),
+        outcome=True,
+        facts=session_facts(page, person),
+        program=record["program"],
+        foot="This page needs no network; links lead to the results of the walks beside it.",
+        style=resource("study.css", PACKAGE),
+        script=resource("sorting.js", PACKAGE),
+    )
+    return framed(frame, [*SUBJECT_SECTIONS.of(person), *STUDY_SECTIONS.of(page, _OF_STUDY)])
+
+
+def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
+    """What the user tells of the recordings (settings [header], as the first walk has them), the person, the walks."""
+    done = [trial for trial in person.trials if trial.done]
+    header = header_facts(page.source.run_record(done[0])) if done else []
+    return [*header, *(Fact(label, value) for label, value in facts(person.trials))]
+
+
+def session_outcome(person: SubjectPage) -> str:
+    """How the walks ended, in a line."""
+    counts = {word: sum(trial.status == status for trial in person.trials) for status, word in STATUS_WORDS.items()}
+    words = [f"{count} {word}" for word, count in counts.items() if count]
+    failed = sum(not trial.done for trial in person.trials)
+    words += [f"{failed} without result"] if failed else []
+    count = len(person.trials)
+    return f"{count} walk{'' if count == 1 else 's'}: {', '.join(words)}."

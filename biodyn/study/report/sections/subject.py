@@ -1,0 +1,407 @@
+"""The page of one subject, or of a session: trials, 3-D view, curves of all cycles, parameters, norms, symmetry, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from biodyn.conventions import SIDES, FloatArray
+from biodyn.diagnostics import STATUS_WORDS
+from biodyn.output.figures.curves import nan_statistics
+from biodyn.output.figures.description import Figure, Key
+from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names, svg
+from biodyn.output.report.compare_page import MeanCurve, cursor_data
+from biodyn.output.report.numbers import NumberRow, number_rows
+from biodyn.output.report.page import Data, resource, script_json
+from biodyn.output.report.scene import SCENE_TEMPLATE
+from biodyn.output.store.old_words import OLD_TRIAL_STATUS
+from biodyn.study.collecting.metrics import NOT_RUN
+from biodyn.study.group.curves import mean_and_sd
+from biodyn.study.group.cycles import representative_walks
+from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
+from biodyn.study.group.statistics.session_means import PARAMETER, SCORE
+from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
+from biodyn.study.record import FAILED
+from biodyn.study.report.figures import Norm, SideCycles, display_figures, profile_figure, subject_keys, subject_panel
+from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage
+from biodyn.study.report.sections.results import score_table
+from biodyn.study.report.source import parts_of, rows_of
+from biodyn.study.report.table import Names, Table, number, side_words, spread, table, unit
+from biodyn.variables import choose_norms, variable
+
+#: State that is drawn for every outcome of a trial; results of version 0.1.0 among them.
+LAMPS: dict[str, str] = {status: status for status in STATUS_WORDS}
+LAMPS |= {**OLD_TRIAL_STATUS, FAILED: "fail", NOT_RUN: "not_assessed"}
+#: The outcome in words.
+OUTCOMES: dict[str, str] = {str(status): word for status, word in STATUS_WORDS.items()} | {FAILED: "no result"}
+_TEMPLATE = """
+<div class="scroll"><table class="sortable numbers"><thead><tr><th>trial</th><th>session, condition</th><th>outcome</th><th>why, what to do</th><th class="number">tracking error, RMS (mm)</th><th class="number">residual force (% of limit)</th><th class="number">residual moment (% of limit)</th><th class="number">cycles R, L</th><th class="number">with moments R, L</th></tr></thead><tbody>
+{% for trial in trials %}
+<tr id="{{ trial.trial }}"><td>{% if trial.done %}<a href="{{ base }}{{ trial.folder | urlencode }}/{{ "report.html" if trial.trial in reports else "" }}">{{ trial.trial }}</a>{% else %}{{ trial.trial }}{% endif %}{% if trial.trial in typical %} <span class="tag">representative</span>{% endif %}<br><span class="small quiet mono">{{ trial.file }}</span></td><td>{{ trial.place }}</td>
+<td class="nowrap outcome">{{ lamp(lamps[trial.status]) }}{{ outcomes.get(trial.status, trial.status) }}</td>
+<td class="why">{{ trial.reason }}{% if trial.hint %} <span class="quiet">{{ trial.hint }}</span>{% endif %}{% if trial.metrics.get("checks_failed") %}{{ "<br>" | safe if trial.reason }}Fail: {{ trial.metrics["checks_failed"] }}.{% endif %}{% if trial.excluded %}<br><b>In no group result:</b> {{ trial.excluded }}.{% endif %}{% if trial.metrics.get("checks_warn") %}{{ "<br>" | safe if trial.reason or trial.metrics.get("checks_failed") }}Warn: {{ trial.metrics["checks_warn"] }}.{% endif %}</td>
+{% if trial.done %}
+<td class="number">{{ number(trial.number("marker_rms_mm"), "%") }}</td><td class="number">{{ number(trial.number("residual_force_rms_percent_of_limit"), "%") }}</td><td class="number">{{ number(trial.number("residual_moment_rms_percent_of_limit"), "%") }}</td>
+<td class="number">{{ trial.metrics.get("cycles_right", 0) }}, {{ trial.metrics.get("cycles_left", 0) }}</td><td class="number">{{ trial.metrics.get("kinetic_cycles_right", 0) }}, {{ trial.metrics.get("kinetic_cycles_left", 0) }}</td>
+{% else %}<td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td>{% endif %}</tr>
+{% endfor %}
+</tbody></table></div>
+{% if typical %}<p class="small quiet">Representative: the walk whose cycles are the nearest to the median cycles of both sides{{ ", of each session and condition" if typical | length > 1 }}.</p>{% endif %}
+"""
+
+
+@SUBJECT_SECTIONS.section("trials", place=10, title="Trials", link="Trials", template=_TEMPLATE)
+def trials(page: SubjectPage) -> Data:
+    """A row a trial."""
+    typical = set(representative_walks(page.tables.cycles).values())
+    return {
+        "typical": typical,
+        "trials": page.trials,
+        "lamps": LAMPS,
+        "outcomes": OUTCOMES,
+        "number": number,
+        "reports": page.reports,
+    }
+
+
+_TEMPLATE_curves = """
+{% if parts %}
+{% if outliers %}<p class="small">Outliers: {{ outliers | join("; ") }}.</p>{% endif %}
+{% if store %}<div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">{% endif %}
+
+{% for part in parts %}
+{% if parts | length > 1 %}<details{{ " open" if loop.first }}><summary><b>{{ part.title }}</b>, {{ part.counts }}</summary>{% else %}<p class="small quiet">{{ part.counts }}</p>{% endif %}
+{{ part.grids }}
+{% if parts | length > 1 %}</details>{% endif %}
+{% endfor %}
+{% if store %}
+<p class="reading small" aria-live="polite"></p></div>
+<script type="application/json" id="explorer-data">{{ store }}</script>
+<script>{{ script }}</script>
+{% endif %}
+{% else %}
+<p>No trial of this subject has a gait cycle.</p>
+{% endif %}
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Curves of one session and condition: cycles by side."""
+
+    title: str
+    cycles: Mapping[str, SideCycles]
+    data: SubjectCycles
+    norms: Sequence[Norm]
+
+    @property
+    def counts(self) -> str:
+        """How many cycles there are."""
+        return ", ".join(f"{len(own.values)} {side_words(side)}" for side, own in self.cycles.items()) + " cycles"
+
+    @property
+    def standard(self) -> list[str]:
+        """Variables of the standard page that there are."""
+        return [name for name in standard_names() if name in self._places]
+
+    @property
+    def keys(self) -> list[Key]:
+        """The legend of the standard page."""
+        return subject_keys(self.cycles, self.norms, self.standard)
+
+    def describe(self, name: str) -> Described:
+        """The panel of a variable, and its extremes in words."""
+        return subject_panel(name, self.cycles, self._places[name], self.data.units[name], self.norms)
+
+    @property
+    def grids(self) -> Markup:
+        """The standard page, and below it the variables that the trial report shows besides."""
+        panels = dict.fromkeys(name for one in display_figures() for name in one["panels"])
+        further = [name for name in panels if name in self._places and name not in self.standard]
+        return standard_grid(self.standard, self.describe, self.keys) + further_grid(further, self.describe)
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {str(name): place for place, name in enumerate(self.data.variables)}
+
+
+@SUBJECT_SECTIONS.section(
+    "curves", place=20, title="Curves over the gait cycle", link="Curves", template=_TEMPLATE_curves
+)
+def curves(page: SubjectPage) -> Data:
+    """A part a session and condition; says so where there is none."""
+    found = [] if page.data is None else parts(page.data, page.tables.cycles, page.norms)
+    if not found:
+        return {"title": "No curves", "link": "", "parts": []}
+    outliers = odd_cycles(page.tables.cycles) if len(page.tables.cycles) else []
+    if page.scene is None or page.data is None:
+        return {"parts": found, "outliers": outliers, "store": ""}
+    # one cursor for the curves and the 3-D view
+    means = _means(page.data)
+    shown = [name for name in dict.fromkeys((*standard_names(), *means)) if name in means]
+    store = cursor_data([""], shown, [means], page.scene["scene"]["persons"][0]["cycles"])
+    return {"parts": found, "outliers": outliers, "store": script_json(store), "script": resource("cursor.js")}
+
+
+def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
+    """Mean over all cycles by variable and side, in the clinical sign."""
+    sides = data.cycles["side"].astype(str).to_numpy()
+    return {
+        str(name): {
+            side: MeanCurve(
+                *nan_statistics(variable(str(name)).clinical(side) * data.values[sides == side, place]),
+                data.units[str(name)],
+            )
+            for side in SIDES
+            if (sides == side).any()
+        }
+        for place, name in enumerate(data.variables)
+    }
+
+
+def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> list[Part]:
+    """Figures of every session and condition of a subject."""
+    flagged = {
+        (row.trial, int(row.cycle), row.side): (bool(row.outlier), bool(row.representative)) for row in rows_of(flags)
+    }
+    cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+    for key, rows in data.cells():
+        cells.setdefault(key[:3], {})[key[3]] = rows
+    found = []
+    stance = data.stride(STANCE)
+    for key, sides in cells.items():
+        cycles: dict[str, SideCycles] = {}
+        for side in (side for side in SIDES if side in sides):
+            rows = sides[side]
+            own = data.cycles.iloc[rows]
+            marks = np.array(
+                [
+                    flagged.get((trial, int(cycle), side), (False, False))
+                    for trial, cycle in zip(own["trial"], own["cycle"], strict=True)
+                ]
+            )
+            known = stance[rows][np.isfinite(stance[rows])]
+            cycles[side] = SideCycles(
+                data.values[rows], marks[:, 0], marks[:, 1], float(known.mean()) if len(known) else np.nan
+            )
+        title = ", ".join(filter(None, (key[0], key[1]))) or "All cycles"
+        found.append(Part(title, cycles, data, norms))
+    return found
+
+
+def odd_cycles(flags: pd.DataFrame) -> list[str]:
+    """Outliers in words."""
+    return [
+        f"trial {row.trial}, cycle {row.cycle:.0f} {side_words(row.side)}: {row.distance:.3f} from the median cycle "
+        f"(limit {row.limit:.3f})"
+        for row in rows_of(flags[flags["outlier"]])
+    ]
+
+
+@SUBJECT_SECTIONS.section("scene", place=15, title="The walks in 3-D", link="3-D", css="scene", template=SCENE_TEMPLATE)
+def scene(page: SubjectPage) -> Data | None:
+    """What moves; None for the pages of a larger study, and where no result holds a motion."""
+    return page.scene
+
+
+_TEMPLATE_parameters = """
+{% for title, data in parameters %}{{ folded(title, data, loop.first) }}{% endfor %}
+<p class="small quiet">Mean ± standard deviation over the cycles (number of cycles).{% if errors %} MDC95: the smallest change between the means of two such sessions that the walks do not explain.{% endif %}</p>
+"""
+
+
+@SUBJECT_SECTIONS.section("parameters", place=30, title="Parameters", link="Parameters", template=_TEMPLATE_parameters)
+def parameters(page: SubjectPage) -> Data | None:
+    """A table a session and condition; None where there is none."""
+    found = parameter_tables(page.tables.parameters, page.names, page.means)
+    return {"parameters": found, "errors": len(page.means) > 0} if found else None
+
+
+def parameter_tables(means: pd.DataFrame, names: Names, errors: pd.DataFrame) -> list[tuple[str, Table]]:
+    """Mean ± SD over the cycles of each side; a table a session and condition.
+
+    `errors`: session_means.csv of one person, whose MDC95 stands beside; empty where there is none.
+    """
+    found = []
+    detectable = _detectable(errors)
+    for (session, condition), rows in parts_of(means, "session", "condition"):
+        by_name: dict[str, dict[str, Any]] = {}
+        for row in rows_of(rows):
+            by_name.setdefault(row.parameter, {})[row.side] = row
+        cells = []
+        for name, sides in by_name.items():
+            title, of = names.parameters.get(name, (name, ""))
+            texts = [
+                f"{spread(sides[side].mean, sides[side].sd, of)} ({sides[side].cycles:.0f})" if side in sides else "–"
+                for side in SIDES
+            ]
+            least = [number(detectable.get((session, condition, side, name), np.nan), of) for side in SIDES]
+            cells.append((title, unit(of), *texts, *least))
+        title = ", ".join(filter(None, (session, condition))) or "All cycles"
+        heads = [*(f"#{side_words(side)}" for side in SIDES), *(f"#MDC95 {side_words(side)}" for side in SIDES)]
+        found.append((title, table(("parameter", "unit", *heads), cells)))
+    return found
+
+
+def _detectable(errors: pd.DataFrame) -> dict[tuple[str, str, str, str], float]:
+    """MDC95 by session, condition, side and parameter."""
+    if not len(errors):
+        return {}
+    own = errors[errors["kind"] == PARAMETER]
+    return {(r.session, r.condition, r.side, r.name): float(r.mdc95) for r in rows_of(own)}
+
+
+_TEMPLATE_norm_numbers = """
+{% for part in parts %}
+{% if parts | length > 1 %}<h3>{{ part.title }}</h3>{% endif %}
+{{ sentences(part.reasons) }}
+{{ table(part.rows) }}
+{% for source in part.sources %}<p class="small quiet">{{ source }}</p>{% endfor %}
+{% endfor %}
+<p class="small quiet">Mean over the cycles. Dimensionless: lengths by leg length, times by √(l/g), speed by √(g l) (Hof 1996). ↑ ↓: beyond the range of 95 % of the norm's people.</p>
+"""
+
+
+@SUBJECT_SECTIONS.section("norms", place=35, title="Against norms", link="Norms", template=_TEMPLATE_norm_numbers)
+def norm_numbers(page: SubjectPage) -> Data | None:
+    """A table a session and condition; None where there is no cycle."""
+    found = norm_parts(page)
+    return {"parts": found} if found else None
+
+
+def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
+    """Of every session and condition: its title, why these norms, the table of numbers, and the sources."""
+    if page.data is None or page.walker is None:
+        return []
+    cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+    for key, rows in page.data.cells():
+        cells.setdefault(key[:2], {})[key[3]] = rows
+    parts = []
+    for key, sides in cells.items():
+        strides, curves = _means_norm_numbers(page.data, sides)
+        speeds = [values.get("speed_m_s", np.nan) for values in strides.values()]
+        activity = _activity(page, key[0], key[1]) or page.walker.activity
+        walker = replace(page.walker, speed_m_s=float(np.mean(speeds)), activity=activity)
+        choice = choose_norms(page.norm_setting, walker)
+        parts.append(
+            {
+                "title": ", ".join(filter(None, key)) or "All cycles",
+                "reasons": choice.reasons,
+                "rows": _table(number_rows(strides, curves, walker, choice.norms)),
+                "sources": [f"{one.words}: {one.citation}. Licence: {one.licence}." for one in choice.norms],
+            }
+        )
+    return parts
+
+
+def _activity(page: SubjectPage, session: str, condition: str) -> str:
+    """What the person does in the trials of a condition, "" where they differ or none of them tells."""
+    own = [trial for trial in page.trials if trial.done and (trial.session, trial.condition) == (session, condition)]
+    found = {trial.metrics.get("activity", "") for trial in own if not trial.excluded}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _means_norm_numbers(
+    data: SubjectCycles, sides: Mapping[str, np.ndarray]
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, FloatArray]]]:
+    """Mean parameters of the stride by side, and mean curves in the clinical sign by variable and side."""
+    strides: dict[str, dict[str, float]] = {}
+    curves: dict[str, dict[str, FloatArray]] = {}
+    for side, rows in sides.items():
+        strides[side] = {name: float(mean_and_sd(data.stride(name)[rows])[0]) for name in data.stride_columns}
+        means = mean_and_sd(data.values[rows])[0]
+        for name, mean in zip(data.variables, means, strict=True):
+            curves.setdefault(name, {})[side] = variable(name).clinical(side) * mean
+    return strides, curves
+
+
+def _table(rows: list[NumberRow]) -> Table:
+    heads = ("parameter", "unit", "#right", "#left", "#norm: mean (95 % of people)", "norm of")
+    return table(heads, [(r.title, r.unit_text, r.text("r"), r.text("l"), r.norm_text, r.whose) for r in rows])
+
+
+_TEMPLATE_symmetry = """
+{{ folded("Right against left", symmetry) }}
+<p class="small quiet">Of curves: root mean square of right minus left over the cycle.</p>
+"""
+
+
+@SUBJECT_SECTIONS.section("symmetry", place=40, title="Symmetry", link="Symmetry", template=_TEMPLATE_symmetry)
+def symmetry(page: SubjectPage) -> Data | None:
+    """Parameters and curves; None where there is nothing to compare."""
+    found = symmetry_table(page.tables.symmetry, page.names)
+    return {"symmetry": found} if found else None
+
+
+def symmetry_table(symmetry: pd.DataFrame, names: Names) -> Table:
+    """Right against left, every session and condition."""
+    rows = [
+        (
+            names.title(r["name"]) + (", curve" if r["kind"] == "curve" else ""), r["session"], r["condition"],
+            unit(r["unit"]), number(r["right"], r["unit"]), number(r["left"], r["unit"]),
+            number(r["difference"], r["unit"]), number(r["symmetry_index"], "%"), number(r["symmetry_angle"], "%"),
+        )
+        for r in symmetry.to_dict("records")
+    ]  # fmt: skip
+    heads = ("parameter or curve", "session", "condition", "unit", "#right", "#left", "#right − left",
+             "#symmetry index (%)", "#symmetry angle (%)")  # fmt: skip
+    return table(heads, rows)
+
+
+_TEMPLATE_scores = """
+{{ picture("profile") }}
+{{ table(scores) }}
+{{ sentences(notes) }}
+{% if errors %}<h3>Error of the scores</h3>{{ table(errors) }}{% endif %}
+{{ sentences(mean_notes) }}
+"""
+
+
+@SUBJECT_SECTIONS.section(
+    "scores",
+    place=50,
+    title="Movement Analysis Profile and Gait Profile Score",
+    link="Gait scores",
+    template=_TEMPLATE_scores,
+)
+def scores(page: SubjectPage) -> Data | None:
+    """Scores by session, condition and side; None where there are none."""
+    found = score_table(page.tables.scores, page.names, of_one=True)
+    if not found:
+        return None
+    figures = {"profile": svg(profile(page))}
+    errors = error_table(page.means)
+    return {
+        "scores": found,
+        "notes": page.score_notes,
+        "figures": figures,
+        "errors": errors,
+        "mean_notes": page.mean_notes,
+    }
+
+
+def profile(page: SubjectPage) -> Figure:
+    """The scores as bars, a panel a condition."""
+    scores = page.tables.scores
+    cells = list(dict.fromkeys(zip(scores["condition"], scores["group"], strict=True)))
+    return profile_figure(scores, cells, page.names, page.means)
+
+
+def error_table(means: pd.DataFrame) -> Table:
+    """Scores of the mean over the walks of a session, with SEM and MDC95; empty where one walk tells none."""
+    if not len(means):
+        return table((), ())
+    own = means[(means["kind"] == SCORE) & means["sem"].notna()]
+    rows = [
+        (r.title, r.session, r.condition, "both" if r.side == BOTH_SIDES else side_words(r.side), f"{r.walks:.0f}",
+         number(r.mean, "deg"), number(r.sem), number(r.mdc95))
+        for r in rows_of(own)
+    ]  # fmt: skip
+    heads = ("score", "session", "condition", "side", "#walks", "#score (degrees)", "#SEM", "#MDC95")
+    return table(heads, rows)

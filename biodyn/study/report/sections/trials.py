@@ -1,0 +1,276 @@
+"""What happened in a study: failures, warnings, quality, subjects and trials, files left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from biodyn.conventions import SIDE_NAMES, SIDES
+from biodyn.output.report.page import Data, resource
+from biodyn.output.store.old_words import OLD_TRIAL_STATUS
+from biodyn.study.report.figures import Limits, quality_figure
+from biodyn.study.report.findings import RunFacts, exclusions
+from biodyn.study.report.findings import failures as failed_groups
+from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
+from biodyn.study.report.scenes import worst_scenes
+from biodyn.study.report.source import Trial, subject_link
+from biodyn.study.report.table import MISSING, Table, link, number, table
+
+_FEW = 40  # failures that are shown without unfolding
+_TEMPLATE = """
+{% if groups %}
+<p class="quiet">{{ failed_count }} {{ "trial has" if failed_count == 1 else "trials have" }} no result and {{ "is" if failed_count == 1 else "are" }} in no mean. Grouped by reason.</p>
+{% for group in groups %}
+<div class="failure">
+<h3>{{ group.title }}{% if group.trials | length > 1 %} <span class="tag error">{{ group.trials | length }} trials</span>{% endif %}</h3>
+{% if group.trials | length == 1 %}{% set trial = group.trials[0] %}
+<p class="small"><a href="{{ trial.link }}">{{ trial.subject }}, {{ trial.trial }}</a> <span class="mono quiet">{{ trial.file }}</span></p>
+{% endif %}
+{% if group.hint %}<p class="do">What to do: {{ group.hint }}</p>{% endif %}
+{% if group.trials | length > 1 %}
+<details{{ " open" if failed_count <= few }}><summary>Trials</summary>
+<div class="scroll{{ " tall" if group.trials | length > 30 }}"><table class="sortable numbers"><thead><tr><th>subject</th><th>trial</th><th>file</th><th>reason</th>{% if not group.hint %}<th>what to do</th>{% endif %}</tr></thead><tbody>
+{% for trial in group.trials %}<tr><td><a href="{{ trial.link }}">{{ trial.subject }}</a></td><td>{{ trial.trial }}</td><td class="mono">{{ trial.file }}</td><td>{{ trial.reason }}</td>{% if not group.hint %}<td>{{ trial.hint }}</td>{% endif %}</tr>
+{% endfor %}
+</tbody></table></div></details>
+{% endif %}
+</div>
+{% endfor %}
+{% else %}
+<p>Every trial was analysed.</p>
+{% endif %}
+{% if exclusions %}
+<h3 id="excluded">Excluded from the group results</h3>
+<p class="quiet">These trials were analysed and are in no curve, number, score or test below. <span class="mono">include_failed = true</span> under [analysis] in study.toml counts those whose checks failed; trials of another activity belong in a condition of their own.</p>
+{% for group in exclusions %}
+<p class="small"><span class="tag error">{{ group.trials | length }} {{ "trial" if group.trials | length == 1 else "trials" }}</span> {{ (group.title[0] | upper) ~ group.title[1:] }}: {% for trial in group.trials %}<a href="{{ trial.link }}">{{ trial.subject }}, {{ trial.trial }}</a>{{ ", " if not loop.last }}{% endfor %}.</p>
+{% endfor %}
+{% endif %}
+"""
+
+
+@STUDY_SECTIONS.section("failures", place=10, link="Failures", template=_TEMPLATE)
+def failures(page: StudyPage) -> Data:
+    """The failed trials by reason; the title says whether there are any."""
+    trials = page.source.trials
+    groups = failed_groups(trials)
+    any_fail = any(OLD_TRIAL_STATUS.get(trial.status, trial.status) == "fail" for trial in trials)
+    return {
+        "title": "Failed trials" if groups else "Every trial has a result" if any_fail else "Nothing failed",
+        "groups": groups,
+        "failed_count": sum(len(group.trials) for group in groups),
+        "few": _FEW,
+        "exclusions": exclusions(trials),
+    }
+
+
+_TEMPLATE_warnings = """
+{% if found %}
+<p class="quiet">Findings and checks that did not pass, in how many trials. Text and numbers are those of the first of them.</p>
+{% for finding in found %}
+<div class="failure">
+<h3><span class="tag {{ finding.severity }}">{{ "fail" if finding.severity == "error" else "warn" }}</span> {{ finding.title }}: {{ finding.count }} {{ "trial" if finding.count == 1 else "trials" }}</h3>
+<p class="small">{{ "" if finding.count == 1 else "For example: " }}{{ finding.example }}{% if finding.hint %} <span class="quiet">{{ finding.hint }}</span>{% endif %}</p>
+<details class="small"><summary>{{ "Trial" if finding.count == 1 else "Trials" }}</summary><p class="links">{% for trial in finding.trials %}<a href="{{ trial.link }}">{{ trial.subject }}, {{ trial.trial }}</a> {% endfor %}{% if finding.more %}<span class="quiet">and {{ finding.more }} more (summary.csv)</span>{% endif %}</p></details>
+</div>
+{% endfor %}
+{% else %}
+<p>{{ "No trial has a result." if not any_result else "All checks of all trials passed." }}</p>
+{% endif %}
+{% if infos %}
+<details><summary>Notes ({{ infos | length }})</summary>
+{% for finding in infos %}
+<p class="small"><b>{{ finding.title }}</b> in {{ finding.count }} {{ "trial" if finding.count == 1 else "trials" }}: {{ finding.example }}</p>
+{% endfor %}
+</details>
+{% endif %}
+{% if doubts %}
+<h3>About all trials together</h3>
+<table><tbody>{% for d in doubts %}<tr><td><span class="tag {{ d.severity }}">{{ d.severity }}</span></td><td class="small">{% if d.message | length > 400 %}{{ d.message[:200] }} … <details><summary>all of it</summary>{{ d.message }}</details>{% else %}{{ d.message }}{% endif %}{% if d.hint %} <span class="quiet">{{ d.hint }}</span>{% endif %}</td></tr>{% endfor %}</tbody></table>
+{% endif %}
+"""
+
+
+@STUDY_SECTIONS.section("warnings", place=20, link="Warnings", template=_TEMPLATE_warnings)
+def warnings(page: StudyPage) -> Data:
+    """The findings, the gravest and most frequent first."""
+    found = page.findings.of("error", "warning")
+    return {
+        "title": "Warnings" if found else "No warnings",
+        "found": found,
+        "infos": page.findings.of("info"),
+        "doubts": [{**d, "message": page.names.spoken(d["message"])} for d in page.source.record["diagnostics"]],
+        "any_result": bool(page.facts.variants),
+    }
+
+
+_WORST = 5
+#: Columns of summary.csv that tell the quality, with words and unit.
+MEASURES = (
+    ("marker_rms_mm", "marker tracking error, RMS", "mm"),
+    ("residual_force_rms_percent_of_limit", "pelvis residual force, RMS", "% of its limit"),
+    ("residual_moment_rms_percent_of_limit", "pelvis residual moment, RMS", "% of its limit"),
+)
+_TEMPLATE_quality = """
+{{ picture("quality") }}
+<p class="small quiet">Of the trials with a result; "beyond" counts trials beyond the limit, of the residual by its RMS and by its largest value. {{ limits }} Only where all contacts of both feet are known can motion and forces be compared.</p>
+{% if worst %}<h3>Trials with the largest errors</h3>{{ table(worst) }}{% endif %}
+{% if scenes %}
+<h3>Look at these first</h3>
+{% for one in scenes %}
+<details class="worst"{{ " open" if loop.first }}><summary>{{ one.who }}: {{ one.measure }}{% if one.failed %}; fail: {{ one.failed }}{% endif %}</summary>
+<p class="small"><a href="{{ one.link }}">{{ one.who }}</a>{% if one.why %} <span class="quiet">No 3-D view: {{ one.why }}</span>{% endif %}</p>
+{{ one.view }}
+</details>
+{% endfor %}
+<script>{{ script }}</script>
+{% endif %}
+"""
+
+
+@STUDY_SECTIONS.section(
+    "quality", place=30, title="Quality over all trials", link="Quality", template=_TEMPLATE_quality
+)
+def quality(page: StudyPage) -> Data | None:
+    """The figure, its limits and the worst trials; None where no trial has a result."""
+    if not page.facts.variants:
+        return None
+    trials = page.source.trials
+    return {
+        "figures": {"quality": quality_figure(trials, limits_of(page.facts))},
+        "limits": limit_sources(page.facts),
+        "worst": worst_trials(trials),
+        "scenes": worst_scenes(page.source, {name: f"{words} ({unit})" for name, words, unit in MEASURES}),
+        "script": resource("scene.js"),
+    }
+
+
+def limits_of(facts: RunFacts) -> Limits:
+    """Limits of the settings that most trials ran with."""
+    return Limits(1000.0 * float(facts.usual.settings["limits"]["marker_rms_m"]))
+
+
+def limit_sources(facts: RunFacts) -> str:
+    """The limits that are drawn, in words, with their sources."""
+    limits = facts.usual.settings["limits"]
+    return (
+        f"Limits: marker tracking error {1000 * limits['marker_rms_m']:.0f} mm (OpenSim checklist; Hicks et al. 2015); "
+        f"residual force {100 * limits['residual_force_fraction']:.0f} % of the peak ground force, residual moment "
+        f"{100 * limits['residual_moment_fraction']:.0f} % of peak ground force times height of the centre of mass "
+        "(Hicks et al. 2015, doi 10.1115/1.4029304), both widened by what tables and markers cannot know (docs/methods.md). "
+        "Settings: limits."
+    )
+
+
+def worst_trials(trials: Sequence[Trial]) -> Table:
+    """The trials that fit worst by each measure."""
+    rows = []
+    done = [trial for trial in trials if trial.done]
+    for name, words, unit in MEASURES:
+        known = [(trial.number(name), trial) for trial in done if np.isfinite(trial.number(name))]
+        known.sort(key=lambda pair: -pair[0])
+        for rank, (value, trial) in enumerate(known[:_WORST]):
+            rows.append((
+                words if rank == 0 else "", link(trial.report or trial.link, f"{trial.subject}, {trial.trial}"), trial.place, number(value, "%"),
+                unit, trial.metrics.get("marker_worst", "") if name == "marker_rms_mm" else "",
+            ))  # fmt: skip
+    return table(("measure", "trial", "session, condition", "#value", "unit", "worst marker"), rows)
+
+
+_TEMPLATE_subjects = """
+{% if subjects.rows | length > 15 %}{{ folded("Subjects", subjects) }}{% else %}{{ table(subjects) }}{% endif %}
+{{ folded("All trials with their quality", trials) }}
+"""
+
+
+@STUDY_SECTIONS.section("subjects", place=40, title="Subjects and trials", link="Subjects", template=_TEMPLATE_subjects)
+def subjects(page: StudyPage) -> Data:
+    """Both tables."""
+    found = page.source.subjects
+    return {
+        "subjects": subject_table(list(found.items()), [subject_link(subject) for subject in found]),
+        "trials": trial_table(page.source.trials),
+    }
+
+
+def subject_table(subjects: Sequence[tuple[str, Sequence[Trial]]], address: Sequence[str]) -> Table:
+    """Every subject with its page, and the laboratory where there are several."""
+    several_sites = len({trial.site for _, trials in subjects for trial in trials}) > 1
+    rows = []
+    for (subject, trials), page in zip(subjects, address, strict=True):
+        done = [trial for trial in trials if trial.done]
+        cycles = sum(trial.number(f"cycles_{SIDE_NAMES[side]}") for trial in done for side in SIDES)
+        conditions = ", ".join(dict.fromkeys(trial.condition for trial in trials if trial.condition))
+        first = done[0] if done else trials[0]
+        rows.append((
+            link(page, subject), *([first.site] if several_sites else []), first.group, conditions, str(len(trials)), str(len(done)), f"{cycles:.0f}",
+            number(first.number("subject_mass_kg"), "%"), number(first.number("subject_height_m")),
+        ))  # fmt: skip
+    heads = (
+        "subject",
+        *(["site"] if several_sites else []),
+        "group",
+        "conditions",
+        "#trials",
+        "#analysed",
+        "#cycles",
+        "#mass (kg)",
+        "#height (m)",
+    )
+    return table(heads, rows)
+
+
+def trial_table(trials: Sequence[Trial]) -> Table:
+    """Every trial with its outcome and quality."""
+    rows = [
+        (
+            link(trial.link, trial.subject), trial.trial, trial.session, trial.condition, trial.group, trial.status,
+            *_numbers(trial),
+        )
+        for trial in trials
+    ]  # fmt: skip
+    heads = ("subject", "trial", "session", "condition", "group", "outcome", *(f"#{head}" for head, _ in _columns()))
+    return table(heads, rows)
+
+
+def _columns() -> list[tuple[str, str]]:
+    found = [(words if "%" not in unit else f"{words} (%)", name) for name, words, unit in MEASURES]
+    found[0] = ("marker tracking error, RMS (mm)", found[0][1])
+    found += [("contacts used", "contacts_assigned"), ("ambiguous", "contacts_ambiguous")]
+    for kind, words in (("cycles", "cycles"), ("kinetic_cycles", "with moments")):
+        found += [(f"{words} {SIDE_NAMES[side][0].upper()}", f"{kind}_{SIDE_NAMES[side]}") for side in SIDES]
+    return [*found, ("speed (m/s)", "speed_m_s")]
+
+
+def _numbers(trial: Trial) -> list[str]:
+    found = []
+    for _, name in _columns():
+        value = trial.number(name)
+        if not np.isfinite(value):
+            found.append(MISSING)
+        elif name.startswith(("contacts", "cycles", "kinetic")):
+            found.append(f"{value:.0f}")
+        else:
+            found.append(number(value, "" if name == "speed_m_s" else "%"))
+    return found
+
+
+_TEMPLATE_left_out = """
+<p class="quiet">Recordings in the folder that are not trials of this study.</p>
+{% for one in groups %}
+<div class="failure"><h3>{{ one.reason }} <span class="tag">{{ "by the user" if one.role == "excluded" else "by the program" }}</span></h3>
+<details{{ " open" if one.paths | length <= 8 }}><summary>{{ one.paths | length }} {{ "file" if one.paths | length == 1 else "files" }}</summary>{% for path in one.paths %}<div class="mono">{{ path }}</div>{% endfor %}</details></div>
+{% endfor %}
+"""
+
+
+@STUDY_SECTIONS.section("left-out", place=50, title="Files left out", link="Left out", template=_TEMPLATE_left_out)
+def left_out(page: StudyPage) -> Data | None:
+    """The files grouped by role and reason; None where there are none."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for file in page.source.record["files"]:
+        if file["role"] in ("functional", "other", "excluded"):
+            grouped.setdefault((file["role"], file["reason"]), []).append(file["path"])
+    groups = [{"role": role, "reason": reason, "paths": paths} for (role, reason), paths in grouped.items()]
+    return {"groups": groups} if groups else None
