@@ -16,7 +16,7 @@ from support.made_folder import MadeTrial, made_folder, two_by_two
 
 from biodyn.errors import ResultError
 from biodyn.output.figures.description import Area, Axis, Figure, Key, Line, Panel
-from biodyn.output.figures.svg import path_data, svg
+from biodyn.output.figures.svg import svg
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.plan import StudyFile
 from biodyn.study.report import write_study_report
@@ -372,8 +372,11 @@ def test_curve_means_ignore_what_is_missing() -> None:
 def test_lines_break_where_values_are_missing() -> None:
     x = np.arange(5.0)
     values = np.array([[1.0, 2.0, np.nan, 4.0, 6.0], [np.nan] * 5])
-    assert path_data(x, values) == "M0 1l1 1M3 4l1 2"
-    assert path_data(x, np.array([[3.0, 1.0, 0.0, 0.0, 7.0]])) == "M0 3l1 -2 1 -1 1 0 1 7"
+    whole = np.array([[3.0, 1.0, 0.0, 0.0, 7.0]])
+    for curves, runs in ((values, [2, 2]), (whole, [5])):
+        panel = Panel("t", Axis("x", ticks=()), Axis("y", ticks=()), (Line(x, curves, "x", 3.3),))
+        (line,) = re.findall(r'd="([^"]*)"[^>]*stroke-width="33"', svg(Figure("t", (panel,))))
+        assert [1 + len(part.split("l")[1].split()) // 2 for part in line.split("M")[1:]] == runs
 
 
 def test_a_figure_of_nothing_is_a_figure() -> None:
