@@ -286,18 +286,11 @@ _MOST_CYCLES = 8  # from here on counted together
 _MOST_OF_SCORE = 1.5  # how far beyond the largest score the profile reaches
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Limits of the checks that ran: RMS of the markers, mm."""
-
-    marker_rms_mm: float
-
-
-def quality_figure(trials: Sequence[Trial], limits: Limits) -> Markup:
-    """Distributions over the trials that have a result."""
+def quality_figure(trials: Sequence[Trial], marker_limit_mm: float) -> Markup:
+    """Distributions over the trials that have a result; `marker_limit_mm`: of the markers' RMS."""
     done = [trial for trial in trials if trial.done]
     markers = _known([trial.number("marker_rms_mm") for trial in done])
-    panels = [_histogram("Marker tracking error", "RMS of the trial, mm", markers, (), limits.marker_rms_mm)]
+    panels = [_histogram("Marker tracking error", "RMS of the trial, mm", markers, (), marker_limit_mm)]
     for kind, unit in (("force", "N"), ("moment", "Nm")):
         share = np.array([trial.number(f"residual_{kind}_rms_percent_of_limit") for trial in done])
         mean = np.array([trial.number(f"residual_{kind}_rms_{unit}") for trial in done])

@@ -61,17 +61,6 @@ def _common(reasons: Sequence[str]) -> str:
 
 
 @dataclass
-class _Finding:
-    severity: str
-    title: str
-    example: str
-    hint: str
-    count: int = 0
-    times: int = 0
-    trials: list[Trial] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
 class Finding:
     """One kind of finding: `count` trials have it, `times` in all; `trials` are those that are named."""
 
@@ -79,9 +68,9 @@ class Finding:
     title: str
     example: str
     hint: str
-    count: int
-    times: int
-    trials: tuple[Trial, ...]
+    count: int = 0
+    times: int = 0
+    trials: list[Trial] = field(default_factory=list)
 
     @property
     def more(self) -> int:
@@ -93,7 +82,7 @@ class Findings:
     """Checks that did not pass and diagnostics of all trials, by their code."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], _Finding] = {}
+        self._found: dict[tuple[str, str], Finding] = {}
 
     def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
         """Take in the run.json of one trial."""
@@ -115,7 +104,7 @@ class Findings:
     def _add(
         self, key: tuple[str, str], trial: Trial, seen: set[tuple[str, str]], title: str, example: str, hint: str
     ) -> None:
-        found = self._found.setdefault(key, _Finding(key[1], title, example, hint))
+        found = self._found.setdefault(key, Finding(key[1], title, example, hint))
         found.times += 1
         if key not in seen:
             seen.add(key)
@@ -126,11 +115,7 @@ class Findings:
     def of(self, *severities: str) -> list[Finding]:
         """Findings of these severities: the gravest first, then the most frequent."""
         chosen = [one for one in self._found.values() if one.severity in severities]
-        chosen.sort(key=lambda one: (severities.index(one.severity), -one.count))
-        return [
-            Finding(one.severity, one.title, one.example, one.hint, one.count, one.times, tuple(one.trials))
-            for one in chosen
-        ]
+        return sorted(chosen, key=lambda one: (severities.index(one.severity), -one.count))
 
 
 def exclusions(trials: Iterable[Trial]) -> list[FailureGroup]:

@@ -9,7 +9,7 @@ import numpy as np
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.report.page import Data, resource
 from biodyn.output.store.old_words import OLD_TRIAL_STATUS
-from biodyn.study.report.figures import Limits, quality_figure
+from biodyn.study.report.figures import quality_figure
 from biodyn.study.report.findings import RunFacts, exclusions
 from biodyn.study.report.findings import failures as failed_groups
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
@@ -137,18 +137,14 @@ def quality(page: StudyPage) -> Data | None:
     if not page.facts.variants:
         return None
     trials = page.source.trials
+    marker_limit_mm = 1000.0 * float(page.facts.usual.settings["limits"]["marker_rms_m"])
     return {
-        "figures": {"quality": quality_figure(trials, limits_of(page.facts))},
+        "figures": {"quality": quality_figure(trials, marker_limit_mm)},
         "limits": limit_sources(page.facts),
         "worst": worst_trials(trials),
         "scenes": worst_scenes(page.source, {name: f"{words} ({unit})" for name, words, unit in MEASURES}),
         "script": resource("scene.js"),
     }
-
-
-def limits_of(facts: RunFacts) -> Limits:
-    """Limits of the settings that most trials ran with."""
-    return Limits(1000.0 * float(facts.usual.settings["limits"]["marker_rms_m"]))
 
 
 def limit_sources(facts: RunFacts) -> str:
