@@ -22,7 +22,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 from common import REPOSITORY, Record, parser_of, take_turns, tell
 
-from biodyn.output.store.names import RECORD_NAME
+from biodyn.output.store.folder import RECORD_NAME
 from biodyn.simulation.study import write_study
 from biodyn.study import Study
 from biodyn.study.collecting import OutputOptions, collect

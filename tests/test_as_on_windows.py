@@ -18,10 +18,8 @@ from biodyn import errors
 from biodyn.cli import app
 from biodyn.errors import ResultError, StudyError, system_refusal
 from biodyn.output.figures.trial import FIGURES
-from biodyn.output.store import possible
-from biodyn.output.store.names import table_path
-from biodyn.output.store.owned import trial_files
-from biodyn.output.store.replacing import default_folder, replacing, require_free, writing
+from biodyn.output.store import folder as possible
+from biodyn.output.store.folder import default_folder, replacing, require_free, table_path, trial_files, writing
 from biodyn.output.tables.registry import TABLES
 from biodyn.study.discovery.definition import unique_names
 from biodyn.study.running.lock import owner_of

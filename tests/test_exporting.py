@@ -21,7 +21,7 @@ from biodyn.cli import app
 from biodyn.errors import ResultError, printable
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import entry_names
-from biodyn.output.store.exported import write_export
+from biodyn.output.store.write import write_export
 from biodyn.output.tables.csv import DECIMALS
 from biodyn.output.tables.lazy import described
 from biodyn.trial.bodies.opensim_motion import run_coordinates

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import biodyn
 from biodyn.cli import app
 from biodyn.cli.endings import tell_program_error
-from biodyn.output.store.record.run import versions
+from biodyn.output.store.record import versions
 from biodyn.study.running.program import program_version
 
 _real = importlib.metadata.version

@@ -55,7 +55,7 @@ class Asked:
 
 def analyse(asked: Asked, console: Console, walk: Path, folder: Path, shown: Shown) -> bool:
     """Analyse a walk, write its result and print a summary; return whether its checks failed."""
-    from biodyn.output.store.replacing import require_free
+    from biodyn.output.store.folder import require_free
 
     began = time.perf_counter()
     require_free(folder, asked.force)  # before any work is done
@@ -87,7 +87,7 @@ def _analysed(walk: Path, asked: Asked, console: Console, step: Say) -> TrialRes
 
 def _tell_timings(folder: Path, whole_s: float, console: Console) -> None:
     """Print what the record says of the time that each step took."""
-    from biodyn.output.store.names import RECORD_NAME, TIMINGS_ENTRY
+    from biodyn.output.store.folder import RECORD_NAME, TIMINGS_ENTRY
     from biodyn.trial.clock import timing_lines
 
     seconds = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))[TIMINGS_ENTRY]

@@ -104,7 +104,7 @@ def run(
 ) -> None:
     """Analyse one walk, or several: joint torques, moments, angles, powers, tables, figures and a report."""
     from biodyn.output.report.paper import asked_paper
-    from biodyn.output.store.replacing import default_folder
+    from biodyn.output.store.folder import default_folder
 
     asked = Asked(
         static=static,

@@ -50,8 +50,7 @@ def run_each(
 
 def _folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]:
     """The result folder of each walk, all of them free."""
-    from biodyn.output.store.names import RECORD_NAME
-    from biodyn.output.store.replacing import default_folder, require_free
+    from biodyn.output.store.folder import RECORD_NAME, default_folder, require_free
 
     if out is not None and (out / RECORD_NAME).exists():
         raise ResultError(
@@ -81,7 +80,7 @@ def _folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]
 
 
 def _record(folder: Path) -> Any:
-    from biodyn.output.store.names import RECORD_NAME
+    from biodyn.output.store.folder import RECORD_NAME
 
     return json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
 

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from biodyn.errors import StudyError
-from biodyn.output.store.leftovers import remove_all_unfinished
-from biodyn.output.store.owned import remove_owned, trial_files
+from biodyn.output.store.folder import remove_all_unfinished, remove_owned, trial_files
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import TRIAL_RECORD_NAME
 from biodyn.study.running.lock import owner_of

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from biodyn.output.store.old_words import OLD_TRIAL_STATUS
+from biodyn.output.store.read import OLD_TRIAL_STATUS
 
 TRIAL_RECORD_NAME = "trial.json"
 CYCLES_NAME = "cycles.parquet"

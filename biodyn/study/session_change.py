@@ -14,7 +14,7 @@ from scipy import stats
 
 from biodyn.errors import StudyError
 from biodyn.library.load import load_table
-from biodyn.output.store.replacing import writing
+from biodyn.output.store.folder import writing
 from biodyn.output.tables.csv import write_csv
 from biodyn.study.group.files import STATISTICS_DECIMALS
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS

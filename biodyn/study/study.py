@@ -11,7 +11,7 @@ from typing import Any
 
 from biodyn.errors import StudyError
 from biodyn.output.report.paper import PaperHead, asked_paper
-from biodyn.output.store.possible import require_possible
+from biodyn.output.store.folder import require_possible
 from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.collecting.options import Reports
 from biodyn.study.discovery import StudyDefinition, discover, read_definition

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic
 from biodyn.errors import printable
-from biodyn.output.store.names import KIND_ENTRY
+from biodyn.output.store.folder import KIND_ENTRY
 from biodyn.settings import with_table_paths
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.discovery.definition import all_table_paths

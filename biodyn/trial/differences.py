@@ -34,10 +34,10 @@ from biodyn.comparison.segments import MovingBody, moving_body
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.errors import ResultError
 from biodyn.io import read
+from biodyn.output.store.arrays import result_arrays
+from biodyn.output.store.folder import RECORD_NAME as RESULT_RECORD
 from biodyn.output.store.loaded import StoredResult
-from biodyn.output.store.names import RECORD_NAME as RESULT_RECORD
-from biodyn.output.store.record import json_ready, result_arrays
-from biodyn.output.store.record.run import PARTS, versions
+from biodyn.output.store.record import PARTS, json_ready, versions
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.differences import difference_table
 from biodyn.processing.signals.chosen_method import is_filtered, method_of

@@ -176,7 +176,7 @@ def write_check_page(
     cannot be written.
     """
     from biodyn.output.report.check_page import check_page
-    from biodyn.output.store.record.run import versions
+    from biodyn.output.store.record import versions
 
     checked, file = _checked(path, settings, marker_set, model)
     page = None if file is None else check_page(file, checked.lines, checked.diagnostics, versions()["biodyn"])

@@ -44,8 +44,7 @@ from biodyn.conventions import SIDES, BoolArray, FloatArray, Side, other_side
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import for_each_side
-from biodyn.output.store.names import ARRAYS_NAME, table_path
-from biodyn.output.store.owned import listed_files, model_record
+from biodyn.output.store.folder import ARRAYS_NAME, listed_files, model_record, table_path
 from biodyn.output.store.read import ResultFolder
 from biodyn.output.tables.csv import read_csv
 from biodyn.processing.signals.chosen_method import method_of

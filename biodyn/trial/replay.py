@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from biodyn.output.store.arrays import result_arrays
+from biodyn.output.store.folder import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD, raw_record, updating
 from biodyn.output.store.loaded import StoredResult
-from biodyn.output.store.names import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD
-from biodyn.output.store.owned import raw_record
 from biodyn.output.store.read import read_view
-from biodyn.output.store.record import json_ready, result_arrays
-from biodyn.output.store.replacing import updating
+from biodyn.output.store.record import json_ready
 from biodyn.output.store.user_files import changed_since
 from biodyn.output.store.write import Progress, adding
 from biodyn.output.tables.csv import write_csv

@@ -15,7 +15,7 @@ from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Status, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.report.in_python import ShownResult
 from biodyn.output.report.numbers import peak_lines
-from biodyn.output.store.replacing import writing
+from biodyn.output.store.folder import writing
 from biodyn.output.store.write import Progress, seal, write_paper, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
 from biodyn.output.tables.lazy import OwnNames
@@ -74,7 +74,7 @@ class TrialResult(ShownResult):
     @cached_property
     def view(self) -> TrialView:
         """Record, tables and arrays: what a result folder keeps."""
-        from biodyn.output.store.view import view_of
+        from biodyn.output.store.write import view_of
 
         return view_of(self._judged, self._kept)
 

@@ -180,7 +180,7 @@ def remake_report(
     `report.pdf` too, with the laboratory's `head` from a TOML file (`paper.read_head`).
     """
     from biodyn.output.report.paper import asked_paper
-    from biodyn.output.store.names import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
+    from biodyn.output.store.folder import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
     from biodyn.output.store.read import read_view
     from biodyn.output.store.user_files import changed_since
     from biodyn.output.store.write import adding, write_paper, write_report

@@ -15,8 +15,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError
 from biodyn.io.b3d import Archive, ArchivedTrial, forces_of, missing_note, read_archive
 from biodyn.io.opensim.write import storage_text, trc_text
-from biodyn.output.store.exported import write_export
-from biodyn.output.store.record.run import versions
+from biodyn.output.store.record import versions
+from biodyn.output.store.write import write_export
 from biodyn.rigid_body.osim.document import document_of
 from biodyn.rigid_body.osim.model import model_element, model_of
 from biodyn.rigid_body.osim.tree import coordinates_down_the_tree

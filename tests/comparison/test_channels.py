@@ -7,7 +7,7 @@ import pytest
 
 from biodyn.comparison.channels import FRAMES, Writing, frame_axes, read_channel, unwritten, written
 from biodyn.comparison.segments import SegmentMotion, joint_moments, moving_body
-from biodyn.output.store.record import result_arrays
+from biodyn.output.store.arrays import result_arrays
 
 MASS_KG = 70.0
 USUAL = Writing("Nmm/kg", "distal", ("z", "x", "y"), (-1, -1, 1))

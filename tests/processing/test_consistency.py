@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 from support.real import slow_but
 
 from biodyn.errors import ModelError, ResultError
-from biodyn.output.store.record.arrays import multibody_arrays
+from biodyn.output.store.arrays import multibody_arrays
 from biodyn.processing.dynamics.actuated import (
     ActuatedMotion,
     actuated_motion,

@@ -28,7 +28,7 @@ from biodyn.output.figures.matplotlib_backend import draw, drawing_png
 from biodyn.output.figures.png import png
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.figures.svg import svg
-from biodyn.output.store.view import view_of
+from biodyn.output.store.write import view_of
 from biodyn.output.tables import TABLES
 from biodyn.variables import PERCENT, is_known, load_norms, variable, variables
 

@@ -24,7 +24,7 @@ from biodyn.output.report.sections.curves import explorer_data
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.report.view import TrialView
 from biodyn.output.store.record import json_ready
-from biodyn.output.store.view import view_of
+from biodyn.output.store.write import view_of
 from biodyn.output.tables import write_csv
 from biodyn.settings import Settings
 

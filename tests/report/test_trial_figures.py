@@ -14,7 +14,7 @@ from biodyn.output.figures.curves import TrialValues
 from biodyn.output.figures.trial import by_section, trial_figures
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.report.view import TrialView
-from biodyn.output.store.view import view_of
+from biodyn.output.store.write import view_of
 
 _EXAMPLE = """
 from biodyn.output.figures.curves import percent_axis, side_key, value_axis

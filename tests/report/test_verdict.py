@@ -20,9 +20,9 @@ from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, gravest
 from biodyn.output.report.page import resource
 from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import trial_report
-from biodyn.output.store.old_words import in_todays_words
+from biodyn.output.store.read import in_todays_words
 from biodyn.output.store.record import run_record
-from biodyn.output.store.view import view_of
+from biodyn.output.store.write import view_of
 from biodyn.processing.signals.gaps import Gap
 from biodyn.uncertainty.magnitudes import load_magnitudes
 

@@ -14,15 +14,22 @@ import pytest
 from support.stored import contents, made, note
 
 from biodyn.errors import ResultError
-from biodyn.output.store.leftovers import MARK, remove_all_unfinished, remove_unfinished
-from biodyn.output.store.owned import trial_files
-from biodyn.output.store.replacing import replacing, require_free, updating, writing
+from biodyn.output.store.folder import (
+    MARK,
+    remove_all_unfinished,
+    remove_unfinished,
+    replacing,
+    require_free,
+    trial_files,
+    updating,
+    writing,
+)
 
 _KILLED = """
 import os, sys
 from pathlib import Path
-from biodyn.output.store.owned import trial_files
-from biodyn.output.store.replacing import replacing
+from biodyn.output.store.folder import trial_files
+from biodyn.output.store.folder import replacing
 with replacing(Path(sys.argv[1]), trial_files) as place:
     (place / "my copy.toml").write_text("x")
     os._exit(9)

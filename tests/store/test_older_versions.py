@@ -15,8 +15,7 @@ from typer.testing import CliRunner, Result
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
-from biodyn.output.store.names import RECORD_NAME, RECORD_VERSION
-from biodyn.output.store.owned import version_1
+from biodyn.output.store.folder import RECORD_NAME, RECORD_VERSION, version_1
 from biodyn.output.store.read import read_view
 from biodyn.output.tables import TABLES, tables_of
 

@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
-from biodyn.output.store.names import packed_table_path
-from biodyn.output.store.owned import record_digest
+from biodyn.output.store.folder import packed_table_path, record_digest
 from biodyn.output.store.write import adding, rounded_arrays
 from biodyn.output.tables import TABLES
 from biodyn.output.tables.csv import read_csv, write_rows

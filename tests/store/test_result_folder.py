@@ -11,10 +11,8 @@ import pytest
 from support.stored import OLD, contents, made, note, unpacked
 
 from biodyn.errors import ResultError
-from biodyn.output.store.names import RECORD_NAME
-from biodyn.output.store.owned import trial_files
+from biodyn.output.store.folder import RECORD_NAME, replacing, require_free, trial_files, writing
 from biodyn.output.store.read import read_record
-from biodyn.output.store.replacing import replacing, require_free, writing
 from biodyn.output.store.write import seal
 
 

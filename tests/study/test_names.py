@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import SettingsError
-from biodyn.output.store.replacing import default_folder
+from biodyn.output.store.folder import default_folder
 from biodyn.study.discovery import StudyDefinition, discover, plan_lines
 from biodyn.study.discovery.definition import safe_name, unique_names
 from biodyn.study.study import Study

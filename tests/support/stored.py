@@ -6,7 +6,7 @@ import json
 import tarfile
 from pathlib import Path
 
-from biodyn.output.store.names import RECORD_NAME
+from biodyn.output.store.folder import RECORD_NAME
 from biodyn.output.store.write import seal
 
 DATA = Path(__file__).parent / "data"

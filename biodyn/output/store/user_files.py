@@ -12,7 +12,7 @@ from typing import Any
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.library.load import UserFile
-from biodyn.output.store.names import INPUTS_FOLDER
+from biodyn.output.store.folder import INPUTS_FOLDER
 
 _UNSAFE = re.compile(r"[^\w.\-]+")
 _LONGEST_NAME = 80

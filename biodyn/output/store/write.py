@@ -11,15 +11,20 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
+from biodyn.analysis import TrialAnalysis
 from biodyn.errors import ResultError
-from biodyn.output.store.leftovers import MARK
-from biodyn.output.store.names import (
+from biodyn.output.report.view import TrialView
+from biodyn.output.store.arrays import result_arrays
+from biodyn.output.store.folder import (
     ARRAYS_NAME,
     DIGEST_ENTRY,
     DIGESTS,
+    EXPORT_RECORD,
     FIGURES_FOLDER,
     FILES_ENTRY,
+    MARK,
     MODEL_NAME,
     MOTION_NAME,
     PAPER_NAME,
@@ -27,21 +32,22 @@ from biodyn.output.store.names import (
     REPORT_NAME,
     TABLES_FOLDER,
     TIMINGS_ENTRY,
-    packed_table_path,
-    table_path,
-)
-from biodyn.output.store.owned import (
     dict_of,
     foreign_files,
     listed_files,
     named,
+    packed_table_path,
     raw_record,
     record_digest,
+    table_path,
     trial_files,
+    updating,
     walk_files,
+    writing,
 )
-from biodyn.output.store.replacing import updating
+from biodyn.output.store.record import run_record
 from biodyn.output.store.user_files import write_user_files
+from biodyn.output.tables import trial_tables
 from biodyn.output.tables.csv import DECIMALS, write_csv
 from biodyn.output.tables.lazy import LazyTables
 from biodyn.output.tables.packed import packed
@@ -52,6 +58,7 @@ if TYPE_CHECKING:
 
     from biodyn.output.report.paper import PaperHead
     from biodyn.output.report.view import TrialView
+
 
 Progress = Callable[[str], None]
 
@@ -215,3 +222,28 @@ def _write_list(
 def _entry(folder: Path, path: str) -> dict[str, Any]:
     data = (folder / path).read_bytes()
     return {"path": path, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def write_export(folder: Path, files: Mapping[str, bytes], record: Mapping[str, Any], force: bool = False) -> None:
+    """Write files by name, and `export.json` with what they are and their digests, into a folder of their own.
+
+    An earlier export is replaced only with `force`, and only where nothing in it was added or changed. Raises ResultError
+    where the folder cannot become an export.
+    """
+    listed = [
+        {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in sorted(files.items())
+    ]
+    text = json.dumps({**record, FILES_ENTRY: listed}, indent=2, allow_nan=False) + "\n"
+    with writing(folder, force, EXPORT_RECORD) as place:
+        for name, content in files.items():
+            (place / name).write_bytes(content)
+        (place / EXPORT_RECORD).write_text(text, encoding="utf-8")
+
+
+def view_of(analysis: TrialAnalysis, tables: Mapping[str, pd.DataFrame] | None = None) -> TrialView:
+    """Return everything of an analysis that is kept; `tables` where they were made already."""
+    made = trial_tables(analysis) if tables is None else tables
+    imported = analysis.imported
+    files = (None, None) if imported is None else (imported.model_file, imported.motion_file)
+    return TrialView(run_record(analysis), made, result_arrays(analysis), None, analysis.user_files, *files)

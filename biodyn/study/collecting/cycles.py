@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, IntArray, Side
 from biodyn.errors import ResultError
-from biodyn.output.store.names import RECORD_NAME
-from biodyn.output.store.owned import listed_files
+from biodyn.output.store.folder import RECORD_NAME, listed_files
 from biodyn.output.store.read import read_record
 from biodyn.processing.dynamics.solve import feet_below, lost_below
 from biodyn.processing.gait.cycle_values import CycleValues

@@ -22,7 +22,7 @@ from biodyn.errors import SettingsError
 from biodyn.library.load import beside, read_user_toml
 from biodyn.library.section import invalid_entry
 from biodyn.model.from_library.user_tables import user_tables
-from biodyn.output.store.possible import portable_name
+from biodyn.output.store.folder import portable_name
 from biodyn.session.inventory import SUFFIXES
 from biodyn.session.words import plain_text
 from biodyn.settings import Settings, joined, with_table_paths

@@ -12,8 +12,7 @@ import pandas as pd
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
-from biodyn.output.store.replacing import replacing
-from biodyn.output.store.study_files import group_files
+from biodyn.output.store.folder import group_files, replacing
 from biodyn.output.tables.csv import write_csv
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.exclusion import excluded_trials, without_trials

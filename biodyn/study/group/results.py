@@ -12,7 +12,7 @@ import pandas as pd
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
-from biodyn.output.store.study_files import GROUP_RECORD
+from biodyn.output.store.folder import GROUP_RECORD
 from biodyn.study.group.options import AnalysisOptions
 
 FOLDER_NAME = "group"

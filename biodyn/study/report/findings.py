@@ -14,7 +14,7 @@ from biodyn.checks.titles import finding_title
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.library.load import load_table
 from biodyn.output.report.page import Methods, methods
-from biodyn.output.store.old_words import OLD_TRIAL_STATUS, in_todays_words
+from biodyn.output.store.read import OLD_TRIAL_STATUS, in_todays_words
 from biodyn.processing.signals.chosen_method import method_of
 from biodyn.study.collecting.metrics import NOT_RUN
 from biodyn.study.record import FAILED

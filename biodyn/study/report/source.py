@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.errors import ResultError
-from biodyn.output.store.names import KIND_ENTRY, RECORD_NAME, REPORT_NAME
+from biodyn.output.store.folder import KIND_ENTRY, RECORD_NAME, REPORT_NAME
 from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.cycles import LABELS
 from biodyn.study.collecting.metrics import NOT_RUN, SUMMARY_NAME

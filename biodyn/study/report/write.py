@@ -13,9 +13,7 @@ from biodyn.conventions import BoolArray
 from biodyn.errors import ResultError
 from biodyn.output.figures.svg import standard_names
 from biodyn.output.report.paper import PaperHead, is_own_paper
-from biodyn.output.store.names import PAPER_NAME
-from biodyn.output.store.replacing import replacing
-from biodyn.output.store.study_files import subject_pages
+from biodyn.output.store.folder import PAPER_NAME, replacing, subject_pages
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.collecting.read import subjects as subjects_with_cycles
 from biodyn.study.exclusion import without_trials

@@ -8,10 +8,7 @@ from pathlib import Path
 
 from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
 from biodyn.io import file_sha256
-from biodyn.output.store.leftovers import remove_unfinished
-from biodyn.output.store.names import REPORT_NAME
-from biodyn.output.store.owned import trial_files
-from biodyn.output.store.replacing import replacing
+from biodyn.output.store.folder import REPORT_NAME, remove_unfinished, replacing, trial_files
 from biodyn.output.store.write import seal, write_report, write_view
 from biodyn.settings import settings_from
 from biodyn.study.collecting.cycles import write_cycles

@@ -7,10 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from biodyn.output.store.leftovers import remove_unfinished
-from biodyn.output.store.names import RECORD_NAME
-from biodyn.output.store.owned import trial_files
-from biodyn.output.store.replacing import replacing
+from biodyn.output.store.folder import RECORD_NAME, remove_unfinished, replacing, trial_files
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, FAILED, Status, TrialRecord, read_record, write_record
 

@@ -23,7 +23,7 @@ from biodyn.io import file_sha256
 from biodyn.io.reading import NO_FORCES
 from biodyn.model.from_osim.subject import ImportedModel, imported_model
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
-from biodyn.output.store.names import TIMINGS_ENTRY
+from biodyn.output.store.folder import TIMINGS_ENTRY
 from biodyn.processing.calibration.subject import known_age, leg_length, require_plausible
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.given_forces import given_ground_reaction

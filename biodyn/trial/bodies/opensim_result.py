@@ -17,7 +17,7 @@ from biodyn.errors import ModelError, ResultError
 from biodyn.io import file_sha256
 from biodyn.io.opensim.storage import SMOOTH
 from biodyn.io.opensim.write import storage_text
-from biodyn.output.store.names import (
+from biodyn.output.store.folder import (
     COORDINATES,
     KIND_ENTRY,
     MODEL_NAME,
@@ -27,9 +27,9 @@ from biodyn.output.store.names import (
     TABLES_FOLDER,
     TIMINGS_ENTRY,
     table_path,
+    writing,
 )
-from biodyn.output.store.record.run import versions
-from biodyn.output.store.replacing import writing
+from biodyn.output.store.record import versions
 from biodyn.output.store.write import seal
 from biodyn.output.tables.csv import write_csv
 from biodyn.processing.dynamics.actuated import ActuatedMotion

@@ -5,7 +5,7 @@ In: the result of a trial as a value, or its folder. Out: a folder of its own wi
 other axes and units, and written.
 
 The model becomes OpenSim's joint by joint (`biodyn.rigid_body.osim`), so that its coordinates keep names and values. A
-folder appears whole or not at all, and one that holds anything else is left alone (`biodyn.output.store.exported`).
+folder appears whole or not at all, and one that holds anything else is left alone (`biodyn.output.store.write`).
 
 Read `export` (what can be asked for, and where it goes), then `opensim` (model, motion, loads, torques), `c3d` (the walk's own
 file with the result in it; names, signs and units of other programs) and `sheets` (workbook and MATLAB file).
@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from biodyn.errors import ResultError
-from biodyn.output.store.exported import write_export
+from biodyn.output.store.folder import ARRAYS_NAME, listed_files
 from biodyn.output.store.loaded import StoredResult
-from biodyn.output.store.names import ARRAYS_NAME
-from biodyn.output.store.owned import listed_files, model_record
+from biodyn.output.store.folder import model_record
 from biodyn.output.store.read import coordinates_view
-from biodyn.output.store.record.run import versions
+from biodyn.output.store.record import versions
+from biodyn.output.store.write import write_export
 from biodyn.trial.export.c3d import c3d_file
 from biodyn.trial.export.opensim import model_files, opensim_files
 from biodyn.trial.export.sheets import mat_file, xlsx_file

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import StudyError
-from biodyn.output.store.names import RECORD_NAME
+from biodyn.output.store.folder import RECORD_NAME
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
 from biodyn.study.running.lock import LOCK_NAME

@@ -20,7 +20,7 @@ from biodyn.output.report.compare_page import MeanCurve, cursor_data
 from biodyn.output.report.numbers import NumberRow, number_rows
 from biodyn.output.report.page import Data, resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE
-from biodyn.output.store.old_words import OLD_TRIAL_STATUS
+from biodyn.output.store.read import OLD_TRIAL_STATUS
 from biodyn.study.collecting.metrics import NOT_RUN
 from biodyn.study.group.curves import mean_and_sd
 from biodyn.study.group.cycles import representative_walks

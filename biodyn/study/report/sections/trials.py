@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.report.page import Data, resource
-from biodyn.output.store.old_words import OLD_TRIAL_STATUS
+from biodyn.output.store.read import OLD_TRIAL_STATUS
 from biodyn.study.report.figures import quality_figure
 from biodyn.study.report.findings import RunFacts, exclusions
 from biodyn.study.report.findings import failures as failed_groups
