@@ -29,8 +29,7 @@ from biodyn.study.collecting import OutputOptions, collect
 from biodyn.study.collecting.cycles import CYCLE_COLUMNS, read_cycle_table, write_cycle_table
 from biodyn.study.collecting.read import iterate_subjects, read_cycles
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import CYCLES_NAME, TRIAL_RECORD_NAME
-from biodyn.study.strides import STRIDES_NAME
+from biodyn.study.record import CYCLES_NAME, STRIDES_NAME, TRIAL_RECORD_NAME
 
 TRIALS_A_SUBJECT = 20
 WALKS = 6

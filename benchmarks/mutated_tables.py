@@ -99,7 +99,6 @@ csv = true
 [analysis]
 alpha = 0.05
 tests = "auto"
-seed = 3
 [[analysis.parameters]]
 name = "peak_knee"
 variable = "knee_angle"

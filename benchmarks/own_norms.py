@@ -20,8 +20,7 @@ from biodyn.simulation.person import Body, embody
 from biodyn.simulation.reaction import foot_wrenches
 from biodyn.simulation.study import someone
 from biodyn.simulation.walking import Walk, solve_walk
-from biodyn.study.own_norms.build import norm_table
-from biodyn.study.own_norms.people import Means, People
+from biodyn.study.own_norms import Means, People, norm_table
 from biodyn.variables import NormSet, Walker, load_norm_set
 from biodyn.variables.meaning import PERCENT
 

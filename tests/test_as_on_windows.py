@@ -22,8 +22,8 @@ from biodyn.output.store import folder as possible
 from biodyn.output.store.folder import default_folder, replacing, require_free, table_path, trial_files, writing
 from biodyn.output.tables.registry import TABLES
 from biodyn.study.discovery.definition import unique_names
+from biodyn.study.result import seen_from
 from biodyn.study.running.lock import owner_of
-from biodyn.study.study_record import seen_from
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="stands in for Windows elsewhere")
 

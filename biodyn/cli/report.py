@@ -27,7 +27,7 @@ def report(
     notes: list[str] = []
     with plain_errors(), progress(console) as step:
         if (result / "study.json").is_file():
-            from biodyn.study.remake import remake_study_report
+            from biodyn.study.study import remake_study_report
 
             remake_study_report(result, step, pdf=pdf, head=head)
         else:

@@ -5,10 +5,10 @@ set (study.parquet, study.csv, summary.csv), group results (group/), pages (repo
 that was stopped resumes where it stopped; one trial's failure never stops the others; the same inputs give the same bytes.
 
 Read `study` first: it is the only place that knows the order of the steps. Then the steps in their order: `discovery` finds
-out what is in the folder and makes a `plan`, `choices` puts a caller's settings over it; `running` analyses each trial in a
-process that may die and leaves a `record`; `collecting` streams what the trials wrote into one data set; `group` compares
-subjects' means; `report` shows. `result` opens what a study wrote, `study_record` is study.json, `output_folder` whose
-folder it is, `exclusion` which trials count. `one_session` is a study of one person and day, with one page.
+out what is in the folder and makes a `plan`; `running` analyses each trial in a process that may die and leaves a `record`,
+which also says which trials count; `collecting` streams what the trials wrote into one data set; `group` compares subjects'
+means; `report` shows. `result` opens what a study wrote. `one_session` is a study of one person and day, with one page,
+`session_change` compares two of them, `own_norms` makes norms of healthy people.
 """
 
 from importlib.util import find_spec

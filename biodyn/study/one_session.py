@@ -16,15 +16,13 @@ from biodyn.errors import StudyError
 from biodyn.output.report.paper import asked_paper
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.settings import joined
-from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.listing import DEFINITION_NAME
 from biodyn.study.plan import PlannedTrial, StudyPlan, no_walk
 from biodyn.study.progress import told
-from biodyn.study.result import StudyResult
+from biodyn.study.result import SESSION, StudyResult
 from biodyn.study.running.run import OnOutcome
-from biodyn.study.study import Say, Study
-from biodyn.study.study_record import SESSION
+from biodyn.study.study import Say, Study, with_choices, with_entries
 
 #: Under all other settings: one model for all walks, and every walk as `biodyn run` writes it.
 SESSION_SETTINGS: Final[dict[str, Any]] = {

@@ -16,10 +16,10 @@ from biodyn.errors import StudyError
 from biodyn.library.load import load_table
 from biodyn.output.store.folder import writing
 from biodyn.output.tables.csv import write_csv
-from biodyn.study.group.files import STATISTICS_DECIMALS
+from biodyn.study.group.results import STATISTICS_DECIMALS
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.report.source import StudySource, rows_of
-from biodyn.study.study_record import STUDY_RECORD_NAME
+from biodyn.study.result import STUDY_RECORD_NAME
 
 CHANGES_NAME, PAGE_NAME = "changes.csv", "report.html"
 _KEYS = ["condition", "side", "kind", "name"]

@@ -2,30 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from biodyn.errors import StudyError
 from biodyn.output.report.paper import PaperHead, asked_paper
-from biodyn.output.store.folder import require_possible
-from biodyn.study.choices import with_choices, with_entries
+from biodyn.output.store.folder import remove_all_unfinished, remove_owned, require_possible, trial_files
+from biodyn.settings import joined, settings_from, stated
 from biodyn.study.collecting.options import Reports
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.definition import safe_name
 from biodyn.study.discovery.listing import DEFINITION_NAME
-from biodyn.study.output_folder import remove_obsolete, require_free, tidy_when_stopped
-from biodyn.study.plan import StudyPlan, no_walk
+from biodyn.study.plan import PlannedTrial, StudyPlan, no_walk
 from biodyn.study.progress import told
-from biodyn.study.result import StudyResult
-from biodyn.study.running.lock import only_run, require_there
+from biodyn.study.record import TRIAL_RECORD_NAME
+from biodyn.study.result import STUDY, STUDY_RECORD_NAME, StudyKind, StudyResult, seen_from, study_record, write_whole
+from biodyn.study.running.lock import only_run, owner_of, require_there
 from biodyn.study.running.program import program_version
 from biodyn.study.running.run import OnOutcome, run_local, run_on_cluster
 from biodyn.study.running.task import Limits, Task
-from biodyn.study.study_record import STUDY, STUDY_RECORD_NAME, StudyKind, seen_from, study_record, write_whole
+
+
+def with_choices(
+    definition: StudyDefinition, preset: str | None, entries: Sequence[str] = (), reports: Reports | None = None
+) -> StudyDefinition:
+    """Return a definition with a preset under its settings, "section.key=value" over them, and other reports of trials.
+
+    Raises SettingsError for a choice that is not valid, now and not in each trial.
+    """
+    if reports is not None:
+        output = definition.output.model_copy(update={"reports": reports})
+        definition = definition.model_copy(update={"output": output})
+    if preset is None and not entries:
+        return definition
+    named = {} if preset is None else {"preset": preset}
+    settings_from(named, entries=entries)
+    return definition.model_copy(update={"settings": joined(definition.settings, named, *stated(entries))})
+
+
+def with_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
+    """Return a plan whose trials have the entries over what study.toml says of single subjects and files."""
+    if not entries:
+        return plan
+    over = stated(entries)
+    trials = tuple(replace(trial, settings=joined(trial.settings, *over)) for trial in plan.trials)
+    return replace(plan, trials=trials)
+
+
+# -- Output folder --------------------------------------------------------------------------------------------------
+
+
+# Files beside the folders; each is written as .NAME.part and then renamed.
+_WRITTEN = (
+    STUDY_RECORD_NAME, "study.parquet", "study.csv", "summary.csv", "study_wide.csv", "study.xlsx", "report.html"
+)  # fmt: skip
+
+
+def require_free(folder: Path, root: Path) -> None:
+    """Raise StudyError if `folder` cannot be the output of a study of the files in `root`."""
+    try:
+        there = folder.exists()
+    except OSError as error:  # such as a name that is too long
+        raise StudyError(f"'{folder.parent}': {error.strerror}.", "Choose another --out.") from error
+    if there and not folder.is_dir():
+        raise StudyError(f"'{folder}' is a file, not a folder.", "Choose another --out.")
+    owner = owner_of(folder)
+    if owner is None:
+        if folder.is_dir() and any(folder.iterdir()):
+            raise StudyError(f"'{folder}' is not empty and holds no study of ours.", "Choose another --out.")
+        return
+    if owner and owner != seen_from(folder, root):
+        raise StudyError(
+            f"'{folder}' holds the study of another folder, '{owner}' as seen from there.", "Choose another --out."
+        )
+
+
+def remove_obsolete(folder: Path, trials: Sequence[PlannedTrial]) -> None:
+    """Remove results of trials that are no longer in the plan, so that no folder tells of what no table counts.
+
+    And what killed runs left half done; the lock says that nobody is writing. Of all that, only what biodyn wrote:
+    files that somebody put beside it stay, and links are not followed.
+    """
+    _remove_unfinished_everywhere(folder)
+    planned = {folder / trial.folder for trial in trials}
+    for record in sorted(folder.glob(f"trials/*/*/{TRIAL_RECORD_NAME}")):
+        place = record.parent
+        if place not in planned and not any(p.is_symlink() for p in (place, place.parent, place.parent.parent)):
+            remove_owned(place, trial_files(place))
+    for subject in sorted(folder.glob("trials/*")):
+        if subject.is_dir() and not subject.is_symlink() and not any(subject.iterdir()):
+            subject.rmdir()
+
+
+def _remove_unfinished_everywhere(folder: Path) -> None:
+    remove_all_unfinished(folder, _WRITTEN)
+    for place in (folder / "group", folder / "subjects", *sorted(folder.glob("trials/*"))):
+        if place.is_dir() and not place.is_symlink():
+            remove_all_unfinished(place)
+
+
+@contextmanager
+def tidy_when_stopped(folder: Path) -> Iterator[None]:
+    """Remove what was being written when a study ends early; its trial processes are dead by then."""
+    try:
+        yield
+    except BaseException:
+        if folder.is_dir():  # its disk may be gone
+            _remove_unfinished_everywhere(folder)
+        raise
+
+
+# -- The study ------------------------------------------------------------------------------------------------------
+
 
 Say = Callable[[str], None]
 
@@ -106,7 +197,6 @@ class Study:
         folder = Path(out).resolve()
         if not self.plan.trials:
             raise no_walk(self.plan)
-        _require_arrow()
         self._require_possible()
         # On a cluster others may still be writing when this process is stopped: the next run tidies up.
         alone = tidy_when_stopped(folder) if scheduler is None else nullcontext()
@@ -148,7 +238,7 @@ class Study:
 
     def _require_possible(self) -> None:
         """Raise SettingsError for an entry of study.toml that no result can satisfy."""
-        from biodyn.study.group.beforehand import require_possible
+        from biodyn.study.group.analyse import require_possible
 
         require_possible(self.plan, self.definition.analysis)
 
@@ -183,14 +273,6 @@ class Study:
             run_local(tasks, workers or running.workers, limits, on_outcome, keep_open, say)
 
 
-def _require_arrow() -> None:
-    """Raise StudyError where the library is missing that the data set is written with: now, not after a thousand trials."""
-    if find_spec("pyarrow") is None:
-        raise StudyError(
-            "A study's data set is Parquet, which needs pyarrow; it is not installed.", "pip install 'biodyn[study]'"
-        )
-
-
 def run_study(
     source: str | Path,
     out: str | Path | None = None,
@@ -213,3 +295,24 @@ def run_study(
     target = study.default_folder if out is None else out
     ended, say = told(progress, len(study.plan.trials), on_outcome)
     return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say, paper=paper)
+
+
+def remake_study_report(
+    folder: str | Path,
+    progress: Callable[[str], None] | None = None,
+    *,
+    pdf: bool = False,
+    head: str | Path | None = None,
+) -> Path:
+    """Write the pages of a study's or session's folder again; returns the path of report.html.
+
+    `pdf`: write report.pdf too, `head` a TOML file with the laboratory's lines. The pages of its trials stay as they are.
+    Raises ResultError where the folder holds no finished study, StudyError while a run works in it.
+    """
+    from biodyn.study.report import write_study_report
+
+    out, paper = Path(folder), asked_paper(pdf, head)
+    if progress is not None:
+        progress("writing the report")
+    with only_run(out, owner_of(out) or ""):
+        return write_study_report(out, paper)

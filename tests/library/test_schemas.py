@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from biodyn.errors import TableError
 from biodyn.library.load import UserFile, read_user_toml
 from biodyn.library.schema import SCHEMAS, require_valid, schema_of
-from biodyn.study.group.definitions import ParameterDefinition
+from biodyn.study.group.options import ParameterDefinition
 
 LIBRARY = Path(str(files("biodyn.library")))
 # Its entries are what a study.toml may hold too: their model stands with the study.

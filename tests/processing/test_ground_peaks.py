@@ -17,7 +17,7 @@ from biodyn.processing.gait.ground_peaks import ground_peaks, stance_peaks
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Contact, GroundReaction, PlateWrench
 from biodyn.recording.wrenches import SharedLoad
-from biodyn.study.strides import read_strides
+from biodyn.study.record import read_strides
 from biodyn.trial.result import TrialResult
 
 _PLATE_HZ, _SECONDS = 1000.0, 2.0

@@ -14,13 +14,12 @@ from support.real import slow_but
 from biodyn.output.tables.gait import spatiotemporal, stride_columns
 from biodyn.processing.gait.ground_peaks import ground_peaks
 from biodyn.study.discovery import StudyDefinition
-from biodyn.study.group.beforehand import possible_names
+from biodyn.study.group.analyse import possible_names
 from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.output_folder import remove_obsolete
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import read_record
 from biodyn.study.result import StudyResult
-from biodyn.study.study import Study
+from biodyn.study.study import Study, remove_obsolete
 from biodyn.trial.result import TrialResult
 
 sys.path.insert(0, str(Path(__file__).parent / "report"))
@@ -158,7 +157,6 @@ def test_a_linked_trial_folder_is_not_emptied(out: Path, tmp_path: Path) -> None
         ({"parameters": [{"name": "x", "variable": "hip_flexon", "operation": "max"}]}, "parameters.x", "hip_flexion"),
         ({"parameters": [{"name": "x", "variable": "speed_ms", "operation": "stride"}]}, "parameters.x", "speed_m_s"),
         ({"predictor": "sped"}, "analysis.predictor", "speed"),
-        ({"representative": ["pelvis_tit"]}, "analysis.representative", "pelvis_tilt"),
         ({"norms": "nonsense"}, "", "nonsense"),
     ],
 )

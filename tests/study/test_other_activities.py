@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.study.exclusion import other_activities
+from biodyn.study.record import other_activities
 
 
 def test_the_activity_of_most_trials_of_a_condition_counts() -> None:

@@ -9,9 +9,7 @@ from biodyn.errors import StudyError, TableError
 from biodyn.library.load import read_user_toml
 from biodyn.library.schema import require_valid
 from biodyn.settings import settings_from
-from biodyn.study.own_norms.build import norm_table
-from biodyn.study.own_norms.people import Means, People
-from biodyn.study.own_norms.write import write_norms
+from biodyn.study.own_norms import Means, People, norm_table, write_norms
 from biodyn.variables import NormSet, Walker, choose_norms, load_norm_set
 from biodyn.variables.meaning import PERCENT
 

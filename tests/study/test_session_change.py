@@ -17,7 +17,7 @@ from biodyn.study.group.results import FOLDER_NAME
 from biodyn.study.session_change import compare_sessions
 from biodyn.variables import Walker, load_norms, variable
 
-_OPTIONS = AnalysisOptions(tests=(), mixed_model=False, symmetry=False, repeatability=False)
+_OPTIONS = AnalysisOptions(tests=())
 _WALKER = Walker(9.0, 1.3, 0.7, 1.1)
 
 

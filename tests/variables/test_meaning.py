@@ -13,7 +13,7 @@ from biodyn.conventions import CYCLE_POINTS, SIDES
 from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
 from biodyn.output.figures.curves import display_table
-from biodyn.study.group.observations import Cell, Observations
+from biodyn.study.group.registry import Cell, Observations
 from biodyn.study.group.statistics.gait_scores import norm_reference, score_table, score_variables
 from biodyn.study.group.statistics.symmetry import symmetry_table
 from biodyn.variables import is_known, load_norms, variable, variables

@@ -31,9 +31,8 @@ from biodyn.study.collecting.cycles import (
 from biodyn.study.collecting.metrics import SUMMARY_NAME, SummaryFile, summary_row
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.collecting.read import DATA_SET_NAME
-from biodyn.study.exclusion import excluded_trials, exclusion_finding, trial_failed
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import TrialRecord, read_record
+from biodyn.study.record import TrialRecord, excluded_trials, exclusion_finding, read_record, trial_failed
 from biodyn.study.running.program import program_version
 
 TEXT_NAME = "study.csv"

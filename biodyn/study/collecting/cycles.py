@@ -21,8 +21,7 @@ from biodyn.processing.dynamics.solve import feet_below, lost_below
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.variables import CycleSignal
 from biodyn.recording import GroundReaction
-from biodyn.study.record import CYCLES_NAME
-from biodyn.study.strides import STRIDES_NAME, read_strides
+from biodyn.study.record import CYCLES_NAME, STRIDES_NAME, read_strides
 from biodyn.trial.result import TrialResult
 
 # -- columns of the data set

@@ -4,10 +4,10 @@ In: the data set of a study subject by subject, the parameters of the strides, s
 Out: tables in OUT/group, group.json with what was done and could not be done, and doubts. A subject counts once, however many
 cycles; what the data do not allow is left out with a sentence.
 
-Read `analyse` first: it takes in subjects one by one and then asks every statistic. `subject_cycles` is a subject as arrays,
-`curves` and `parameters` (defined by `definitions`) its means and numbers, `cycles` which of its cycles is representative or an
-outlier, `observations` what comparisons are made of. The statistics are files of `statistics/`, listed by `registry`; `designs`,
-`number_tests` and `curve_tests` are what its comparisons use. `beforehand` refuses a wrong entry before any trial runs.
+Read `analyse` first: it refuses a wrong entry before any trial runs, takes in subjects one by one and then asks every statistic.
+`subject_cycles` is a subject as arrays and says which cycle is representative or an outlier, `curves` and `parameters` (defined
+in `options`) are its means and numbers. The statistics are files of `statistics/`, listed by `registry`, which also has what they
+work on; `designs` is what comparisons are made of.
 """
 
 from __future__ import annotations

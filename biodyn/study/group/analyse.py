@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,38 +13,138 @@ import pandas as pd
 
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import ResultError
+from biodyn.errors import ResultError, SettingsError
+from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.output.store.folder import group_files, replacing
 from biodyn.output.tables.csv import write_csv
+from biodyn.output.tables.gait import stride_columns
+from biodyn.processing.gait.variables import variables_of
+from biodyn.settings import settings_from
+from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.study.collecting.read import iterate_subjects
-from biodyn.study.exclusion import excluded_trials, without_trials
-from biodyn.study.group.beforehand import Possible, names_of, possible_names
 from biodyn.study.group.curves import SUBJECT_CURVE_SCHEMA, GroupCurves, mean_curves, norm_table, subject_curve_table
-from biodyn.study.group.cycles import CYCLE_COLUMNS, cycle_table, outliers
-from biodyn.study.group.definitions import all_definitions, require_known
-from biodyn.study.group.files import STATISTICS_DECIMALS, csv_file, parquet_file
-from biodyn.study.group.observations import Observations
-from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.options import AnalysisOptions, all_definitions, group_table, require_known
 from biodyn.study.group.parameters import PARAMETER_COLUMNS, parameter_matrix, parameter_table, unit_of
-from biodyn.study.group.people import norms_of_people, norms_setting, walkers_of
-from biodyn.study.group.registry import STATISTICS, Found, GroupData
+from biodyn.study.group.registry import (
+    STATISTICS,
+    Found,
+    GroupData,
+    Observations,
+    norms_of_people,
+    norms_setting,
+    walkers_of,
+)
 from biodyn.study.group.results import (
     FOLDER_NAME,
     PARAMETERS_NAME,
+    STATISTICS_DECIMALS,
     SUBJECT_CURVES_NAME,
     GroupResults,
+    csv_file,
+    parquet_file,
     write_record,
 )
 from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.group.subject_cycles import (
+    CYCLE_COLUMNS,
     CYCLE_VALUES,
     Strides,
     SubjectCycles,
+    cycle_table,
+    outliers,
     subject_cycles,
 )
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.strides import STRIDES_NAME, read_strides
-from biodyn.variables import Walker
+from biodyn.study.record import STRIDES_NAME, excluded_trials, read_strides, without_trials
+from biodyn.variables import Walker, load_norm_set, unknown_norms
+from biodyn.variables.norms import AUTO, NONE
+
+_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Possible:
+    """Names that the results of a study may hold.
+
+    Attributes:
+        variables: of the gait cycles. strides: parameters of the stride. conditions, groups: of the planned trials.
+    """
+
+    variables: tuple[str, ...] = ()
+    strides: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Named:
+    """Names that an entry of study.toml gives: what they are, and those there may be."""
+
+    entry: str
+    what: str
+    names: tuple[str, ...]
+    known: tuple[str, ...]
+
+
+def possible_names(plan: StudyPlan) -> Possible:
+    """Return what the trials of a plan may hold, from their skeletons and labels. Raises ModelError for a bad skeleton."""
+    skeletons = dict.fromkeys(settings_from(dict(trial.settings)).model.skeleton for trial in plan.trials)
+    variables: dict[str, None] = {}
+    for name in skeletons:
+        variables |= dict.fromkeys(variables_of(load_skeleton("full_body" if name == "auto" else name)))
+    return Possible(
+        tuple(variables),
+        stride_columns(),
+        tuple(dict.fromkeys(trial.condition for trial in plan.trials)),
+        tuple(dict.fromkeys(trial.group for trial in plan.trials)),
+    )
+
+
+def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
+    """Raise SettingsError for the first name in [analysis] that no result of the plan can have, with the nearest one."""
+    if not plan.trials:
+        return
+    possible = possible_names(plan)
+    for named in names_of(options, possible):
+        for name in named.names:
+            if name not in named.known:
+                raise SettingsError(
+                    f"Entry '{named.entry}' of study.toml is not valid: there is no {named.what} '{name}' in this study.",
+                    _nearest(name, named.known),
+                )
+    problem = unknown_norms(options.norms)
+    if problem:
+        raise SettingsError(f"Entry 'analysis.norms' of study.toml is not valid: {problem}")
+    if options.norms not in (AUTO, NONE):
+        load_norm_set(options.norms)
+
+
+def names_of(options: AnalysisOptions, possible: Possible) -> Iterator[Named]:
+    """Yield every name that the options give."""
+    for definition in options.parameters:
+        stride = definition.operation == "stride"
+        what, known = ("parameter of the stride", possible.strides) if stride else ("variable", possible.variables)
+        yield Named(f"analysis.parameters.{definition.name}.variable", what, (definition.variable,), known)
+    parameters = tuple(definition.name for definition in all_definitions(options.parameters))
+    yield Named("analysis.curves", "variable", options.curves or (), possible.variables)
+    yield Named("analysis.compared", "parameter", options.compared or (), parameters)
+    yield Named("analysis.predictor", "parameter", (options.predictor,) if options.predictor else (), parameters)
+    yield Named("analysis.conditions", "condition", options.conditions or (), possible.conditions)
+    yield Named("analysis.groups", "group", options.groups or (), possible.groups)
+    reference = (options.reference_group,) if options.reference_group is not None else ()
+    yield Named("analysis.reference_group", "group", reference, possible.groups)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    texts = [text for text in known if text]
+    near = difflib.get_close_matches(name, texts, n=1, cutoff=0.5)
+    hint = f"Did you mean '{near[0]}'? " if near else ""
+    listed = ", ".join(texts[:_LISTED]) + (", ..." if len(texts) > _LISTED else "")
+    return f"{hint}There are {listed or 'none'}."
+
+
+# -- Analysis -------------------------------------------------------------------------------------------------------
+
 
 #: Parameters of the strides by (trial, side, cycle) of a subject.
 StridesOf = Callable[[str], Strides]
@@ -142,7 +244,7 @@ class _Stream:
         options = self.options
         self.variables.update(data.units)
         self.strides.update(dict.fromkeys(data.stride_columns))
-        cycles = cycle_table(data, options.representative_variables, options.outlier_fence)
+        cycles = cycle_table(data, group_table("analysis")["representative"]["variables"])
         self.cycles.append(cycles)
         values = parameter_matrix(data, self.definitions)
         self.known += np.isfinite(values).sum(axis=0)
@@ -223,7 +325,7 @@ class _Stream:
         yield (
             f"{count} of {judged} assessed cycles are outliers among those of their subject, condition and side, and {kept} "
             "(functional median distance, Sangeux & Polak 2015; beyond the upper quartile plus "
-            f"{self.options.outlier_fence:g} quartile ranges, from five cycles on)."
+            f"{OUTLIER_FENCE:g} quartile ranges, from five cycles on)."
         )
         if judged < len(cycles):
             yield f"{len(cycles) - judged} cycles were not assessed: part of their curves is missing."

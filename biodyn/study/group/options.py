@@ -2,11 +2,130 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from biodyn.study.group.definitions import ParameterDefinition, group_table
+from biodyn.errors import SettingsError
+from biodyn.library.load import load_table
+
+Operation = Literal[
+    "max",
+    "min",
+    "range",
+    "mean",
+    "at_percent",
+    "time_of_max",
+    "time_of_min",
+    "impulse",
+    "positive_impulse",
+    "negative_impulse",
+    "positive_work",
+    "negative_work",
+    "stride",
+]
+NamedWindow = Literal["whole", "stance", "swing", "first_half_of_stance", "second_half_of_stance"]
+Phase = Literal["cycle", "stance", "swing"]
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+class Interval(BaseModel):
+    """Part of the cycle, of stance or of swing, in percent of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    of: Phase = Field(default="cycle", description="what the percentages are of")
+    start: Percent = Field(default=0.0, description="where it begins, %")
+    end: Percent = Field(default=100.0, description="where it ends, %")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Interval:
+        if not self.start < self.end:
+            raise ValueError(f"start {self.start:g} % is not before end {self.end:g} %")
+        return self
+
+
+NAMED_WINDOWS: dict[NamedWindow, Interval] = {
+    "whole": Interval(of="cycle", start=0.0, end=100.0),
+    "stance": Interval(of="stance", start=0.0, end=100.0),
+    "swing": Interval(of="swing", start=0.0, end=100.0),
+    "first_half_of_stance": Interval(of="stance", start=0.0, end=50.0),
+    "second_half_of_stance": Interval(of="stance", start=50.0, end=100.0),
+}
+
+
+class ParameterDefinition(BaseModel):
+    """One number per cycle. Units: of the variable; times s for impulses; J/kg for the work of a power in W/kg."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description="short name, column in tables")
+    title: str = Field(default="", description="for people")
+    variable: str = Field(description='of the data set, or a column of spatiotemporal.csv for operation "stride"')
+    operation: Operation = Field(description="what is done with the curve in the window")
+    window: NamedWindow | Interval = Field(default="whole", description="part of the cycle")
+    at: Percent | None = Field(default=None, description='instant in percent of the window, for "at_percent"')
+    sign: Literal[1, -1] = Field(default=1, description="-1 reverses the sign first, e.g. to make extension positive")
+    mirrored: bool = Field(
+        default=False, description="reverse the sign of the left side too: signed to the walker's right"
+    )
+    unit: str = Field(default="", description="omitted = what follows from the variable's")
+    source: str = Field(default="", description="citation of the definition")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ParameterDefinition:
+        if (self.operation == "at_percent") != (self.at is not None):
+            raise ValueError('"at" goes with operation "at_percent", and only with it')
+        return self
+
+    @property
+    def label(self) -> str:
+        """Title, or the name where there is none."""
+        return self.title or self.name.replace("_", " ")
+
+    @property
+    def interval(self) -> Interval:
+        """The window as an interval."""
+        return self.window if isinstance(self.window, Interval) else NAMED_WINDOWS[self.window]
+
+
+@cache
+def group_table(name: str) -> dict[str, Any]:
+    """One of this package's TOML tables."""
+    return load_table(f"study/{name}")
+
+
+@cache
+def default_definitions() -> tuple[ParameterDefinition, ...]:
+    """The parameters that every study gets (`parameters.toml`)."""
+    return tuple(ParameterDefinition.model_validate(entry) for entry in group_table("parameters")["parameter"])
+
+
+def all_definitions(own: Sequence[ParameterDefinition] = ()) -> tuple[ParameterDefinition, ...]:
+    """The default parameters followed by a study's own; an own one of the same name takes a default's place."""
+    merged = {definition.name: definition for definition in (*default_definitions(), *own)}
+    return tuple(merged.values())
+
+
+def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Raise SettingsError for the first name that is not known; it names the nearest one that is."""
+    known = tuple(known)
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"Did you mean '{near[0]}'? " if near else ""
+            listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+            raise SettingsError(f"There is no {what} '{name}' in this study.", f"{hint}There are {listed or 'none'}.")
+
+
+# -- Options --------------------------------------------------------------------------------------------------------
+
+
+#: Fewer subjects (of a group) are not compared.
+LEAST_SUBJECTS = 3
 
 Test = Literal["paired", "independent", "anova", "regression", "mixed"]
 
@@ -38,15 +157,9 @@ class AnalysisOptions(BaseModel):
         description="observation of a subject: mean of both sides, one side, or each side tested by itself",
     )
     alpha: float = Field(default=0.05, gt=0, le=0.5, description="error rate of every family of tests")
-    correction: Literal["holm", "none"] = Field(
-        default="holm", description="adjustment of p over the tests of one family"
-    )
     inference: Literal["random_field", "permutation"] = Field(
         default="random_field", description="where the thresholds of curve tests come from"
     )
-    permutations: int = Field(default=10_000, ge=100, description="random arrangements of a permutation test")
-    seed: int = Field(default=0, ge=0, description="of the permutations")
-    least_subjects: int = Field(default=3, ge=2, description="fewer subjects (a group) are not compared")
     reference_group: str | None = Field(
         default=None,
         description="group whose mean curves are the reference of the gait scores; omitted = published norms",
@@ -56,25 +169,12 @@ class AnalysisOptions(BaseModel):
         description="norms beside the group curves: auto (those of the trials' settings, else published ones that fit ages and "
         'speed), "none", a name of the library, or a TOML file',
     )
-    representative: tuple[str, ...] | None = Field(
-        default=None, description="variables that decide which cycle is representative; omitted = the usual ones"
-    )
     outliers: Literal["keep", "leave_out"] = Field(
         default="keep", description="outlier cycles: flagged and kept in the means, or left out of them"
     )
     include_failed: bool = Field(
         default=False, description="count trials whose checks failed too; else they are in no curve, number or test"
     )
-    outlier_fence: float = Field(
-        default=1.5,
-        gt=0,
-        description="a cycle is an outlier beyond the upper quartile of the distances plus so many quartile ranges",
-    )
-    mixed_model: bool = Field(
-        default=True, description="fit value ~ condition * group with the subject as random effect"
-    )
-    symmetry: bool = Field(default=True, description="compare left and right")
-    repeatability: bool = Field(default=True, description="compare cycles and sessions with each other")
 
     @model_validator(mode="after")
     def _regression_needs_a_predictor(self) -> AnalysisOptions:
@@ -95,8 +195,9 @@ class AnalysisOptions(BaseModel):
         own = (definition.name for definition in self.parameters)
         return tuple(dict.fromkeys((*group_table("analysis")["compared"], *own)))
 
-    @property
-    def representative_variables(self) -> tuple[str, ...]:
-        """Variables by which cycles are judged."""
-        usual = tuple(group_table("analysis")["representative"]["variables"])
-        return self.representative if self.representative is not None else usual
+
+def recorded_options(values: Mapping[str, Any]) -> AnalysisOptions:
+    """Return the options of a group.json; entries of version 0.2 that are gone do not count."""
+    return AnalysisOptions.model_validate(
+        {name: values[name] for name in AnalysisOptions.model_fields if name in values}
+    )

@@ -13,7 +13,7 @@ import pandas as pd
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.report.page import Data, Fact, Frame, Sections, framed, resource
 from biodyn.output.report.trial_page import header_facts
-from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.options import AnalysisOptions, recorded_options
 from biodyn.study.group.subject_cycles import SubjectCycles
 from biodyn.study.report.figures import Norm, View, views
 from biodyn.study.report.findings import PACKAGE, Findings, RunFacts, outcome
@@ -45,7 +45,7 @@ class StudyPage:
     @cached_property
     def options(self) -> AnalysisOptions:
         """The choices of the group analysis."""
-        return AnalysisOptions.model_validate(self.source.group["options"])
+        return recorded_options(self.source.group["options"])
 
     @cached_property
     def views(self) -> list[View]:

@@ -8,10 +8,10 @@ import pandas as pd
 
 from biodyn.conventions import SIDES
 from biodyn.output.report.paper import Paper, PaperHead, set_pages
-from biodyn.study.group.cycles import representative_walks
-from biodyn.study.group.definitions import group_table
+from biodyn.study.group.options import group_table
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import SCORE
+from biodyn.study.group.subject_cycles import representative_walks
 from biodyn.study.report.figures import View, group_keys, group_panel, present_in, profile_figure
 from biodyn.study.report.findings import exclusions, failures, outcome
 from biodyn.study.report.means import over_subjects

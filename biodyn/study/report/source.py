@@ -21,7 +21,7 @@ from biodyn.study.collecting.cycles import LABELS
 from biodyn.study.collecting.metrics import NOT_RUN, SUMMARY_NAME
 from biodyn.study.group.results import FOLDER_NAME
 from biodyn.study.record import FAILED
-from biodyn.study.study_record import SESSION, STUDY_RECORD_NAME
+from biodyn.study.result import SESSION, STUDY_RECORD_NAME
 
 #: Columns that are words even where they look like numbers.
 _WORDS = frozenset(

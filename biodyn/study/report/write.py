@@ -16,11 +16,11 @@ from biodyn.output.report.paper import PaperHead, is_own_paper
 from biodyn.output.store.folder import PAPER_NAME, replacing, subject_pages
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.collecting.read import subjects as subjects_with_cycles
-from biodyn.study.exclusion import without_trials
 from biodyn.study.group.curves import mean_curves
-from biodyn.study.group.people import mean_walker
+from biodyn.study.group.registry import mean_walker
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, subject_cycles
+from biodyn.study.record import STRIDES_NAME, read_strides, without_trials
 from biodyn.study.report.figures import display_figures, norms_of
 from biodyn.study.report.findings import Findings, RunFacts
 from biodyn.study.report.means import CurveMeans, parameter_means
@@ -29,7 +29,6 @@ from biodyn.study.report.papers import session_paper, study_paper
 from biodyn.study.report.scenes import session_scene
 from biodyn.study.report.source import StudySource, Trial, rows_of
 from biodyn.study.report.table import Names
-from biodyn.study.strides import STRIDES_NAME, read_strides
 from biodyn.variables import Walker
 from biodyn.variables.norm_choice import walker_of
 

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from biodyn.errors import ResultError
-from biodyn.output.store.folder import ARRAYS_NAME, listed_files
+from biodyn.output.store.folder import ARRAYS_NAME, listed_files, model_record
 from biodyn.output.store.loaded import StoredResult
-from biodyn.output.store.folder import model_record
 from biodyn.output.store.read import coordinates_view
 from biodyn.output.store.record import versions
 from biodyn.output.store.write import write_export

@@ -10,7 +10,7 @@ import pytest
 from biodyn.errors import ResultError
 from biodyn.output.store.write import seal
 from biodyn.study.collecting.cycles import read_cycle_table, write_cycles
-from biodyn.study.strides import STRIDES_NAME
+from biodyn.study.record import STRIDES_NAME
 from biodyn.trial.result import TrialResult
 
 STRIDES = "side,cycle,start_s,foot_off_s,end_s,speed_m_s\nr,1,0.1,0.8,1.2,1.25\n"

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from support.made_studies import PERCENT, MadeCycle, made_subject
 
-from biodyn.study.group.cycles import cycle_table
-from biodyn.study.group.definitions import default_definitions
-from biodyn.study.group.observations import Cell
+from biodyn.study.group.options import default_definitions
+from biodyn.study.group.registry import Cell
 from biodyn.study.group.statistics.gait_scores import (
     Reference,
     group_reference,
@@ -17,7 +16,7 @@ from biodyn.study.group.statistics.gait_scores import (
     score_variables,
 )
 from biodyn.study.group.statistics.symmetry import symmetry_table
-from biodyn.study.group.subject_cycles import SubjectCycles, subject_cycles
+from biodyn.study.group.subject_cycles import SubjectCycles, cycle_table, subject_cycles
 from biodyn.variables import load_norms
 from biodyn.variables import variable as shown
 
@@ -38,7 +37,7 @@ def walk(offsets: list[float], without_moment: tuple[int, ...] = ()) -> SubjectC
 
 
 def test_the_middle_cycle_represents_and_the_far_one_is_an_outlier() -> None:
-    table = cycle_table(walk([-2.0, -1.0, 0.0, 1.0, 2.0, 30.0, 0.5]), list(UNITS), 1.5)
+    table = cycle_table(walk([-2.0, -1.0, 0.0, 1.0, 2.0, 30.0, 0.5]), list(UNITS))
     assert table["representative"].tolist() == [False, False, False, False, False, False, True]  # the median offset
     assert table["outlier"].tolist() == [False] * 5 + [True, False]
     # 29.5 degrees are 5.9 times 5 degrees, 0.295 Nm/kg 2.95 times 0.1 Nm/kg: their mean
@@ -47,10 +46,10 @@ def test_the_middle_cycle_represents_and_the_far_one_is_an_outlier() -> None:
 
 def test_a_cycle_without_its_moments_does_not_represent() -> None:
     offsets = [-2.0, -1.0, 0.1, 1.0, 2.0]
-    table = cycle_table(walk(offsets, without_moment=(2,)), list(UNITS), 1.5)
+    table = cycle_table(walk(offsets, without_moment=(2,)), list(UNITS))
     assert np.isnan(table["distance"][2])
     assert not table["representative"][2]
-    few = cycle_table(walk(offsets, without_moment=(0, 2, 4)), list(UNITS), 1.5)
+    few = cycle_table(walk(offsets, without_moment=(0, 2, 4)), list(UNITS))
     # most cycles lack the moment: angles judge all of them, and one with a moment represents
     assert few["variables"].tolist() == ["knee_angle"] * 5
     assert few["distance"].notna().all()
@@ -60,7 +59,7 @@ def test_a_cycle_without_its_moments_does_not_represent() -> None:
 
 
 def test_cycles_that_cannot_be_judged_are_not() -> None:
-    table = cycle_table(walk([0.0, 1.0], without_moment=(0, 1)), ["knee_angle_moment"], 1.5)
+    table = cycle_table(walk([0.0, 1.0], without_moment=(0, 1)), ["knee_angle_moment"])
     assert not table["representative"].any()
     assert table["distance"].isna().all()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.study.group.designs import designs_of
-from biodyn.study.group.observations import Cell
 from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.registry import Cell
 
 
 def cells(*entries: tuple[str, str, str]) -> list[Cell]:

@@ -16,7 +16,7 @@ from biodyn.study.collecting.cycles import DATA_SET_SCHEMA, PRUNING_COLUMNS
 from biodyn.study.group import AnalysisOptions, analyse_study
 from biodyn.study.group.analyse import analyse_frames
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.strides import STRIDES_NAME, read_strides
+from biodyn.study.record import STRIDES_NAME, read_strides
 
 UNITS = {"knee_angle": "deg", "ground_force_y": "BW"}
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from biodyn.conventions import CYCLE_POINTS, FloatArray
 from biodyn.errors import SettingsError
-from biodyn.study.group.definitions import (
+from biodyn.study.group.options import (
     ParameterDefinition,
     all_definitions,
     default_definitions,

@@ -12,8 +12,7 @@ from support.made_folder import MadeTrial, made_folder, two_by_two
 from biodyn.checks.titles import finding_title
 from biodyn.study.collecting import read_cycles
 from biodyn.study.discovery import StudyDefinition
-from biodyn.study.exclusion import exclusion_reason, trial_failed
-from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
+from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, exclusion_reason, read_record, trial_failed
 from biodyn.study.report.findings import Findings
 from biodyn.study.result import StudyResult
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from biodyn.output.figures.description import Area, Bars, Line
-from biodyn.study.group.cycles import representative_walks
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.group.statistics.session_means import COLUMNS, SCORE
+from biodyn.study.group.subject_cycles import representative_walks
 from biodyn.study.report.figures import SideCycles, profile_figure, subject_keys, subject_panel
 from biodyn.study.report.table import Names
 

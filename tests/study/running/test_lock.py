@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import StudyError
-from biodyn.study.output_folder import require_free
 from biodyn.study.running import lock
+from biodyn.study.study import require_free
 
 fcntl = pytest.importorskip("fcntl", reason="how a lock outlives its process is POSIX")
 

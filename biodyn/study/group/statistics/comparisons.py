@@ -6,9 +6,16 @@ import numpy as np
 
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
-from biodyn.study.group.curve_tests import CurveTest, curve_tests, spm_curve_table, spm_table
-from biodyn.study.group.designs import designs_of
-from biodyn.study.group.number_tests import adjusted, comparison_table, number_tests
+from biodyn.study.group.designs import (
+    CurveTest,
+    adjusted,
+    comparison_table,
+    curve_tests,
+    designs_of,
+    number_tests,
+    spm_curve_table,
+    spm_table,
+)
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.group.registry import Found, GroupData, group_statistic
 
@@ -39,9 +46,9 @@ def comparisons(data: GroupData) -> Found:
         notes["spm"] += on_curves.notes
         notes["comparisons"] += on_numbers.notes
         diagnostics += on_curves.diagnostics
-    p = adjusted([test.key[0] for test in tests], np.array([test.result.p for test in tests]), options)
+    p = adjusted([test.key[0] for test in tests], np.array([test.result.p for test in tests]))
     tables = {
-        "comparisons": comparison_table(rows, options),
+        "comparisons": comparison_table(rows),
         "spm": spm_table(tests, p),
         "spm_curves": spm_curve_table(tests),
     }
@@ -59,9 +66,7 @@ def _what_was_done(options: AnalysisOptions, name: str) -> tuple[str, ...]:
         "r": "the mean of its right side",
         "l": "the mean of its left side",
     }[options.side]
-    corrected = "" if options.correction == "none" else (
-        " p_adjusted is corrected over all tests of a family (Holm 1979); a family are the tests of one kind and factor."
-    )  # fmt: skip
+    corrected = " p_adjusted is corrected over all tests of a family (Holm 1979); a family are the tests of one kind and factor."
     method = "random field theory" if options.inference == "random_field" else "permutation"
     kind = f" Thresholds and p of clusters by {method}, each for one curve." if name == "spm" else ""
     return (f"One observation per subject and condition: {unit}.{kind}{corrected}",)

@@ -11,10 +11,8 @@ import pandas as pd
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.statistics.gait_measures import gait_profile_score, gait_variable_score
 from biodyn.study.group.curves import mean_and_sd
-from biodyn.study.group.definitions import group_table
-from biodyn.study.group.observations import Cell
-from biodyn.study.group.people import mean_walker
-from biodyn.study.group.registry import Found, GroupData, group_statistic
+from biodyn.study.group.options import group_table
+from biodyn.study.group.registry import Cell, Found, GroupData, group_statistic, mean_walker
 from biodyn.variables import Norms, score_reference, variable
 
 BOTH_SIDES = "both"

@@ -12,11 +12,9 @@ import pandas as pd
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.mixed import MixedModel, mixed_model
-from biodyn.study.group.designs import named
-from biodyn.study.group.number_tests import adjusted
-from biodyn.study.group.observations import TrialMean
-from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.registry import Found, GroupData, group_statistic
+from biodyn.study.group.designs import adjusted, named
+from biodyn.study.group.options import LEAST_SUBJECTS, AnalysisOptions
+from biodyn.study.group.registry import Found, GroupData, TrialMean, group_statistic
 from biodyn.study.group.results import joined_finding, joined_notes, reason_of
 
 MIXED_COLUMNS = [
@@ -91,7 +89,7 @@ def mixed_models(
         notes.append("No interaction of condition and group: some group was not measured in some condition.")
     table = pd.DataFrame(rows, columns=MIXED_COLUMNS)
     effects = table["kind"] == "effect"
-    table.loc[effects, "p_adjusted"] = adjusted(table.loc[effects, "term"], table.loc[effects, "p"], options)
+    table.loc[effects, "p_adjusted"] = adjusted(table.loc[effects, "term"], table.loc[effects, "p"])
     return MixedModels(
         table,
         (*notes, *joined_notes(failed)),
@@ -110,7 +108,7 @@ def _chosen(trials: Sequence[TrialMean], options: AnalysisOptions) -> list[Trial
 
 def _why_not(trials: Sequence[TrialMean], factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> str:
     """A sentence where no mixed model is fitted, "" where it is."""
-    if not options.mixed_model or (options.tests != "auto" and "mixed" not in options.tests):
+    if options.tests != "auto" and "mixed" not in options.tests:
         return "No mixed models were asked for."
     if not factors:
         return "No mixed models: all trials have one condition and one group."
@@ -119,9 +117,9 @@ def _why_not(trials: Sequence[TrialMean], factors: Mapping[str, Sequence[str]], 
         counts[trial.subject] = counts.get(trial.subject, 0) + 1
     levels = len(set(factors.get("condition", ("",))))
     repeated = sum(count > levels for count in counts.values())
-    if repeated < options.least_subjects:
+    if repeated < LEAST_SUBJECTS:
         return (
-            f"No mixed models: several trials in a condition are needed of {options.least_subjects} subjects, there are "
+            f"No mixed models: several trials in a condition are needed of {LEAST_SUBJECTS} subjects, there are "
             f"{repeated or 'none'}; with one value per subject and condition the comparisons say the same."
         )
     return ""

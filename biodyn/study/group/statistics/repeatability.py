@@ -14,10 +14,8 @@ from biodyn.errors import StatisticsError
 from biodyn.statistics.gait_measures import multiple_correlation
 from biodyn.statistics.repeatability import repeatability
 from biodyn.study.group.curves import MeanCurves, mean_and_sd
-from biodyn.study.group.definitions import ParameterDefinition
-from biodyn.study.group.observations import Cell
-from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.registry import STATISTICS, Found, GroupData, Statistic
+from biodyn.study.group.options import AnalysisOptions, ParameterDefinition
+from biodyn.study.group.registry import STATISTICS, Cell, Found, GroupData, Statistic
 from biodyn.study.group.subject_cycles import SubjectCycles
 
 REPEATABILITY_COLUMNS = [
@@ -137,20 +135,9 @@ class Repeatabilities:
         return rows
 
 
-class _NotWanted:
-    """The options leave repeatability out."""
-
-    def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
-        """Nothing is kept."""
-
-    def found(self, data: GroupData) -> Found:
-        """Return no table."""
-        return Found()
-
-
 @STATISTICS.register("repeatability", place=50)
 def _start(definitions: Sequence[ParameterDefinition], options: AnalysisOptions) -> Statistic:
-    return Repeatabilities(definitions, options.curve_variables) if options.repeatability else _NotWanted()
+    return Repeatabilities(definitions, options.curve_variables)
 
 
 def _agreement(values: FloatArray) -> dict[str, object]:

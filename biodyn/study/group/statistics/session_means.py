@@ -18,10 +18,8 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.load import load_table
 from biodyn.statistics.gait_measures import gait_profile_score
 from biodyn.study.group.curves import MeanCurves, mean_and_sd
-from biodyn.study.group.definitions import ParameterDefinition
-from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.people import mean_walker
-from biodyn.study.group.registry import STATISTICS, Found, GroupData
+from biodyn.study.group.options import AnalysisOptions, ParameterDefinition
+from biodyn.study.group.registry import STATISTICS, Found, GroupData, mean_walker
 from biodyn.study.group.statistics.gait_scores import (
     BOTH_SIDES,
     Reference,

@@ -9,9 +9,8 @@ import pandas as pd
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.statistics.gait_measures import curve_difference, symmetry_angle, symmetry_index
-from biodyn.study.group.definitions import ParameterDefinition
-from biodyn.study.group.observations import Cell
-from biodyn.study.group.registry import Found, GroupData, group_statistic
+from biodyn.study.group.options import ParameterDefinition
+from biodyn.study.group.registry import Cell, Found, GroupData, group_statistic
 from biodyn.variables import same_side
 
 SYMMETRY_COLUMNS = [
@@ -22,9 +21,7 @@ SYMMETRY_COLUMNS = [
 
 @group_statistic("symmetry", place=40)
 def symmetry(data: GroupData) -> Found:
-    """symmetry.csv, where the options ask for it."""
-    if not data.options.symmetry:
-        return Found()
+    """symmetry.csv."""
     observations = data.observations
     table = symmetry_table(observations.cells, observations.definitions, list(data.parameter_units), data.curves)
     return Found({"symmetry": table}, {"symmetry": _notes(table)})

@@ -23,10 +23,9 @@ from biodyn.output.report.scene import SCENE_TEMPLATE
 from biodyn.output.store.read import OLD_TRIAL_STATUS
 from biodyn.study.collecting.metrics import NOT_RUN
 from biodyn.study.group.curves import mean_and_sd
-from biodyn.study.group.cycles import representative_walks
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import PARAMETER, SCORE
-from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
+from biodyn.study.group.subject_cycles import STANCE, SubjectCycles, representative_walks
 from biodyn.study.record import FAILED
 from biodyn.study.report.figures import Norm, SideCycles, display_figures, profile_figure, subject_keys, subject_panel
 from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage

@@ -1,0 +1,338 @@
+"""A laboratory's own norms from a study of its healthy people, as a TOML file (docs/norms.md).
+
+Curves are functions of the dimensionless walking speed with 95 % prediction bands (`biodyn.statistics.prediction_bands`). A
+person counts once a condition, by the mean of the cycles of each side; trials whose checks failed do not count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import StudyError, printable
+from biodyn.library.load import read_user_toml
+from biodyn.library.schema import require_valid
+from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, curve_model
+from biodyn.study.collecting.read import iterate_subjects
+from biodyn.study.group.curves import mean_curves
+from biodyn.study.group.registry import mean_of_person
+from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles
+from biodyn.study.report.source import StudySource
+from biodyn.study.report.write import with_strides
+from biodyn.variables import NormSet, Walker, is_known, same_side
+from biodyn.variables.meaning import PERCENT
+from biodyn.variables.norm_choice import SIZE_FREE, size_free, walker_of
+
+_SPEED = "speed_m_s"
+
+
+@dataclass(frozen=True)
+class Means:
+    """A person in one condition and side.
+
+    Attributes:
+        person: number from 0. speed: dimensionless. curves: (101,) by variable, in the tables' signs of a right side.
+        strides: parameters of the stride by name, dimensionless ones included. weight: a person counts once a condition.
+    """
+
+    person: int
+    speed: float
+    curves: Mapping[str, FloatArray]
+    strides: Mapping[str, float]
+    weight: float
+
+
+@dataclass(frozen=True)
+class People:
+    """All of a study: their means, units by variable, names, the walkers, and how many walks were left out."""
+
+    means: tuple[Means, ...]
+    units: Mapping[str, str]
+    names: tuple[str, ...]
+    walkers: tuple[Walker, ...]
+    left_out: int
+
+
+def people_of(study: Path, groups: Sequence[str] | None, conditions: Sequence[str] | None) -> People:
+    """Return the people of a study's folder; only of these groups and conditions, where they are named.
+
+    Raises StudyError for a group or condition that the study does not have; ResultError where there is no finished study.
+    """
+    source = StudySource(study)
+    _require("group", groups, {trial.group for trial in source.trials})
+    _require("condition", conditions, {trial.condition for trial in source.trials})
+    means: list[Means] = []
+    units: dict[str, str] = {}
+    names: list[str] = []
+    walkers: list[Walker] = []
+    for frame in iterate_subjects(study, CYCLE_VALUES):
+        data = with_strides(source, frame)
+        if data is None:
+            continue
+        walker = _walker(source, data)
+        own = list(_means(data, walker, len(names), groups, conditions)) if walker is not None else []
+        if walker is None or not own:
+            continue
+        means += own
+        units |= data.units
+        names.append(data.subject)
+        walkers.append(walker)
+    left_out = sum(bool(trial.excluded) or not trial.done for trial in source.trials)
+    return People(tuple(means), units, tuple(names), tuple(walkers), left_out)
+
+
+def _require(what: str, wanted: Sequence[str] | None, known: set[str]) -> None:
+    for name in wanted or ():
+        if name not in known:
+            listed = ", ".join(sorted(filter(None, known))) or "none"
+            raise StudyError(f"The study has no {what} '{name}'.", f"There are {listed}.")
+
+
+def _walker(source: StudySource, data: SubjectCycles) -> Walker | None:
+    """The person as the trials' records know them; None where no trial is a walk."""
+    used = set(data.cycles["trial"])
+    trials = [trial for trial in source.subjects[data.subject] if trial.done and trial.trial in used]
+    found = [walker_of(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
+    found = [one for one in found if one.activity == "walking"]
+    return mean_of_person(found) if found else None
+
+
+def _means(
+    data: SubjectCycles, walker: Walker, person: int, groups: Sequence[str] | None, conditions: Sequence[str] | None
+) -> Iterator[Means]:
+    """The means of each session, condition and side."""
+    kept = [
+        one
+        for one in mean_curves(data)
+        if (groups is None or one.key[2] in groups) and (conditions is None or one.key[1] in conditions)
+    ]
+    counts: dict[str, int] = {}
+    for one in kept:
+        counts[one.key[1]] = counts.get(one.key[1], 0) + 1
+    for one in kept:
+        _, condition, _, side = one.key
+        strides = {name: _mean(data.stride(name)[one.rows[one.used]]) for name in data.stride_columns}
+        strides |= size_free(strides, walker)
+        speed = strides.get(SIZE_FREE[0].name, float("nan"))
+        if not np.isfinite(speed):
+            continue
+        signs = same_side(data.variables, side)
+        curves = {name: signs[i] * one.mean[i] for i, name in enumerate(data.variables)}
+        whole = {name: curve for name, curve in curves.items() if np.isfinite(curve).all()}
+        yield Means(person, speed, whole, strides, 1.0 / counts[condition])
+
+
+def _mean(values: FloatArray) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+# -- The TOML file --------------------------------------------------------------------------------------------------
+
+
+_HEAD = """\
+# Norms made by biodyn; what every entry means: docs/norms.md. Signs are those of biodyn's tables, of a right side.
+# A curve is mean[0] + mean[1] (v - reference) + mean[2] (v - reference)^2 at the dimensionless speed v; its band reaches
+# reach * sd * exp(sd_growth (v - reference)) to either side."""
+_WIDTH = 118
+
+
+def write_norms(table: Mapping[str, Any], path: Path) -> None:
+    """Write the file, whole or not at all. Raises StudyError where that cannot be, TableError where it is no norms."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text("\n".join(_lines(table)) + "\n", encoding="utf-8")
+        require_valid(read_user_toml(part, "table of norms"), "variables/norms")
+        os.replace(part, path)
+    except OSError as error:
+        raise StudyError(f"'{path}' cannot be written: {error.strerror}.", "Choose another place.") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _lines(table: Mapping[str, Any]) -> Iterator[str]:
+    yield _HEAD
+    nested = {key for key, value in table.items() if isinstance(value, Mapping)}
+    for key, value in table.items():
+        if key not in nested:
+            yield from _entry(key, value)
+    yield from ("", "[speed]")
+    for key, value in table["speed"].items():
+        yield from _entry(key, value)
+    for kind in ("curve", "scalar"):
+        for name, entry in table[kind].items():
+            yield from ("", f"[{kind}.{json.dumps(name)}]")
+            for key, value in entry.items():
+                yield from _entry(key, value)
+
+
+def _entry(key: str, value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
+        return
+    values = np.asarray(value)
+    if values.ndim < 2:
+        yield from textwrap.wrap(f"{key} = {_text(values)}", _WIDTH, subsequent_indent="    ")
+        return
+    yield f"{key} = ["
+    for row in values:
+        yield from textwrap.wrap(f"{_text(row)},", _WIDTH, initial_indent="    ", subsequent_indent="     ")
+    yield "]"
+
+
+def _text(values: np.ndarray) -> str:
+    """A number or a list of numbers with five digits; TOML's decimals have a digit on either side of the point."""
+    if values.ndim == 0:
+        if np.issubdtype(values.dtype, np.integer):
+            return str(int(values))
+        text = f"{float(values):.5g}"
+        return text if set(text) & set(".e") else f"{text}.0"
+    return "[" + ", ".join(_text(np.asarray(value)) for value in values) + "]"
+
+
+# -- Curves and numbers of the norms --------------------------------------------------------------------------------
+
+
+_EVERY = 2  # percent of the cycle between two numbers of the file
+_NORMAL_95 = 1.96
+_LONGEST_NAME = 80
+#: Numbers of the stride that norms hold besides the dimensionless ones.
+_STRIDES = {"stance_percent": "%", "single_support_percent": "%", "double_support_percent": "%"}
+_TITLES = {
+    "stance_percent": "Stance",
+    "single_support_percent": "Single support",
+    "double_support_percent": "Double support",
+}
+
+
+def build_norms(
+    study: str | Path,
+    out: str | Path | None = None,
+    *,
+    name: str | None = None,
+    groups: Sequence[str] | None = None,
+    conditions: Sequence[str] | None = None,
+    licence: str = "own data, not published",
+    seed: int = 0,
+    replace: bool = False,
+) -> NormSet:
+    """Make norms of the healthy people of a study.
+
+    Parameters:
+        study: output folder of a finished study. out: TOML file to write; None = none.
+        name: of the norms; None = that of the study. groups, conditions: only these. licence: written into the file.
+        seed: of the bootstrap of the bands. replace: an existing file is replaced.
+
+    Raises StudyError for too few people or an unknown group or condition, or where `out` exists; ResultError where the folder
+    holds no finished study.
+    """
+    folder = Path(study)
+    target = None if out is None else Path(out)
+    if target is not None and target.suffix.lower() != ".toml":
+        raise StudyError(f"'{target}' is no TOML file.", "Let the name end in .toml.")
+    if target is not None and target.exists() and not replace:
+        raise StudyError(f"'{target}' exists.", "Choose another name, or say that it shall be replaced.")
+    name = printable(name or folder.resolve().name)
+    if not 0 < len(name) <= _LONGEST_NAME:
+        raise StudyError(f"A name of norms has 1 to {_LONGEST_NAME} characters.", "Choose another name.")
+    people = people_of(folder, groups, conditions)
+    if len(people.names) < LEAST_FOR_MEAN:
+        raise StudyError(
+            f"Norms need {LEAST_FOR_MEAN} people with gait cycles; the study has {len(people.names)}.",
+            "Trials that failed their checks are left out.",
+        )
+    table = norm_table(people, name, printable(licence) or "not stated", seed)
+    if target is not None:
+        write_norms(table, target)
+    return NormSet(table, "" if target is None else str(target))
+
+
+def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, Any]:
+    """Return what a file of norms says."""
+    count, banded = len(people.names), len(people.names) >= LEAST_FOR_BAND
+    speeds = np.array([one.speed for one in people.means])
+    reference = float(np.average(speeds, weights=[one.weight for one in people.means]))
+    ages = [one.age_years for one in people.walkers if one.age_years is not None]
+    aged = len(ages) == count
+    words = f", {min(ages):.0f}-{max(ages):.0f} years" if aged else ""
+    table: dict[str, Any] = {
+        "name": name,
+        "group": f"{name}{words} (n = {count})",
+        "short": name,
+        "band": "95 % of people" if banded else "mean ± 1 SD",
+        "citation": f"own norms of {count} people of the study '{name}', made {datetime.now(UTC):%Y-%m-%d}",
+        "licence": licence,
+        "made_by": "biodyn norms build",
+        "percent": PERCENT[::_EVERY].tolist(),
+        "speed": {
+            "measure": "dimensionless",
+            "reference": reference,
+            "range": [float(speeds.min()), float(speeds.max())],
+            "people": [count],
+        },
+        "curve": {},
+        "scalar": {},
+    }
+    if aged:
+        table |= {"ages": [min(ages), max(ages)], "serves": [float(np.floor(min(ages))), float(np.ceil(max(ages) + 1))]}
+    for variable in sorted(name for name in people.units if is_known(name)):
+        own = [one for one in people.means if variable in one.curves]
+        if len({one.person for one in own}) >= LEAST_FOR_MEAN:
+            curves = np.stack([one.curves[variable][::_EVERY] for one in own])
+            model = _model(own, curves, seed)
+            if banded and not np.isfinite(
+                model.reach
+            ):  # too few of the people have it for the band that the file tells of
+                continue
+            table["curve"][variable] = _curve(model, people.units[variable], reference, banded)
+    for key, title, unit in _numbers():
+        own = [one for one in people.means if np.isfinite(one.strides.get(key, np.nan))]
+        if len({one.person for one in own}) >= LEAST_FOR_MEAN:
+            values = np.array([[one.strides[key]] for one in own])
+            table["scalar"][key] = _scalar(_model(own, values, seed, band=False), title, unit, reference)
+    return table
+
+
+def _numbers() -> list[tuple[str, str, str]]:
+    """Name, title and unit of the numbers of the stride; the speed itself is what they depend on."""
+    own = [(one.name, f"{one.title}, dimensionless", "1") for one in SIZE_FREE[1:]]
+    return [*own, *((name, _TITLES[name], unit) for name, unit in _STRIDES.items())]
+
+
+def _model(own: Sequence[Means], values: FloatArray, seed: int, band: bool = True) -> CurveModel:
+    people = np.unique([one.person for one in own], return_inverse=True)[1]
+    speed, weight = np.array([one.speed for one in own]), np.array([one.weight for one in own])
+    return curve_model(values, speed, people, weight, seed=seed, band=band)
+
+
+def _moved(model: CurveModel, reference: float) -> tuple[FloatArray, FloatArray]:
+    """The coefficients and the spread about another reference."""
+    offset = reference - model.reference
+    rows = [*model.mean, *[np.zeros_like(model.mean[0])] * (3 - len(model.mean))]
+    mean = np.stack([rows[0] + rows[1] * offset + rows[2] * offset**2, rows[1] + 2 * rows[2] * offset, rows[2]])
+    return mean[: len(model.mean)], model.sd * np.exp(model.growth * offset)
+
+
+def _curve(model: CurveModel, unit: str, reference: float, banded: bool) -> dict[str, Any]:
+    mean, sd = _moved(model, reference)
+    reach = model.reach if banded else 1.0
+    return {"unit": unit, "mean": mean, "sd": sd[None], "sd_growth": model.growth, "reach": reach}
+
+
+def _scalar(model: CurveModel, title: str, unit: str, reference: float) -> dict[str, Any]:
+    """A number; its spread is widened so that 1.96 of it hold 95 % of new people (Student's t)."""
+    mean, sd = _moved(model, reference)
+    freedom = max(model.people - len(model.mean), 1)
+    wider = float(stats.t.ppf(0.975, freedom)) / _NORMAL_95 * np.sqrt(1.0 + len(model.mean) / model.people)
+    return {"title": title, "unit": unit, "mean": mean[:, 0], "sd": [float(sd[0] * wider)]}
