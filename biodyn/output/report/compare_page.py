@@ -24,6 +24,7 @@ from biodyn.output.figures.curves import (
 from biodyn.output.figures.description import Area, Axis, Bars, Figure, Key, Layer, Line, Panel
 from biodyn.output.figures.style import LEVEL_COLORS, SIDE_COLORS
 from biodyn.output.figures.svg import Described, standard_grid, standard_names, svg
+from biodyn.output.report.numbers import rounded
 from biodyn.output.report.page import Fact, Frame, Section, framed, page_environment, resource, script_json
 from biodyn.output.report.scene import (
     MOST_BYTES,
@@ -156,7 +157,7 @@ def cursor_data(
     for name in shared:
         shown, unit = variable(name), next(iter(means[0][name].values())).unit
         digits = 1 if unit == "deg" else 3
-        of_each = [{side: {"mean": _rounded(curve.mean, digits)} for side, curve in one[name].items()} for one in means]
+        of_each = [{side: {"mean": rounded(curve.mean, digits)} for side, curve in one[name].items()} for one in means]
         listing.append(
             {
                 "name": name,
@@ -168,10 +169,6 @@ def cursor_data(
         )
     sides = {side: {"name": SIDE_NAMES[side], "color": SIDE_COLORS[side]} for side in SIDES}
     return {"variables": listing, "sides": sides, "cycles": [list(one) for one in cycles], "names": list(names)}
-
-
-def _rounded(values: FloatArray, digits: int) -> list[float | None]:
-    return [round(value, digits) + 0.0 if np.isfinite(value) else None for value in values.tolist()]
 
 
 _MORE_COLORS = ("#0072B2", "#D55E00", "#8c6d31", "#b3de69", "#999999")

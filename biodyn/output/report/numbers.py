@@ -68,9 +68,14 @@ def signed(value: float, digits: int = 1) -> str:
     return f"{value:+z.{digits}f}" if round(value, digits) else f"{0.0:.{digits}f}"
 
 
-def decimal(value: float, digits: int) -> str:
-    """A number with so many decimals; what rounds to zero has no sign."""
-    return f"{value:z.{digits}f}"
+def rounded(values: FloatArray, digits: int) -> list[float | None]:
+    """Numbers for the script of a page; None where one is missing."""
+    return [round(value, digits) + 0.0 if np.isfinite(value) else None for value in values.tolist()]
+
+
+def decimal(value: float | None, digits: int = 1) -> str:
+    """A number with so many decimals, "-" for none; what rounds to zero has no sign."""
+    return "-" if value is None else f"{value:z.{digits}f}"
 
 
 #: Strides' mean parameters by side, and mean curves in the clinical sign by variable and side.

@@ -9,6 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES
+from biodyn.output.figures.curves import unit_words
 from biodyn.output.figures.svg import standard_names
 from biodyn.output.report.compare_page import CURVES_TEMPLATE, MeanCurve, Means, pair_curves
 from biodyn.output.report.page import Fact, Frame, Section, framed, page_environment, resource
@@ -20,7 +21,7 @@ from biodyn.study.report.findings import PACKAGE
 from biodyn.study.report.pages import MACROS
 from biodyn.study.report.scenes import typical_walk, walks_scene
 from biodyn.study.report.source import StudySource, rows_of
-from biodyn.study.report.table import Table, number, table, unit
+from biodyn.study.report.table import Table, number, table
 from biodyn.variables import variable
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def changes_table(changes: pd.DataFrame) -> Table:
         if r.beyond_mdc95 == "yes":
             strong.append(len(rows))
         rows.append(
-            (r.title, r.condition, SIDE_NAMES.get(r.side, r.side), unit(r.unit), number(r.before, r.unit),
+            (r.title, r.condition, SIDE_NAMES.get(r.side, r.side), unit_words(r.unit), number(r.before, r.unit),
              number(r.after, r.unit), number(r.change, r.unit), number(r.mdc95, r.unit), number(r.published, r.unit))
         )  # fmt: skip
     heads = ("number", "condition", "side", "unit", "#before", "#after", "#change", "#MDC95", "#important (published)")

@@ -405,7 +405,7 @@ def profile_figure(
         title = ", ".join(
             filter(
                 None,
-                (level_words(*_factor(cell, cells)), _people_bar_figures(own["subject"].nunique()) if several else ""),
+                (cell_words(cell, cells) or "All", _subjects(own["subject"].nunique()) if several else ""),
             )
         )
         panels.append(Panel(title, x, Axis(_score_axis(scores), floor=0.0, grid=True), tuple(bars)))
@@ -422,14 +422,15 @@ def profile_figure(
     return Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0)
 
 
-def _people_bar_figures(count: int) -> str:
+def _subjects(count: int) -> str:
     return f"{count} subject{'' if count == 1 else 's'}"
 
 
-def _factor(cell: Cell, cells: Sequence[Cell]) -> tuple[str, str]:
-    several = [len({c[i] for c in cells}) > 1 for i in (0, 1)]
+def cell_words(cell: Cell, cells: Sequence[Cell]) -> str:
+    """A condition and group in words; only what differs between the cells."""
+    several = [len({other[i] for other in cells}) > 1 for i in (0, 1)]
     words = [level_words(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
-    return (", ".join(words) or "All", "condition")
+    return ", ".join(words)
 
 
 def _score_axis(scores: pd.DataFrame) -> str:

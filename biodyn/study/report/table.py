@@ -11,7 +11,6 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDE_NAMES
-from biodyn.output.figures.curves import unit_words
 from biodyn.study.report.means import BOTH
 from biodyn.variables import is_known, variable
 
@@ -141,8 +140,3 @@ class Names:
         if "_" in name and (name in self.parameters or is_known(name)):
             return self.title(name)
         return name
-
-
-def unit(name: str) -> str:
-    """A unit in words; nothing for one."""
-    return unit_words(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from biodyn.output.figures.curves import (
 from biodyn.output.figures.description import Axis, Line, Panel
 from biodyn.output.figures.style import BAND, SIDE_COLORS
 from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names
-from biodyn.output.report.numbers import decimal
+from biodyn.output.report.numbers import decimal, rounded
 from biodyn.output.report.page import Data, resource, script_json
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import PERCENT, Norms, is_known, variable
@@ -249,12 +248,12 @@ def explorer_data(
         }
         for side, curve in sides.items():
             mean, sd = nan_statistics(curve.values)
-            entry[side] = {"n": len(curve.values), "mean": _rounded(mean, digits), "sd": _rounded(sd, digits)}
+            entry[side] = {"n": len(curve.values), "mean": rounded(mean, digits), "sd": rounded(sd, digits)}
         norm = None if band is None else band.curves.get(name)
         half = None if norm is None else norm.half_width
         if norm is not None and half is not None:
             centre = shown.clinical(SIDES[0]) * norm.mean
-            entry["norm"] = {"low": _rounded(centre - half, digits), "high": _rounded(centre + half, digits)}
+            entry["norm"] = {"low": rounded(centre - half, digits), "high": rounded(centre + half, digits)}
         listing.append(entry)
     sides_data = {side: {"name": SIDE_NAMES[side], "color": SIDE_COLORS[side]} for side in SIDES}
     return {
@@ -264,10 +263,6 @@ def explorer_data(
         "cycles": strides[["side", "start_s", "end_s"]].to_numpy().tolist(),
         "band": {"name": "" if band is None else f"{band.short}, {band.band}", "color": BAND},
     }
-
-
-def _rounded(values: FloatArray, digits: int) -> list[float | None]:
-    return [round(value, digits) + 0.0 if math.isfinite(value) else None for value in values.tolist()]
 
 
 _LEAST_W_KG = 0.05  # of a joint in any plane: below it is nothing that anybody reads

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -105,7 +105,7 @@ def residuals(page: TrialPage) -> Data | None:
         "estimate": estimate,
         "coordinates": rows[:_SHOWN],
         "masses": _masses(estimate),
-        "number": _number,
+        "number": decimal,
         "signed": signed,
         "unclosed": estimate.get("residual_unclosed"),
     }
@@ -115,10 +115,6 @@ def _masses(estimate: Mapping[str, Any]) -> list[tuple[str, float]]:
     """Segments whose mass was changed most; none where the masses stayed."""
     rows = [(row["segment"], row["change_percent"]) for row in estimate.get("segment_masses", [])]
     return [row for row in sorted(rows, key=lambda row: -abs(row[1])) if abs(row[1]) >= _LEAST_PERCENT][:_MASSES]
-
-
-def _number(value: float | None, digits: int = 1) -> str:
-    return "-" if value is None else decimal(value, digits)
 
 
 _TEMPLATE_subject_fit = """
@@ -167,25 +163,25 @@ def subject_fit(page: TrialPage) -> Data | None:
     return {
         "fit": fit,
         "signed": signed,
-        "before": _number_subject_fit(fit["marker_rms_before_mm"]),
-        "after": _number_subject_fit(fit["marker_rms_after_mm"]),
+        "before": decimal(fit["marker_rms_before_mm"]),
+        "after": decimal(fit["marker_rms_after_mm"]),
         "files": [
             {
                 "name": row["name"],
                 "use": row["use"],
                 "frames": row["frames"],
-                "before": _number_subject_fit(row["marker_rms_before_mm"]),
-                "after": _number_subject_fit(row["marker_rms_after_mm"]),
+                "before": decimal(row["marker_rms_before_mm"]),
+                "after": decimal(row["marker_rms_after_mm"]),
             }
             for row in fit.get("files", ())
         ],
         "centres": [
             {
                 "segment": row["segment"],
-                "size": _number_subject_fit(_length(row["shift_mm"])),
+                "size": decimal(math.hypot(*row["shift_mm"])),
                 "shift": [signed(value) for value in row["shift_mm"]],
-                "prior": ", ".join(_number_subject_fit(value) for value in row["prior_sd_mm"]),
-                "sd": ", ".join(_number_subject_fit(value) for value in row["sd_mm"]),
+                "prior": ", ".join(decimal(value) for value in row["prior_sd_mm"]),
+                "sd": ", ".join(decimal(value) for value in row["sd_mm"]),
             }
             for row in fit["joint_centres"]
         ],
@@ -193,22 +189,14 @@ def subject_fit(page: TrialPage) -> Data | None:
             {
                 "label": row["label"],
                 "segment": row["segment"],
-                "size": _number_subject_fit(_length(row["shift_mm"])),
-                "off": _number_subject_fit(_length(row["off_mm"])),
-                "before": _number_subject_fit(row["rms_before_mm"]),
-                "after": _number_subject_fit(row["rms_after_mm"]),
+                "size": decimal(math.hypot(*row["shift_mm"])),
+                "off": decimal(math.hypot(*row["off_mm"])),
+                "before": decimal(row["rms_before_mm"]),
+                "after": decimal(row["rms_after_mm"]),
             }
             for row in fit["markers"]
         ],
     }
-
-
-def _length(vector: Sequence[float]) -> float:
-    return math.hypot(*vector)
-
-
-def _number_subject_fit(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
 
 
 # Torques smaller than this in the whole trial matter to nobody, Nm; their shares would only confuse.

@@ -9,10 +9,19 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDES
+from biodyn.output.figures.curves import unit_words
 from biodyn.output.figures.svg import svg
 from biodyn.output.report.page import Data
 from biodyn.study.group.statistics.gait_scores import score_variables
-from biodyn.study.report.figures import TEST_KEY, View, display_figures, group_figure, profile_figure, test_letters
+from biodyn.study.report.figures import (
+    TEST_KEY,
+    View,
+    cell_words,
+    display_figures,
+    group_figure,
+    profile_figure,
+    test_letters,
+)
 from biodyn.study.report.means import BOTH, Cell, over_subjects
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
 from biodyn.study.report.source import parts_of, rows_of, subject_link
@@ -29,7 +38,6 @@ from biodyn.study.report.table import (
     side_words,
     spread,
     table,
-    unit,
     versus,
 )
 from biodyn.variables import variable
@@ -100,7 +108,7 @@ def cluster_table(view: View, names: Names, alpha: float) -> Table:
         rows.append((
             letters[tuple(getattr(r, name) for name in TEST_KEY)], names.title(r.variable),
             "" if r.side == BOTH else side_words(r.side), f"{r.start_percent:.0f} to {r.end_percent:.0f}",
-            probability(r.p_cluster), probability(r.p_adjusted), number(sign * r.mean_effect, r.unit), unit(r.unit),
+            probability(r.p_cluster), probability(r.p_adjusted), number(sign * r.mean_effect, r.unit), unit_words(r.unit),
             number(sign * r.peak), number(r.threshold), f"{r.subjects:.0f}",
         ))  # fmt: skip
     heads = ("test", "variable", "side", "#% of the cycle", "#p", "#p of the curve, corrected", "#mean effect there",
@@ -165,13 +173,6 @@ def parameters(page: StudyPage) -> Data | None:
     return {**found, "comparisons": comparisons, "alpha": alpha}
 
 
-def cell_words(cell: Cell, cells: Sequence[Cell]) -> str:
-    """A condition and group in words; only what differs between the cells."""
-    several = [len({other[i] for other in cells}) > 1 for i in (0, 1)]
-    words = [level_words(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
-    return ", ".join(words)
-
-
 def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cells: Sequence[Cell]) -> Table:
     """Mean ± SD between subjects of each parameter: one column per condition and group, or a side where there is one."""
     columns = [(cell_words(cell, cells), cell, BOTH) for cell in cells]
@@ -187,7 +188,7 @@ def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cel
         if not any(values):
             continue
         texts = [MISSING if v is None else f"{spread(v.mean, v.sd, of)} ({v.subjects:.0f})" for v in values]
-        rows.append((title, unit(of), *texts))
+        rows.append((title, unit_words(of), *texts))
     return table(("parameter", "unit", *(f"#{words}" for words, _, _ in columns)), rows)
 
 
@@ -217,7 +218,7 @@ def _pair_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> Tabl
     )  # fmt: skip
     cells = [
         (
-            names.title(r.parameter), unit(r.unit), spread(r.first_mean, r.first_sd, r.unit),
+            names.title(r.parameter), unit_words(r.unit), spread(r.first_mean, r.first_sd, r.unit),
             spread(r.second_mean, r.second_sd, r.unit), _interval(r), number(r.effect), probability(r.p),
             probability(r.p_adjusted), probability(r.rank_p), f"{r.subjects:.0f}",
         )
@@ -237,7 +238,7 @@ def _several_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> T
              "#p of ranks", "#subjects")  # fmt: skip
     cells = [
         (
-            names.title(r.parameter), unit(r.unit), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", number(r.effect),
+            names.title(r.parameter), unit_words(r.unit), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", number(r.effect),
             probability(r.p), probability(r.p_adjusted), probability(r.rank_p), f"{r.subjects:.0f}",
         )
         for r in rows_of(rows)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from biodyn.output.figures.curves import unit_words
 from biodyn.output.report.page import Data
 from biodyn.study.report.findings import report_table, study_methods
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
@@ -22,7 +23,6 @@ from biodyn.study.report.table import (
     side_words,
     spread,
     table,
-    unit,
 )
 
 _TEMPLATE = """
@@ -53,7 +53,7 @@ def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Tabl
         [
             (
                 names.title(r.parameter), _term(r.term), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", probability(r.p),
-                probability(r.p_adjusted), number(r.subject_sd, r.unit), number(r.residual_sd, r.unit), unit(r.unit),
+                probability(r.p_adjusted), number(r.subject_sd, r.unit), number(r.residual_sd, r.unit), unit_words(r.unit),
                 f"{r.observations:.0f}",
             )
             for r in rows_of(effects)
@@ -64,7 +64,7 @@ def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Tabl
         ("parameter", "term", "unit", "#estimate", "#confidence interval", "#p"),
         [
             (
-                names.title(r.parameter), _term(r.term), unit(r.unit), number(r.estimate, r.unit),
+                names.title(r.parameter), _term(r.term), unit_words(r.unit), number(r.estimate, r.unit),
                 f"{number(r.low, r.unit)} to {number(r.high, r.unit)}", probability(r.p),
             )
             for r in rows_of(models[models["kind"] != "effect"])
@@ -111,7 +111,7 @@ def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | 
         subject = part.groupby("subject", sort=False)[["right", "left", "difference", "symmetry_index"]].mean()
         mean, sd = subject.mean(), subject.std()
         rows.append((
-            names.title(name), condition_of[condition], group, unit(of), spread(mean["right"], sd["right"], of),
+            names.title(name), condition_of[condition], group, unit_words(of), spread(mean["right"], sd["right"], of),
             spread(mean["left"], sd["left"], of), spread(mean["difference"], sd["difference"], of),
             spread(mean["symmetry_index"], sd["symmetry_index"], "%"), str(len(subject)),
         ))  # fmt: skip
@@ -156,7 +156,7 @@ def repeatability_table(found: pd.DataFrame, names: Names, shown: Sequence[str] 
              "#ICC(3,1)", "#subjects", "#measurements")  # fmt: skip
     rows = [
         (
-            names.title(r.name), condition_of[r.condition], side_words(r.side), unit(r.unit), number(r.mean, r.unit),
+            names.title(r.name), condition_of[r.condition], side_words(r.side), unit_words(r.unit), number(r.mean, r.unit),
             number(r.sd, r.unit), number(r.sem, r.unit), number(r.mdc95, r.unit), number(r.cmc), number(r.icc_2_1),
             f"{number(r.icc_2_1_low)} to {number(r.icc_2_1_high)}" if np.isfinite(r.icc_2_1) else "", number(r.icc_3_1),
             _count(r.subjects), _count(r.measurements),

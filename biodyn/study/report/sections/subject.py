@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import STATUS_WORDS
-from biodyn.output.figures.curves import nan_statistics
+from biodyn.output.figures.curves import nan_statistics, unit_words
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names, svg
 from biodyn.output.report.compare_page import MeanCurve, cursor_data
@@ -31,7 +31,7 @@ from biodyn.study.report.figures import Norm, SideCycles, display_figures, profi
 from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage
 from biodyn.study.report.sections.results import score_table
 from biodyn.study.report.source import parts_of, rows_of
-from biodyn.study.report.table import Names, Table, number, side_words, spread, table, unit
+from biodyn.study.report.table import Names, Table, number, side_words, spread, table
 from biodyn.variables import choose_norms, variable
 
 #: State that is drawn for every outcome of a trial; results of version 0.1.0 among them.
@@ -241,7 +241,7 @@ def parameter_tables(means: pd.DataFrame, names: Names, errors: pd.DataFrame) ->
                 for side in SIDES
             ]
             least = [number(detectable.get((session, condition, side, name), np.nan), of) for side in SIDES]
-            cells.append((title, unit(of), *texts, *least))
+            cells.append((title, unit_words(of), *texts, *least))
         title = ", ".join(filter(None, (session, condition))) or "All cycles"
         heads = [*(f"#{side_words(side)}" for side in SIDES), *(f"#MDC95 {side_words(side)}" for side in SIDES)]
         found.append((title, table(("parameter", "unit", *heads), cells)))
@@ -343,7 +343,7 @@ def symmetry_table(symmetry: pd.DataFrame, names: Names) -> Table:
     rows = [
         (
             names.title(r["name"]) + (", curve" if r["kind"] == "curve" else ""), r["session"], r["condition"],
-            unit(r["unit"]), number(r["right"], r["unit"]), number(r["left"], r["unit"]),
+            unit_words(r["unit"]), number(r["right"], r["unit"]), number(r["left"], r["unit"]),
             number(r["difference"], r["unit"]), number(r["symmetry_index"], "%"), number(r["symmetry_angle"], "%"),
         )
         for r in symmetry.to_dict("records")
