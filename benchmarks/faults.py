@@ -30,7 +30,6 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import Person, Plate, SimulatedTrial
-from biodyn.simulation.plates import FOUR_SENSORS
 
 OTHER_ROOM = replace(RECORDED, forward="+y", rate_hz=120.0, analog_rate_hz=1200.0, plate_types=(2, 4, 2))
 TWO_PLATES = replace(RECORDED, forward="+x", rate_hz=200.0, analog_rate_hz=1000.0, plate_types=(3, 3), strides=2.2)
@@ -187,18 +186,6 @@ def _raised(session: Session, centimetres: float, rng: np.random.Generator) -> S
 
 def _all_raised(session: Session, centimetres: float, _: np.random.Generator) -> Session:
     return _with_plates(session, lambda n, plate: _displaced(plate, shift_m=(0.0, 0.01 * centimetres, 0.0)))
-
-
-def _declared_as_type_1(session: Session, _: float, __: np.random.Generator) -> Session:
-    """Every plate, whatever its type, as one of type 2 with its channels, declared as of type 1."""
-
-    def declared(_: int, plate: Plate) -> Plate:
-        parts = {name: getattr(plate, name) for name in Plate.__dataclass_fields__}
-        level = (1.0, 1.0) if plate.type not in FOUR_SENSORS else (0.0, 0.0)  # theirs are the sensors' distances
-        origin = (level[0] * plate.origin_m[0], level[1] * plate.origin_m[1], plate.origin_m[2])
-        return _Declared(**{**parts, "type": 1, "origin_m": origin})
-
-    return _with_plates(session, declared)
 
 
 def _rotated(session: Session, degrees: float, rng: np.random.Generator) -> Session:
@@ -364,7 +351,6 @@ FAULTS = (
     Fault("plates swapped", (1.0,), "pair", ("plates-swapped",), _swapped),
     Fault("Fx and Fy exchanged", (1.0, 2.0, 3.0), "plates", ("plate-axes-exchanged",), _exchanged_axes),
     Fault("Mx and My exchanged", (1.0, 2.0, 3.0), "plates", ("plate-axes-exchanged",), _exchanged_moments),
-    Fault("type 2 declared as 1", (1.0,), "", ("plate-type",), _declared_as_type_1),
     Fault("moment sign flipped", (1.0, 2.0, 3.0), "plates", ("plate-moment-sign",), _moment_sign),
     Fault("plates read more", (5.0, 10.0, 20.0), "%", ("mass-mismatch",), _read_more),
     Fault("one plate reads more", (5.0, 10.0, 20.0), "%", ("mass-mismatch",), _one_reads_more),

@@ -71,12 +71,6 @@ class TrialFacts:
         """Body weight of the mass that is used."""
         return self.analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2
 
-    def has_note(self, code: str) -> bool:
-        """Whether reading the file said so already."""
-        return any(note.code == code for note in self.analysis.recording.diagnostics)
-
-    # -- names ----------------------------------------------------------------------------------------------------
-
     @cached_property
     def bodies(self) -> Mapping[str, str]:
         """Segment of every marker, by label."""
@@ -207,7 +201,7 @@ class TrialFacts:
 
         A plate that is sound once its fault is undone carries no other load, nor do plates with the same fault.
         """
-        if self.evidence is None or self.swapped_plates or self.has_note("plate-type"):
+        if self.evidence is None or self.swapped_plates:
             return ()
         clear = {one.fault.code for one in self.explained_plates if one.is_sound_then}
         at_fault = {self.evidence.plates[one.plate].number for one in self.gained_channels}

@@ -54,7 +54,7 @@ def unit_of_the_moments(trial: TrialFacts, limit: float) -> CheckResult:
     """Are the moments off by a factor that no foot can make?"""
     if trial.evidence is None:
         return CheckResult()
-    explained = bool(trial.swapped_plates) or trial.has_note("plate-type")
+    explained = bool(trial.swapped_plates)
     found = () if explained else moment_unit(trial.evidence)
     return CheckResult(value=moment_ratio(trial.evidence), findings=found)
 

@@ -16,7 +16,6 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import all_finite
 from biodyn.io.events import NOBODY, Whose
 from biodyn.io.names import matcher, names
-from biodyn.io.pieces import PIECE, Pieces, pieces_of
 from biodyn.library.load import load_table
 
 _SEPARATORS = " _.-"
@@ -39,17 +38,15 @@ class PointRoles:
 
     Attributes:
         labels: cleaned label of every point.
-        kinds: of every point "marker", "dropped", "piece" (of a marker's trajectory) or a kind of `ModelOutput`.
+        kinds: of every point "marker", "dropped" or a kind of `ModelOutput`.
         diagnostics: what was decided that the user should know.
         whose: the person that stands before the labels, where one does, and others whose points are dropped.
-        pieces: columns of a marker and of a point that is a piece of its trajectory (`whole`).
     """
 
     labels: tuple[str, ...]
     kinds: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
     whose: Whose = NOBODY
-    pieces: tuple[tuple[int, int], ...] = ()
 
     @property
     def markers(self) -> list[int]:
@@ -59,17 +56,7 @@ class PointRoles:
     @property
     def outputs(self) -> list[int]:
         """Columns of what software computed."""
-        return [i for i, kind in enumerate(self.kinds) if kind not in ("marker", "dropped", PIECE)]
-
-    def whole(self, points: FloatArray) -> FloatArray:
-        """Return the points (T, N, 3) with the pieces of each trajectory in its marker's column, too."""
-        if not self.pieces:
-            return points
-        points = points.copy()
-        for marker, piece in self.pieces:
-            unseen = ~np.isfinite(points[:, marker]).all(axis=1)
-            points[unseen, marker] = points[unseen, piece]
-        return points
+        return [i for i, kind in enumerate(self.kinds) if kind not in ("marker", "dropped")]
 
 
 def point_roles(
@@ -78,13 +65,11 @@ def point_roles(
     groups: dict[str, list[str]],
     subjects: Sequence[str],
     descriptions: Sequence[str] = (),
-    successive: bool = True,
 ) -> PointRoles:
     """Tell markers from computed and unnamed points.
 
     `points` (T, N, 3) file units, NaN where not seen; `groups` the label lists of the POINT group (ANGLES, ...);
-    `subjects` the subject names the file stores; `descriptions` what POINT:DESCRIPTIONS says of each point; `successive`:
-    the frames follow each other, so that pieces of a trajectory can be told.
+    `subjects` the subject names the file stores; `descriptions` what POINT:DESCRIPTIONS says of each point.
     """
     labels, whose, diagnostics = _without_prefix(raw_labels, points, subjects)
     kinds = ["marker"] * len(labels)
@@ -97,12 +82,8 @@ def point_roles(
     _mark_computed(labels, kinds, descriptions)
     _keep_unnamed(labels, kinds, points)
     diagnostics += _computed_note(labels, kinds, points)
-    pieces = pieces_of(labels, kinds, points, _is_unnamed) if successive else Pieces()
-    for _, piece in pieces.joined:
-        kinds[piece] = PIECE
-    diagnostics += pieces.notes
     diagnostics += _mark_duplicates(labels, kinds, points)
-    return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics), whose, pieces.joined)
+    return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics), whose)
 
 
 def _without_prefix(
@@ -368,7 +349,7 @@ def _mark_duplicates(labels: list[str], kinds: list[str], points: FloatArray) ->
     for label, count in Counter(labels).items():
         if count < 2:
             continue
-        same = [i for i in range(len(labels)) if labels[i] == label and kinds[i] not in ("dropped", PIECE)]
+        same = [i for i in range(len(labels)) if labels[i] == label and kinds[i] != "dropped"]
         if len(same) < 2:
             continue
         same.sort(key=lambda i: (kinds[i] != "marker", -int(np.isfinite(points[:, i, 0]).sum()), i))

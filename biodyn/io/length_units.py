@@ -8,26 +8,234 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic, plates_in_words
 from biodyn.errors import InputFileError
 from biodyn.geometry.points import all_finite
 from biodyn.io.names import letters
-from biodyn.io.plate_size import (
-    ANY_PLATE_M,
-    FACTORS,
-    PLATE_M,
-    SizedPlate,
-    are_plates,
-    best_agreement,
-    sized_plate,
-    within,
-)
-from biodyn.io.plate_units import PlateUnit, plate_units
 from biodyn.recording import ForcePlate
+from biodyn.recording.plates import sides_of
+
+#: Factors between units and slips: mm, cm and m; millimetres and inches.
+FACTORS = (1e-3, 1.0 / 25.4, 0.1, 10.0, 25.4, 1e3)
+#: Sides of plates, m: not to be doubted, and what a corrected unit must give (belts of treadmills are the longest).
+ANY_PLATE_M = (0.1, 4.0)
+PLATE_M = (0.2, 3.0)
+# A marker of a foot on a plate is lower than this over it, and not farther than this beside it.
+_FOOT_HEIGHT_M, _BESIDE_M = 0.15, 0.05
+_LOADED_N, _LOADED_SHARE = 100.0, 0.3
+_FRAMES = 300
+# Share of the frames, loaded and unloaded alike, in which feet and plates agree; and the lead that decides.
+_AGREES, _LEAD = 0.75, 0.1
+
+
+@dataclass(frozen=True)
+class SizedPlate:
+    """A plate in file units with its sides (2,), and the marker frames in which it is loaded, None = unknown."""
+
+    plate: ForcePlate
+    sides: FloatArray
+    loaded: BoolArray | None
+
+    @property
+    def number(self) -> int:
+        """As in the file."""
+        return self.plate.number
+
+
+def sized_plate(plate: ForcePlate, frames: int) -> SizedPlate:
+    """Return sides and loads of a plate that was read as if the file unit were the metre; `frames` of the markers."""
+    return SizedPlate(plate, sides_of(plate.corners), _loaded(plate, frames))
+
+
+def are_plates(sides: Sequence[FloatArray], factor: float, allowed: tuple[float, float]) -> bool:
+    """Return whether all sides (2,) times the factor are within the allowed range."""
+    return all(
+        within(float(side.min()) * factor, allowed) and within(float(side.max()) * factor, allowed) for side in sides
+    )
+
+
+def _loaded(plate: ForcePlate, frames: int) -> BoolArray | None:
+    """Marker frames in which the plate is clearly loaded, by the force along its normal; None where it never is."""
+    outputs = plate.outputs
+    force = outputs[:, 4:8].sum(axis=1) if plate.type == 3 else outputs[:, 2]
+    force = force[np.minimum(np.arange(frames) * len(force) // max(frames, 1), len(force) - 1)]
+    known = force[np.isfinite(force)]
+    if not len(known):
+        return None
+    low, high = np.percentile(known, [2.0, 98.0])
+    if high - low < _LOADED_N:
+        return None
+    rest = low if abs(low) < abs(high) else high
+    loaded = np.abs(np.nan_to_num(force, nan=rest) - rest) > _LOADED_SHARE * (high - low)
+    return loaded if 3 <= np.count_nonzero(loaded) <= frames - 3 else None
+
+
+# -- feet on plates -------------------------------------------------------------------------------------------------
+
+
+def best_agreement(candidates: Sequence[tuple[float, FloatArray, float]], plates: Sequence[SizedPlate]) -> float | None:
+    """Return the candidate (value, markers in m, metres a unit of the plates) under which feet are on loaded plates, if clear."""
+    scores = [(_agreement(markers, plates, unit), value) for value, markers, unit in candidates]
+    scores.sort(reverse=True)
+    clear = scores[0][0] >= _AGREES and scores[0][0] >= scores[1][0] + _LEAD
+    return scores[0][1] if clear else None
+
+
+def _agreement(markers_m: FloatArray, plates: Sequence[SizedPlate], unit: float) -> float:
+    """Mean share of loaded frames with, and of unloaded frames without, a marker low over the plate; 0 if none tells."""
+    rows = np.arange(0, len(markers_m), max(1, len(markers_m) // _FRAMES))
+    shares = []
+    for plate in plates:
+        if plate.loaded is None or not (plate.loaded[rows].any() and (~plate.loaded[rows]).any()):
+            continue
+        _, over = low_markers(plate, unit, markers_m[rows])
+        there, loaded = np.asarray(over.any(axis=1)), plate.loaded[rows]
+        shares.append(0.5 * (there[loaded].mean() + (~there[~loaded]).mean()))
+    return float(np.mean(shares)) if shares else 0.0
+
+
+def low_markers(plate: SizedPlate, unit: float, markers_m: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return where markers (T, M, 3) m are from the middle of a plate along its x and y (T, M, 2), m, and which are low over it.
+
+    `unit`: metres a unit of the corners.
+    """
+    corners = plate.plate.corners * unit
+    x, y = (corners[0] - corners[1]), (corners[0] - corners[3])
+    axes = np.stack([x / np.linalg.norm(x), y / np.linalg.norm(y)])
+    local = (markers_m - corners.mean(axis=0)) @ axes.T
+    height = np.abs((markers_m - corners.mean(axis=0)) @ np.cross(axes[0], axes[1]))
+    with np.errstate(invalid="ignore"):
+        over = (np.abs(local) < plate.sides * unit / 2.0 + _BESIDE_M).all(axis=2) & (height < _FOOT_HEIGHT_M)
+    return local, over
+
+
+def within(value: float, limits: tuple[float, float]) -> bool:
+    """Return whether a value lies within limits."""
+    return limits[0] <= value <= limits[1]
+
+
+# Types whose ORIGIN holds the half distances of four sensors, and those that do not use it.
+_FOUR_SENSORS, _WITHOUT_ORIGIN = (3, 6, 7), (1,)
+# Sensors are 16 to 101 mm below the surface of the shared plates.
+_DEPTH_M = (0.008, 0.2)
+# Half distances of four sensors as a share of the plate's half sides: they are within it, and not all in its middle.
+_HALF = (0.3, 1.2)
+
+
+class PlateUnit(NamedTuple):
+    """Metres per file unit of a plate's corners and of its ORIGIN; of moments that state no unit, N times `moments` metres."""
+
+    corners: float
+    origin: float
+    moments: float
+
+
+def plate_units(
+    text: str,
+    stated: float,
+    corrected: float,
+    plates: Sequence[SizedPlate],
+    markers_m: FloatArray,
+) -> tuple[Mapping[int, PlateUnit], tuple[Diagnostic, ...]]:
+    """The units of the plates by number, none of a plate that has no possible size, and what was corrected.
+
+    `plates`: read as if the file unit were the metre. `text`, `stated`: the file's unit and its metres; `corrected`:
+    those of the markers; markers_m: (T, M, 3) m.
+    """
+    corners, notes = _corner_units(text, stated, corrected, plates, markers_m)
+    units = {}
+    for plate in plates:
+        if plate.number in corners:
+            unit = corners[plate.number]
+            origin = _origin_unit(plate, unit, stated)
+            # moments that state no unit are in N times the stated one; of corrected corners, in that of ORIGIN
+            units[plate.number] = PlateUnit(unit, origin, unit if unit == stated else origin)
+    return units, notes
+
+
+# -- corners --------------------------------------------------------------------------------------------------------
+
+
+def _corner_units(
+    text: str,
+    stated: float,
+    corrected: float,
+    plates: Sequence[SizedPlate],
+    markers_m: FloatArray,
+) -> tuple[dict[int, float], tuple[Diagnostic, ...]]:
+    """Metres a unit of each plate's corners: the stated unit, that of the markers, or the one under which feet are on it."""
+    fits = {unit: [are_plates([plate.sides], unit, ANY_PLATE_M) for plate in plates] for unit in (stated, corrected)}
+    unit = next((unit for unit, fit in fits.items() if all(fit)), max(fits, key=lambda unit: sum(fits[unit])))
+    units = {plate.number: unit for plate, fit in zip(plates, fits[unit], strict=True) if fit}
+    others = [plate for plate, fit in zip(plates, fits[unit], strict=True) if not fit]
+    if not others:
+        return units, ()
+    numbers = [plate.number for plate in others]
+    own, note = _other_unit(text, stated, "" if not units else plates_in_words(numbers), others, markers_m)
+    if own is not None:
+        units |= dict.fromkeys(numbers, own)
+    return units, (note,)
+
+
+def _other_unit(
+    text: str, stated: float, which: str, plates: Sequence[SizedPlate], markers_m: FloatArray
+) -> tuple[float | None, Diagnostic]:
+    """The unit that makes plates of corners which are none in the stated one; `which`: "" for all of the file."""
+    sides = [plate.sides for plate in plates]
+    size = " x ".join(f"{side * stated:.3g}" for side in sides[0])
+    possible = [stated * f for f in FACTORS if are_plates(sides, stated * f, PLATE_M)]
+    best = possible[0] if len(possible) == 1 else None
+    evidence = "no other unit gives a plate"
+    if len(possible) > 1:
+        best = best_agreement([(unit, markers_m, unit) for unit in possible], plates)
+        evidence = "the feet are then on the plates while those are loaded"
+    what = which or "The force plates"
+    if best is None:
+        sizes = " or ".join(f"{sides[0][0] * u:.2f} x {sides[0][1] * u:.2f} m" for u in possible) or "no possible size"
+        return None, Diagnostic(
+            "plate-size",
+            "error",
+            f"{what} would measure {size} m in the unit that POINT:UNITS states ('{text}'), another unit gives "
+            f"{sizes}: {'' if which else 'the plates are '}not used.",
+            hint="Correct FORCE_PLATFORM:CORNERS or POINT:UNITS, and export the trial again.",
+        )
+    return best, Diagnostic(
+        "plate-unit-corrected",
+        "warning",
+        f"{what} would measure {size} m in the unit that POINT:UNITS states ('{text}'); {best:.4g} m a unit is "
+        f"used for the corners instead (factor {best / stated:.4g}): {sides[0][0] * best:.2f} x {sides[0][1] * best:.2f} m, "
+        f"{evidence}.",
+        value=float(sides[0].max() * stated),
+        limit=ANY_PLATE_M[1] if float(sides[0].max()) * stated > ANY_PLATE_M[1] else ANY_PLATE_M[0],
+        unit="m",
+        hint="Correct FORCE_PLATFORM:CORNERS in the export settings.",
+    )
+
+
+# -- ORIGIN and moments ---------------------------------------------------------------------------------------------
+
+
+def _origin_unit(sized: SizedPlate, corners: float, stated: float) -> float:
+    """Metres a unit of ORIGIN: that of the corners, or the stated one where corrected corners give no sensor a possible place."""
+    plate, half_m = sized.plate, 0.5 * sized.sides * corners
+    if corners == stated or plate.type in _WITHOUT_ORIGIN or not np.any(plate.origin):
+        return corners
+    return next((unit for unit in (corners, stated) if _is_sensor_place(plate, half_m, unit)), corners)
+
+
+def _is_sensor_place(plate: ForcePlate, half_m: FloatArray, unit: float) -> bool:
+    """Whether ORIGIN in this unit puts the sensors where plates have them."""
+    origin = np.abs(plate.origin) * unit
+    if plate.type in _FOUR_SENSORS:
+        return all(within(value, _HALF) for value in origin[:2] / half_m)
+    # beside the centre no farther than the plate reaches
+    return within(float(origin[2]), _DEPTH_M) and bool((origin[:2] <= half_m.max() * _HALF[1]).all())
+
 
 _THOUSANDS = (1e-3, 1e3)
 # A person's markers span a good part of their height in every frame. Outside the first range no person is measured; a

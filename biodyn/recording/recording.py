@@ -153,7 +153,6 @@ class Recording:
         model_outputs: computed points by cleaned label (may be empty).
         vertical: (3,) unit vector pointing up in the frame of `markers`, or None where the file does not tell.
         first_frame: the file's own number of the first frame.
-        frame_step: the file's frames from one frame to the next: more than 1 where it stores frames that no camera measured.
         start_s: time of the first frame by the file's own clock; 0 where it has none.
         also_read: the other files that the recording is made of, with the hash of their bytes: forces that lie beside it.
         declared_static: True/False where the file says (SUBJECTS:IS_STATIC), else None.
@@ -169,7 +168,6 @@ class Recording:
     model_outputs: Mapping[str, ModelOutput] = field(default_factory=dict)
     vertical: FloatArray | None = None
     first_frame: int = 1
-    frame_step: int = 1
     start_s: float = 0.0
     also_read: tuple[tuple[Path, str], ...] = ()
     declared_static: bool | None = None

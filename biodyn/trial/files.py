@@ -61,14 +61,14 @@ class TrialFiles:
         if self.static_frames is None:
             return None
         first, last = self.static_frames
-        begin, step = self.static.first_frame, self.static.frame_step
-        end = begin + step * (self.static.markers.frame_count - 1)
+        begin = self.static.first_frame
+        end = begin + self.static.markers.frame_count - 1
         if not begin <= first <= last <= end:
             raise StaticTrialError(
                 f"'{self.static.path.name}' holds no frames {first} to {last}: it counts them from {begin} to {end}.",
                 "Give the first and the last frame of standing as the file counts them: --static-frames A-B.",
             )
-        return (first - begin) // step, (last - begin) // step
+        return first - begin, last - begin
 
 
 def needs_model(path: Path) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.io.moment_units import corrected_moments
+from biodyn.io.repairs import corrected_moments
 from biodyn.simulation import TrialOptions, session, write_c3d
 from biodyn.simulation.person import Person
 from biodyn.trial.run import analyse_trial

@@ -552,7 +552,6 @@ CAUSES = {
     "plate-force-sign",
     "plate-height",
     "plate-moved",
-    "plate-type",
     "time-offset",
     "marker-moved",
     "mass-mismatch",

@@ -482,35 +482,6 @@ def gaps_of(trial: SimulatedTrial, frames: int) -> tuple[SimulatedTrial, list[sl
     return replace(trial, markers=markers), gaps
 
 
-@pytest.mark.parametrize("how", ["straight", "held"])
-def test_gaps_that_software_drew_are_gaps(standing, walking, tmp_path, how):
-    """As many numbers as with empty gaps: straight lines, or the last position held, are as good as nothing.
-
-    With 0.1 mm of noise: whether a path without any is told from a line depends on its smallest step.
-    """
-    walking = replace(
-        walking, markers=walking.markers + np.random.default_rng(3).normal(0.0, 1e-4, walking.markers.shape)
-    )
-    empty, gaps = gaps_of(walking, 40)
-    markers = walking.markers.copy()
-    for marker, gap in enumerate(gaps):
-        ends = markers[gap.start - 1, marker], markers[gap.stop if how == "straight" else gap.start - 1, marker]
-        share = np.linspace(0.0, 1.0, 42)[1:-1, None]
-        markers[gap, marker] = (1.0 - share) * ends[0] + share * ends[1]
-    write_c3d(tmp_path / "static.c3d", standing)
-    found = {}
-    for name, trial in (("empty", empty), ("drawn", replace(walking, markers=markers))):
-        write_c3d(tmp_path / f"{name}.c3d", trial)
-        found[name] = analyse_trial(tmp_path / f"{name}.c3d", tmp_path / "static.c3d", settings=QUICK)
-    (note,) = [note for note in found["drawn"].diagnostics if note.code == "gap-drawn"]
-    # a foot that stands still while its gap is drawn is drawn where it is: the noise-free simulation cannot tell, nor need it
-    assert "straight lines or one position held" in note.message
-    legs = leg_torques(found["drawn"]) - leg_torques(found["empty"])
-    assert np.sqrt(np.nanmean(legs**2)) < 0.005
-    for joint in ("hip", "knee", "ankle"):
-        assert compare(found["drawn"], walking).sagittal_rms_nm_kg(joint) < 0.03
-
-
 @pytest.mark.parametrize("mark", [-9999.0, 9999.99, -999.0])
 def test_a_number_that_stands_for_not_seen_is_no_place(standing, walking, tmp_path, mark):
     empty, _ = gaps_of(walking, 8)

@@ -116,7 +116,7 @@ def test_a_wrong_sign_of_a_plate_whose_z_points_up_is_no_wrong_order(standing, w
 
 
 PLATE_TYPES = [(2, 2, 2), (3, 4, 1), (6, 7, 5)]
-THOUSANDTHS = [("CORNERS",), ("ORIGIN",), ("CORNERS", "ORIGIN")]
+THOUSANDTHS = [("CORNERS",), ("CORNERS", "ORIGIN")]
 
 
 @pytest.fixture(scope="module", params=PLATE_TYPES, ids=str)
@@ -146,7 +146,7 @@ def test_lengths_of_plates_in_m_among_mm_are_told_by_plates(laboratory, in_mm, t
     found = analysed(tmp_path, *laboratory, in_metres)
     assert found.verdict is not None
     assert found.verdict.status == "warn"
-    wanted = {"CORNERS": "plate-unit-corrected", "ORIGIN": "origin-unit-corrected"}[entries[0]]
+    wanted = "plate-unit-corrected"
     # moments behind a matrix have the corners' unit; where it is not theirs their lever tells
     assert wanted in causes(found)
     assert set(causes(found)) <= {wanted, "moment-unit-corrected"}
@@ -165,33 +165,6 @@ def test_corners_in_cm_among_mm_leave_the_sensors_where_they_are(standing, walki
     found = analysed(tmp_path, standing, walking, in_centimetres)
     assert causes(found) == ["plate-unit-corrected"]
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-3  # corners of 4-byte floats, tenfold
-
-
-def without_units(stored: list[str]) -> list[str]:
-    return [""] * len(stored)
-
-
-@pytest.mark.parametrize("factor", [10.0, 25.4], ids=["cm", "inches"])
-@pytest.mark.parametrize("of_matrix", [False, True], ids=["moments in N mm", "moments in the same unit"])
-@pytest.mark.parametrize("units_of", [list, without_units], ids=["units", "no units"])
-def test_plates_in_cm_as_a_whole_leave_moments_in_the_unit_that_puts_feet_under_them(
-    laboratory, in_mm, tmp_path, factor, of_matrix, units_of
-):
-    """Corners and ORIGIN in one other unit; moments behind a matrix, or without a unit, in the stated one or in that one, too."""
-
-    def whole(platform: Platform) -> None:
-        platform["CORNERS"] = np.array(platform["CORNERS"], dtype=np.float64) / factor
-        platform["ORIGIN"] = np.array(platform["ORIGIN"], dtype=np.float64) / factor
-        if of_matrix and "CAL_MATRIX" in platform:
-            platform["CAL_MATRIX"] = np.array(platform["CAL_MATRIX"], dtype=np.float64)
-            for matrix, kind in zip(platform["CAL_MATRIX"], platform["TYPE"], strict=True):
-                if kind in (4, 5):
-                    matrix[..., 3:6] /= factor
-
-    found = analysed(tmp_path, *laboratory, whole, np.asarray, units_of)
-    assert causes(found) == ["plate-unit-corrected"]
-    for joint in JOINTS:  # as with everything in mm; float32 in the file
-        assert compare(found, laboratory[1]).sagittal_rms_nm_kg(joint) == pytest.approx(in_mm[joint], abs=1e-4)
 
 
 def test_a_plate_of_no_possible_size_is_left_out_and_the_others_are_used(standing, walking, tmp_path):
@@ -273,52 +246,6 @@ def test_channels_in_pounds_and_kilonewtons_are_what_they_say(
     assert causes(found) == []
     # Factors of eight digits, floats of seven; the estimate's weights carry it on.
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-2
-
-
-def appended(platform: Platform, corners: np.ndarray, channels: np.ndarray) -> None:
-    """One plate more, with the ORIGIN of the first."""
-    platform["USED"] = np.asarray(platform["USED"]) + 1
-    platform["TYPE"] = [*platform["TYPE"], 2]
-    for entry, row in (("CORNERS", corners), ("ORIGIN", platform["ORIGIN"][0]), ("CHANNEL", channels)):
-        platform[entry] = np.concatenate([platform[entry], np.asarray(row)[None]])
-
-
-def test_a_plate_that_is_described_twice_counts_once(standing, walking, torques, tmp_path):
-    def twice(platform: Platform) -> None:
-        appended(platform, platform["CORNERS"][1], platform["CHANNEL"][1])
-
-    found = analysed(tmp_path, standing, walking, twice)
-    assert causes(found) == []
-    (note,) = [note for note in found.diagnostics if note.code == "plate-repeated"]
-    assert note.message.startswith("Plate 4 is plate 2 again")
-    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
-
-
-def test_two_plates_together_as_a_third_one_count_once(standing, walking, torques, tmp_path):
-    """As software adds plates that lie side by side, for its own use; the static trial stands on such a one, too."""
-    for name, trial in (("static", standing), ("walk", walking)):
-        one, other = trial.plates[:2]
-        ends = [plate.centre_x_m + sign * 0.5 * plate.length_m for plate in (one, other) for sign in (-1.0, 1.0)]
-        both = Plate(2, 0.5 * (min(ends) + max(ends)), length_m=max(ends) - min(ends), origin_m=one.origin_m)
-        wrench = sum(
-            (wrench_of(plate, components) for plate, components in zip((one, other), trial.components, strict=False)),
-            start=np.zeros((len(trial.components[0]), 6)),
-        )
-        written = replace(trial, plates=(*trial.plates, both), components=(*trial.components, both.components(wrench)))
-        write_c3d(tmp_path / f"{name}.c3d", written)
-    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
-    assert causes(found) == []
-    (note,) = [note for note in found.diagnostics if note.code == "plate-repeated"]
-    assert note.message.startswith("Plate 4 is plates 1 and 2 together")
-    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
-
-
-def wrench_of(plate: Plate, components: np.ndarray) -> np.ndarray:
-    """Wrench (Ta, 6) about the world origin of what a plate of type 2 reads."""
-    force, moment = components[:, :3], components[:, 3:]
-    surface = moment + np.cross(force, np.array(plate.origin_m))
-    force_W, moment_W = force @ plate.R_WP.T, surface @ plate.R_WP.T
-    return np.hstack([moment_W + np.cross(plate.centre_W, force_W), force_W])
 
 
 @pytest.mark.parametrize("size", [3e3, -1e4, 1e6])

@@ -134,6 +134,8 @@ def _trials(path: Path, header: Any, data: memoryview) -> Iterator[ArchivedTrial
         raise _damaged(path, f"two of its markers are named '{twice}'")
     start = 0
     for trial in header.trial:
+        if not trial.frame_count:
+            raise _damaged(path, f"'{clean_text(trial.name)}' has no frames")
         stride = _stride(header, trial)
         frames = [data[start + k * stride : start + (k + 1) * stride] for k in range(trial.frame_count)]
         start += trial.frame_count * stride

@@ -26,13 +26,13 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError
-from biodyn.io.camera_frames import as_measured
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes
 from biodyn.io.format import FORMATS, RATES_HZ, Format
 from biodyn.io.labels import PointRoles, point_roles
 from biodyn.io.length_units import length_unit
 from biodyn.io.names import names
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
+from biodyn.io.repairs import repaired
 from biodyn.io.text import clean_text
 from biodyn.recording import Markers, ModelOutput, Recording, StoredMotion
 
@@ -96,7 +96,7 @@ def read_trc(path: str | Path) -> Recording:
     rate_hz, rate_notes = _rate(place, head, table)
     points = unseen_as_nan(table.points)
     roles = point_roles(head.labels, points, {}, ())
-    columns, points = roles.markers, roles.whole(points)
+    columns = roles.markers
     require_markers(place, roles.labels, points[:, columns])
     scale = length_unit(place.name, head.unit, names()["length_units"], points[:, columns], (), None, "Units")
     positions, position_notes = without_impossible(place, points[:, columns] * scale.markers)
@@ -117,7 +117,7 @@ def read_trc(path: str | Path) -> Recording:
             *dropped_note(roles),
         ),
     )
-    return as_measured(recording)
+    return repaired(recording)
 
 
 def write_trc(path: str | Path, markers: Markers, *, first_frame: int = 1) -> None:

@@ -10,13 +10,13 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.camera_frames import as_measured
 from biodyn.io.events import NOBODY, StoredEvent, Whose, gait_events
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import length_unit
 from biodyn.io.names import names
 from biodyn.io.opensim.storage import MOST_RADIANS, Storage
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
+from biodyn.io.repairs import repaired
 from biodyn.io.segment_poses import require_known, virtual_points
 from biodyn.io.tables.even_rows import at_rows, even_rows
 from biodyn.io.tables.force_plates import frame_forces
@@ -75,7 +75,7 @@ def recording_of(
             *_other_note(roles.others),
         ),
     )
-    return as_measured(recording)
+    return repaired(recording)
 
 
 def _motion(
@@ -122,7 +122,7 @@ def _markers(
     columns = [table.column(name) for three in roles.markers.values() for name in three]
     points = unseen_as_nan(np.column_stack(columns).reshape(len(table.time_s), -1, 3))
     found = point_roles(tuple(roles.markers), points, {}, ())
-    kept, points = found.markers, found.whole(points)
+    kept = found.markers
     require_markers(table.path, found.labels, points[:, kept])
     metres, unit_notes = _metres(table.path.name, points[:, kept], length)
     positions, notes = without_impossible(table.path, points[:, kept] * metres)

@@ -18,6 +18,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
+from biodyn.io.files import COPY_AGAIN
 from biodyn.io.text import clean_text
 
 _MOST_HEADER_ROWS: Final = 60
@@ -131,8 +132,13 @@ def split_cells(line: str) -> list[str]:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """The cells of a line; what stands in quotes is one, whatever it holds."""
-    return next(csv.reader([line], delimiter=separator), []) if '"' in line else line.split(separator)
+    """The cells of a line; what stands in quotes is one, whatever it holds; InputFileError for one beyond all limits."""
+    if '"' not in line:
+        return line.split(separator)
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error as error:
+        raise InputFileError(f"A line of the table cannot be split into cells: {error}.", COPY_AGAIN) from error
 
 
 def _cells(line: str, separator: str, comma: bool) -> list[str]:

@@ -54,8 +54,7 @@ def json_ready(value: Any) -> Any:
 
 
 def input_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """The walk's file: name, path, hash, frames that were measured (the file's own number of the first, and how many of the
-    file's from one to the next), their rate and the length."""
+    """The walk's file: name, path, hash, the file's number of the first frame, the count of frames, their rate and the length."""
     recording, markers = analysis.recording, analysis.recording.markers
     return {
         "file": recording.path.name,
@@ -63,7 +62,6 @@ def input_record(analysis: TrialAnalysis) -> dict[str, Any]:
         "sha256": recording.sha256,
         "also_read": [{"file": path.name, "path": str(path), "sha256": digest} for path, digest in recording.also_read],
         "first_frame": recording.first_frame,
-        "frame_step": recording.frame_step,
         "frames": markers.frame_count,
         "rate_hz": markers.rate_hz,
         "duration_s": markers.frame_count / markers.rate_hz,

@@ -164,7 +164,7 @@ def c3d_file(view: TrialView, convention: str, recording: Path | None) -> tuple[
         if found.group in _GROUPS
     ]
     made = view.record["input"]
-    content, notes = appended(path, points, _events(view), made.get("first_frame"), int(made.get("frame_step", 1)))
+    content, notes = appended(path, points, _events(view), made.get("first_frame"))
     return {path.name: content}, notes
 
 

@@ -11,8 +11,8 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, plates_in_words
 from biodyn.io.formats.c3d._cop_polynomial import COUNT, cop_correction
 from biodyn.io.formats.c3d._parameters import continued
+from biodyn.io.length_units import PlateUnit
 from biodyn.io.names import letters, names
-from biodyn.io.plate_units import PlateUnit
 from biodyn.recording import ForcePlate
 from biodyn.recording.plates import CopCorrection, sides_of
 

@@ -17,7 +17,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io.files import EXPORT_AGAIN
-from biodyn.io.formats.c3d._events import EventClock, read_events
+from biodyn.io.formats.c3d._events import read_events
 from biodyn.io.formats.c3d._header import BLOCK_BYTES, C3dHeader, read_header
 from biodyn.io.formats.c3d._layout import DataLayout, data_layout
 from biodyn.io.formats.c3d._records import Records, integers, texts
@@ -61,12 +61,10 @@ def appended(
     points: Sequence[NewPoint],
     events: Sequence[NewEvent] = (),
     first_frame: int | None = None,
-    frame_step: int = 1,
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return the bytes of a C3D file with points and events added, and sentences on what had to be different.
 
     `first_frame`: the file's number of the frame of the first values, at which events count from 0; None = its first.
-    `frame_step`: the file's frames from one value to the next; where it is more than 1, those between get what lies on the line.
 
     Points of a name that the file has get the suffix `_biodyn`; events within 50 ms of one of its own are not added. A file
     of integers keeps them: new points are rounded to its step, and one that goes beyond its range is left out. Raises
@@ -84,7 +82,7 @@ def appended(
     records = Records.parsed(_section(content, layout), path.name)
     _require_sound(header, layout, records, points, path)
     before = 0 if first_frame is None else first_frame - layout.first_frame
-    points, notes = _on_all_frames(path, points, layout, before, frame_step)
+    points, notes = _on_all_frames(path, points, layout, before)
     events = [replace(event, time_s=event.time_s + before / layout.rate_hz) for event in events]
     taken, rounded = _fitting(points, layout)
     notes += rounded
@@ -115,31 +113,23 @@ def _require_sound(
 
 
 def _on_all_frames(
-    path: Path, points: Sequence[NewPoint], layout: DataLayout, before: int, step: int
+    path: Path, points: Sequence[NewPoint], layout: DataLayout, before: int
 ) -> tuple[list[NewPoint], list[str]]:
-    """The points in all frames of the file, the first of their values in frame `before` of it, counted from 0."""
+    """The points in all frames of the file, the first of their values in frame `before` of it, counted from 0; NaN elsewhere."""
     frames = max((len(point.values) for point in points), default=layout.frame_count)
-    is_whole = before == 0 and step == 1
-    last = before + step * (frames - 1)
-    if points and (before < 0 or last >= layout.frame_count or (is_whole and frames < layout.frame_count)):
+    whole = before == 0 and frames == layout.frame_count
+    if points and (before < 0 or before + frames > layout.frame_count or (before == 0 and not whole)):
         raise InputFileError(
             f"'{path.name}' has {layout.frame_count} frames, the result {frames}: it is another recording."
         )
-    if is_whole:
+    if whole:
         return list(points), []
-    rows = np.arange(layout.frame_count) - before
-    low, share = rows // step, (rows % step)[:, None] / step
     spread = []
     for point in points:
-        # NaN stands behind the last row, and with index -1 before the first
-        known = np.vstack([point.values, np.full((2, 3), np.nan)])
-        low_known, next_known = (known[np.clip(at, -1, len(known) - 1)] for at in (low, low + 1))
-        spread.append(
-            replace(point, values=np.where(share > 0.0, (1.0 - share) * low_known + share * next_known, low_known))
-        )
-    if step == 1:
-        return spread, []
-    return spread, [f"One frame in {step} was measured; between them what is added goes along straight lines."]
+        values = np.full((layout.frame_count, 3), np.nan)
+        values[before : before + len(point.values)] = point.values
+        spread.append(replace(point, values=values))
+    return spread, []
 
 
 def _fitting(points: Sequence[NewPoint], layout: DataLayout) -> tuple[list[NewPoint], list[str]]:
@@ -194,9 +184,7 @@ def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> N
 
 def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout) -> list[NewEvent]:
     """The events that the file does not tell itself."""
-    own, _ = read_events(
-        header.groups.get("EVENT", {}), EventClock(layout.first_frame, layout.frame_count, layout.rate_hz)
-    )
+    own, _ = read_events(header.groups.get("EVENT", {}), layout)
     return [
         new
         for new in events

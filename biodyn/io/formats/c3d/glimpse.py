@@ -42,7 +42,7 @@ def c3d_glimpse(path: Path) -> Glimpse:
     points = unseen_as_nan(_points(header, layout, frames).points)
     groups, subject = header.groups, subject_parameters(header.groups)
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
-    roles = point_roles(labels, points, point_groups(groups), (subject.name,), descriptions, successive=False)
+    roles = point_roles(labels, points, point_groups(groups), (subject.name,), descriptions)
     columns = roles.markers
     if segment_labels(groups) and not np.isfinite(points[:, columns]).any():
         return _of_poses(header, layout)

@@ -14,10 +14,9 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.camera_frames import as_measured
 from biodyn.io.files import COPY_AGAIN, file_bytes
 from biodyn.io.formats.c3d._data_section import DataSection, read_data
-from biodyn.io.formats.c3d._events import EventClock, read_events
+from biodyn.io.formats.c3d._events import read_events
 from biodyn.io.formats.c3d._header import C3dHeader, read_header
 from biodyn.io.formats.c3d._layout import DataLayout, data_layout
 from biodyn.io.formats.c3d._parameters import Groups, cleaned_groups
@@ -28,13 +27,10 @@ from biodyn.io.formats.c3d._rotations import read_rotations
 from biodyn.io.formats.c3d._second_reading import second_opinion
 from biodyn.io.formats.c3d._subject import subject_parameters
 from biodyn.io.labels import point_roles
-from biodyn.io.length_units import LengthUnit, length_unit
-from biodyn.io.moment_units import corrected_moments
+from biodyn.io.length_units import LengthUnit, PlateUnit, length_unit
 from biodyn.io.names import names
-from biodyn.io.plate_type import mistaken_types
-from biodyn.io.plate_units import PlateUnit
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
-from biodyn.io.repeated_plates import without_repeated
+from biodyn.io.repairs import repaired
 from biodyn.io.second_opinions import awaited_opinions
 from biodyn.io.segment_poses import StoredPoses, require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
@@ -174,7 +170,7 @@ def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnR
     subject = subject_parameters(groups)
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = point_roles(labels, points, point_groups(groups), (subject.name,), descriptions)
-    columns, points = roles.markers, roles.whole(points)
+    columns = roles.markers
     stored = read_rotations(path, content, layout, header.processor, groups)
     on_poses = stored is not None and not np.isfinite(points[:, columns]).any()
     if not on_poses:
@@ -188,11 +184,7 @@ def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnR
         StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
     )
     plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
-    type_notes = mistaken_types(plates)
-    plates, moment_notes = (plates, ()) if type_notes else corrected_moments(plates)
-    plates, repeated_notes = without_repeated(plates)
-    clock = EventClock(layout.first_frame, layout.frame_count, layout.rate_hz, plates)
-    events, event_notes = read_events(groups.get("EVENT", {}), clock, roles.whose, header.words.events)
+    events, event_notes = read_events(groups.get("EVENT", {}), layout, roles.whose, header.words.events)
     recording = Recording(
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -212,13 +204,10 @@ def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnR
             *(() if stored is None else stored.notes),
             *event_notes,
             *plate_notes,
-            *type_notes,
-            *moment_notes,
-            *repeated_notes,
             *dropped_note(roles),
         ),
     )
-    return _OwnReading(as_measured(recording), data)
+    return _OwnReading(repaired(recording), data)
 
 
 def _with_poses(

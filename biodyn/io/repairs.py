@@ -1,21 +1,101 @@
-"""The unit of plates' moments, against their lever: a foot stands some centimetres from where a plate has its origin.
+"""Repairs of a recording after it was read: an ordered registry of functions, each with the finding that says what it changed.
 
-Files say N mm of moments in N m, say the opposite, or say nothing; of all plates or of one. A thousandfold too small, the
-horizontal moments of a step have a lever of a tenth of a millimetre about the sensor; too large, of many metres. No foot and no
-plate makes either. A pole that calibrates a plate may stand as near to its centre: its force comes from one point, and where it
-tilts, the moment about a sensor below the surface changes with it.
+A repair takes a recording and returns it corrected, with its findings; it names in `seen_in` a recording or a report in which the
+fault occurs. The unit of lengths is needed before positions are in metres: see `length_units`.
+
+Moments of plates: files state N mm for moments in N m, or the opposite, of all plates or of one. A thousandth of their size,
+the horizontal moments of a step have a lever of a tenth of a millimetre about the sensor; a thousandfold, of many metres. Neither
+is possible for a foot on a plate. A pole that calibrates a plate may be as near to its centre: its force acts at one point, and
+where it tilts, the moment about a sensor below the surface changes with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.recording import ForcePlate
+from biodyn.geometry.points import lengths
+from biodyn.recording import ForcePlate, Recording
+
+Findings = tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One repair: `apply` returns the corrected recording and its findings; `seen_in`: where the fault occurs."""
+
+    apply: Callable[[Recording], tuple[Recording, Findings]]
+    seen_in: str
+
+
+def repaired(recording: Recording) -> Recording:
+    """Return a recording after all repairs, in the order of `REPAIRS`, with their findings."""
+    for repair in REPAIRS:
+        recording, findings = repair.apply(recording)
+        recording = replace(recording, diagnostics=(*recording.diagnostics, *findings))
+    return recording
+
+
+# -- frames -----------------------------------------------------------------------------------------------------------
+
+# A frame repeats the one before it in at least so many markers. In more than this share of the frames it is the rate of the
+# cameras, or a single posture that is stored many times: no marker moves farther than the third number, m.
+_LEAST_MARKERS, _MOST_REPEATED, _MOVES_M = 4, 0.4, 0.01
+
+
+def unseen_repeated_frames(recording: Recording) -> tuple[Recording, Findings]:
+    """Return the recording with frames that repeat the one before in every marker, to the last digit, as not seen."""
+    markers = recording.motion.markers
+    if markers is None or markers.virtual:
+        return recording, ()
+    positions, findings = _without_repeated(markers.positions, markers.rate_hz)
+    return (recording.with_markers(replace(markers, positions=positions)), findings) if findings else (recording, ())
+
+
+def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
+    """The positions without frames in which every marker that is seen is where it was in the frame before, to the last digit."""
+    seen = np.isfinite(positions[..., 0])
+    both = seen[1:] & seen[:-1]
+    alike = np.where(both, (positions[1:] == positions[:-1]).all(axis=2), seen[1:] == seen[:-1])
+    repeated = np.concatenate([[False], alike.all(axis=1) & (both.sum(axis=1) >= _LEAST_MARKERS)])
+    count = int(repeated.sum())
+    if not count:
+        return positions, ()
+    share = count / len(positions)
+    if share > _MOST_REPEATED:
+        moved = np.nanmax(lengths(positions - positions[:1]), initial=0.0)
+        return positions, (_slower_cameras(share, rate_hz),) if moved > _MOVES_M else ()
+    note = Diagnostic(
+        "frames-repeated",
+        "warning",
+        f"{count} {'frames repeat' if count > 1 else 'frame repeats'} the one before in every marker, to the last digit: the "
+        f"cameras missed {'them' if count > 1 else 'it'}, and the markers count as not seen there.",
+        value=float(count),
+        limit=0.0,
+        frames=(int(np.argmax(repeated)), len(repeated) - 1 - int(np.argmax(repeated[::-1]))),
+        hint="Look why the cameras dropped frames; whether forces and markers are still of the same time is another question.",
+    )
+    return np.where(repeated[:, None, None], np.nan, positions), (note,)
+
+
+def _slower_cameras(share: float, rate_hz: float) -> Diagnostic:
+    return Diagnostic(
+        "frames-repeated",
+        "warning",
+        f"{100 * share:.0f} % of the frames repeat the one before in every marker: the cameras recorded about "
+        f"{(1.0 - share) * rate_hz:.3g} frames a second, not {rate_hz:g}. Accelerations, and joint moments with them, are wrong.",
+        value=share,
+        limit=_MOST_REPEATED,
+        hint="Export the trial at the rate of the cameras.",
+    )
+
+
+# -- moments of plates --------------------------------------------------------------------------------------------
 
 # Types with moments among their channels, or behind their calibration matrix.
 _WITH_MOMENTS = (2, 4, 5)
@@ -121,3 +201,18 @@ def _note(levers: Sequence[float], factor: float, numbers: Sequence[int]) -> Dia
         unit="m",
         hint="Correct ANALOG:UNITS (or ANALOG:SCALE) of the moment channels in the export settings: N and Nmm are usual.",
     )
+
+
+def corrected_plate_moments(recording: Recording) -> tuple[Recording, Findings]:
+    """Return the recording with the moments of its plates in Nm; see `corrected_moments`."""
+    if not all(plate.outlined for plate in recording.plates):  # of a table, in N m
+        return recording, ()
+    plates, findings = corrected_moments(recording.plates)
+    return (replace(recording, plates=plates), findings) if findings else (recording, ())
+
+
+#: In this order: what is not seen first, then units.
+REPAIRS: Final = (
+    Repair(unseen_repeated_frames, "badParameterOffset.c3d of the BTK edge cases"),
+    Repair(corrected_plate_moments, "pyCGM2/pyCGM2#33: analog signals of Bertec plates in wrong units"),
+)
