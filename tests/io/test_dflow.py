@@ -11,8 +11,7 @@ from support.sessions import Laboratory
 from support.vendor_exports import write_dflow
 
 from biodyn.io import read
-from biodyn.io.tables.camera_clock import frame_times
-from biodyn.io.tables.spreadsheet import exports_trajectories
+from biodyn.io.tables.spreadsheet import exports_trajectories, frame_times
 from biodyn.session.statics import static_candidates
 from biodyn.trial.run import analyse_trial
 

@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.io.b3d.archive import ArchivedTrial
-from biodyn.io.tables.force_columns import ForceColumns
+from biodyn.io.tables.columns import ForceColumns
 
 _LOADED_N = 50.0  # below it centres of pressure say little
 _VERTICAL = 1  # y is up

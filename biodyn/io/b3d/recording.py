@@ -15,7 +15,7 @@ from biodyn.io.b3d.archive import Archive, ArchivedTrial, read_archive
 from biodyn.io.b3d.forces import forces_of
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables import recording_of
-from biodyn.io.tables.roles import ColumnRoles
+from biodyn.io.tables.columns import ColumnRoles
 from biodyn.recording import Recording, SubjectParameters
 
 _SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "female": "female"}

@@ -13,7 +13,7 @@ from biodyn.io.files import file_head
 from biodyn.io.ground_forces.read import LOADS_SUFFIX, read_ground_forces
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.plate_exports import cortex, exported_beside
-from biodyn.io.tables.force_columns import force_columns
+from biodyn.io.tables.columns import force_columns
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.library.load import load_table
 

@@ -12,8 +12,7 @@ from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
 from biodyn.io.opensim.storage import Storage, read_storage
 from biodyn.io.plate_exports import read_exported_plates
 from biodyn.io.plate_exports.qualisys import plate_files_of
-from biodyn.io.tables.force_columns import ForceColumns, force_columns, side_of
-from biodyn.io.tables.plate_columns import PlateColumns
+from biodyn.io.tables.columns import ForceColumns, PlateColumns, force_columns, side_of
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 
 LOADS_SUFFIX = ".xml"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
-from biodyn.io.tables.force_columns import ForceColumns, force_columns
+from biodyn.io.tables.columns import ForceColumns, force_columns
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, Spreadsheet, read_spreadsheet
 from biodyn.library.load import load_table
 from biodyn.rigid_body.osim.document import read_document

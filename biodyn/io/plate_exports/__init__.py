@@ -5,7 +5,7 @@ In: the path of such a file. Out: `ExportedPlates`: the numbers in N, m and N m 
 
 Programs do not say about which point a plate's moments are, and may store what the person does to the plate instead of what
 it does to the person: of the moments only the free one is taken, about the point for which no moment across the floor is left
-(`biodyn.io.tables.free_moment`).
+(`biodyn.io.tables.force_plates`).
 
 Read `read` (which program wrote a file), `loads` (what they have in common), then `nexus`, `qualisys` and `cortex`.
 """

@@ -13,8 +13,8 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import EXPORT_AGAIN
 from biodyn.io.format import LARGEST_NUMBER
 from biodyn.io.plate_exports.loads import ExportedPlates, PlateLoads, in_laboratory, placed, require_possible
-from biodyn.io.tables.free_moment import LARGEST_FREE_NM
-from biodyn.io.tables.plate_columns import METRES
+from biodyn.io.tables.columns import METRES
+from biodyn.io.tables.force_plates import LARGEST_FREE_NM
 from biodyn.io.tables.sheet import Sheet, read_sheet
 
 #: What its file of forces is called, and how it begins.

@@ -15,11 +15,9 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN
 from biodyn.io.format import LARGEST_NUMBER
 from biodyn.io.opensim.storage import Storage
-from biodyn.io.tables.force_columns import ForceColumns
-from biodyn.io.tables.free_moment import free_moment
-from biodyn.io.tables.plate_columns import PlateColumns
+from biodyn.io.tables.columns import ForceColumns, PlateColumns
+from biodyn.io.tables.force_plates import free_moment, least_load_n, unknown_rows
 from biodyn.io.tables.sheet import Sheet
-from biodyn.io.tables.unknown_rows import least_load_n, unknown_rows
 
 #: Letters of the axes, in the names of columns.
 AXES: Final = "xyz"

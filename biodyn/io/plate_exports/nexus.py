@@ -13,9 +13,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import EXPORT_AGAIN
 from biodyn.io.plate_exports.loads import ExportedPlates, PlateLoads, in_laboratory, not_told, placed, require_possible
-from biodyn.io.tables.plate_columns import METRES
-from biodyn.io.tables.sections import Section
-from biodyn.io.tables.sheet import Sheet, read_sheet, split_cells
+from biodyn.io.tables.columns import METRES
+from biodyn.io.tables.sheet import Section, Sheet, read_sheet, split_cells
 
 _DEVICE: Final = re.compile(r"(?i)(?P<device>.+?)\s+-\s+(?P<what>force|moment|cop)")
 

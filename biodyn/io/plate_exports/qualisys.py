@@ -24,9 +24,9 @@ from biodyn.io.plate_exports.loads import (
     placed,
     require_possible,
 )
-from biodyn.io.tables.plate_columns import METRES, PlateColumns
+from biodyn.io.tables.columns import METRES, PlateColumns
+from biodyn.io.tables.force_plates import unknown_note
 from biodyn.io.tables.sheet import Sheet, read_sheet, split_cells
-from biodyn.io.tables.unknown_rows import unknown_note
 
 _CORNERS: Final = ("POSX_POSY", "NEGX_POSY", "NEGX_NEGY", "POSX_NEGY")  # as C3D files order them
 _CORNER_WORD: Final = "FORCE_PLATE_CORNER_"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from biodyn.io.plate_exports import cortex, nexus, qualisys
 from biodyn.io.plate_exports.loads import ExportedPlates
-from biodyn.io.tables.sections import sections
+from biodyn.io.tables.sheet import sections
 from biodyn.io.tables.spreadsheet import TEXT_SUFFIXES, bytes_of, is_wide, text_of
 
 _HEAD_CHARACTERS = 10_000

@@ -31,7 +31,7 @@ from biodyn.io.plate_exports.qualisys import plates_of_loads
 from biodyn.io.qualisys_mat.fields import by, finite, number, possible_rate, records, texts
 from biodyn.io.qualisys_mat.plates import MeasuredPlates, plates_of
 from biodyn.io.tables import recording_of
-from biodyn.io.tables.roles import ColumnRoles
+from biodyn.io.tables.columns import ColumnRoles
 from biodyn.io.text import clean_text
 from biodyn.recording import Recording
 

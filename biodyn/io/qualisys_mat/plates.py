@@ -15,7 +15,7 @@ from biodyn.io.files import EXPORT_AGAIN
 from biodyn.io.matlab import MatlabError, Record
 from biodyn.io.plate_exports.loads import PlateLoads, placed
 from biodyn.io.qualisys_mat.fields import number, numbers, possible_rate, records
-from biodyn.io.tables.plate_columns import METRES, unlike_a_plate
+from biodyn.io.tables.columns import METRES, unlike_a_plate
 
 _SAID: Final = {0: "local", 1: "world"}
 

@@ -9,7 +9,7 @@ Read `roles` and what it asks: `force_columns`, `pose_columns`, `plate_columns`;
 `unknown_rows`; of spreadsheets `sheet` (text), `column_map` (what a user says), `text_events` and `spreadsheet` (all of it).
 """
 
+from biodyn.io.tables.columns import ColumnRoles, roles_of
 from biodyn.io.tables.recording import recording_of
-from biodyn.io.tables.roles import ColumnRoles, roles_of
 
 __all__ = ["ColumnRoles", "recording_of", "roles_of"]

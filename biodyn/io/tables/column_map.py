@@ -9,10 +9,7 @@ from typing import Any
 
 from biodyn.conventions import Side
 from biodyn.errors import InputFileError, TableError
-from biodyn.io.tables.force_columns import ForceColumns
-from biodyn.io.tables.plate_columns import plate_of_map
-from biodyn.io.tables.pose_columns import poses_of_map
-from biodyn.io.tables.roles import ColumnRoles, roles_of
+from biodyn.io.tables.columns import ColumnRoles, ForceColumns, plate_of_map, poses_of_map, roles_of
 from biodyn.library.load import load_table, nearest, read_user_toml
 from biodyn.library.schema import require_valid
 

@@ -10,20 +10,115 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.format import LARGEST_NUMBER
 from biodyn.io.opensim.storage import Storage, even_rate_hz
-from biodyn.io.tables.force_columns import ForceColumns
-from biodyn.io.tables.free_moment import free_moment
-from biodyn.io.tables.plate_columns import PlateColumns, measured_plates
-from biodyn.io.tables.unknown_rows import least_load_n, unknown_note, unknown_rows
+from biodyn.io.tables.columns import ForceColumns, PlateColumns, measured_plates
 from biodyn.recording import ForcePlate
+
+_UNITS = (1.0, 1e-3)  # N m, N mm
+# RMS across the floor that may be left, Nm: centres of pressure are written to the millimetre; and as a share of what is left
+# where the stored moments are taken for nothing.
+_ACROSS_NM, _ACROSS_SHARE = 2.0, 0.1
+#: No foot twists a plate like that, Nm.
+LARGEST_FREE_NM = 200.0
+
+
+@dataclass(frozen=True)
+class FreeMoment:
+    """What was found.
+
+    Attributes:
+        moment: (T,) N m about the axis `up` through the centre of pressure. about: (3,) m the point of the stored moments, None
+            where they are about the centre of pressure itself, or about no one point: `told` is False then, and moment 0.
+    """
+
+    moment: FloatArray
+    about: FloatArray | None
+    told: bool = True
+
+
+def free_moment(force: FloatArray, moment: FloatArray, pressure: FloatArray, loaded: BoolArray, up: int) -> FreeMoment:
+    """Return the free moment of (T, 3) forces N at the centres of pressure `pressure` m, of stored moments in N m or N mm.
+
+    On a floor across the axis `up` (0, 1, 2) no moment acts at the centre of pressure but the free one. What is left of the
+    stored one across tells the one fixed point it is about, and its unit; where none explains it, it is about the centre of
+    pressure or not told. Asked are the rows `loaded` (T,); of the others the numbers mean no more than what is stored there.
+    """
+    across = [axis for axis in range(3) if axis != up]
+    F, p, M = force[loaded], pressure[loaded], moment[loaded]
+    if not len(F):
+        return FreeMoment(np.zeros(len(force)), None)
+    # stored = free + (p - about) x F, and about x F = -[F]x about
+    rows = np.zeros((len(F), 3, 3))
+    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        rows[:, a, b], rows[:, a, c] = F[:, c], -F[:, b]
+    level = rows[:, across].reshape(-1, 3)
+    lever = np.cross(p, F)[:, across].ravel()
+
+    def fitted(unit: float) -> tuple[float, FloatArray]:
+        """What is left across, RMS Nm, and the point that leaves least."""
+        wanted = lever - unit * M[:, across].ravel()
+        about: FloatArray = np.linalg.lstsq(level, wanted, rcond=None)[0].astype(np.float64)
+        return float(np.sqrt(np.mean((level @ about - wanted) ** 2))), about
+
+    enough = max(_ACROSS_NM, _ACROSS_SHARE * fitted(0.0)[0])
+    (left, about), unit = min(((fitted(unit), unit) for unit in _UNITS), key=lambda one: one[0][0])
+    if left <= enough:
+        whole = unit * moment - np.cross(pressure - about, force)
+        return FreeMoment(whole[:, up], about)
+    unit = next(unit for unit in _UNITS if np.abs(unit * M[:, up]).max() < LARGEST_FREE_NM or unit == _UNITS[-1])
+    if float(np.sqrt(np.mean((unit * M[:, across]) ** 2))) <= _ACROSS_NM:
+        return FreeMoment(unit * moment[:, up], None)
+    return FreeMoment(np.zeros(len(force)), None, told=False)
+
+
+_LOADED_SHARE: Final = 0.1  # of the largest force
+_LEAST_N: Final = 5.0
+
+
+def least_load_n(size: FloatArray) -> float:
+    """Return the force above which a plate is loaded: a tenth of its largest of (T,) forces N, NaN where one is not told."""
+    return max(_LEAST_N, _LOADED_SHARE * float(np.nan_to_num(size).max(initial=0.0)))
+
+
+def unknown_rows(force: FloatArray, point: FloatArray, least_n: float) -> BoolArray:
+    """Return the rows (T,) without a force, or with one that acts nowhere, between two rows that are loaded.
+
+    force (T, 3) N; point (T, 3), NaN where the table has none. At rest many programs write no point, and some no force: such
+    rows before and behind a stance are no load.
+    """
+    size = np.linalg.norm(force, axis=1)
+    known = np.isfinite(size) & (np.isfinite(point).all(axis=1) | ~(size > least_n))
+    loaded = known & (np.nan_to_num(size) > least_n)
+    if known.all() or not loaded.any():
+        return np.zeros(len(size), dtype=np.bool_)
+    rows = np.arange(len(size))
+    before = np.maximum.accumulate(np.where(known, rows, -1))
+    behind = np.minimum.accumulate(np.where(known, rows, len(rows))[::-1])[::-1]
+    inside = (before >= 0) & (behind < len(rows))
+    return ~known & inside & loaded[np.clip(before, 0, None)] & loaded[np.clip(behind, None, len(rows) - 1)]
+
+
+def unknown_note(force: str, file: str, unknown: BoolArray) -> Diagnostic:
+    """What is said of such rows (T,) of a force of a file."""
+    count = int(unknown.sum())
+    return Diagnostic(
+        "force-gaps",
+        "warning",
+        f"{count} rows of {force} in '{file}' do not tell the force or where it acts, amid rows that are loaded: it is not known "
+        "there.",
+        value=float(count),
+        hint=EXPORT_AGAIN,
+    )
+
 
 #: Around the path of the centre of pressure: about what a foot reaches beyond it.
 MARGIN_M = 0.10

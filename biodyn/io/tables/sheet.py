@@ -7,11 +7,13 @@ value before (QTM), several tables one under the other (the first is read; of Ne
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -20,6 +22,47 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN
 from biodyn.io.text import clean_text
+
+#: Words that stand alone on the line above a table.
+SECTIONS: Final = (
+    "Devices",
+    "Events",
+    "Gait Cycle Parameters",
+    "Joints",
+    "Model Outputs",
+    "Objects",
+    "Segments",
+    "Trajectories",
+)
+_KNOWN: Final = {name.casefold(): name for name in SECTIONS}
+_SEPARATORS: Final = ' \t,;"'
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of a text: its lines without the word above them, and the number (from 1) of the first of them in the file."""
+
+    lines: tuple[str, ...]
+    first_line: int
+
+    @property
+    def text(self) -> str:
+        """The lines as they stood."""
+        return "\n".join(self.lines)
+
+
+def sections(text: str) -> Mapping[str, Section]:
+    """Return the tables of a text by the word above each, in the order of the file; none where no such word stands alone."""
+    lines = text.splitlines()
+    begins = [k for k, line in enumerate(lines) if section_name(line)]
+    parts = itertools.pairwise([*begins, len(lines)]) if begins else ()
+    return MappingProxyType({section_name(lines[k]): Section(tuple(lines[k + 1 : end]), k + 2) for k, end in parts})
+
+
+def section_name(line: str) -> str:
+    """Return the name of the table below a line, "" where the line is no such word."""
+    return _KNOWN.get(line.strip(_SEPARATORS).casefold(), "")
+
 
 _MOST_HEADER_ROWS: Final = 60
 _MOST_COLUMNS: Final = 20_000

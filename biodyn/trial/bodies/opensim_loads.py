@@ -14,7 +14,7 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArr
 from biodyn.diagnostics import Diagnostic
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
-from biodyn.io.tables.unknown_rows import unknown_rows
+from biodyn.io.tables.force_plates import unknown_rows
 from biodyn.model.from_osim.names import feet as known_feet
 from biodyn.model.from_osim.names import sole_outlines
 from biodyn.model.marker_roles import MarkerMapping
