@@ -45,8 +45,7 @@ from biodyn.cli import app
 from biodyn.errors import BiodynError
 from biodyn.io import read
 from biodyn.io.opensim.external_loads import read_external_loads
-from biodyn.io.opensim.ik_setup import read_ik_setup
-from biodyn.io.opensim.scale_setup import read_scale_setup
+from biodyn.io.opensim.setups import read_ik_setup, read_scale_setup
 from biodyn.rigid_body.urdf import from_urdf
 from biodyn.simulation import Person, TrialOptions, session
 from biodyn.trial.export import export

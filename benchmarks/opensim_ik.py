@@ -87,7 +87,7 @@ def problems(reference: Path, data: Path) -> dict[str, tuple[Path, Path, Path | 
 def compared(name: str, model: Path, trc: Path, setup_file: Path | None, interpreter: str) -> None:
     """Print one line for a problem."""
     from biodyn.io import read
-    from biodyn.io.opensim.ik_setup import read_ik_setup
+    from biodyn.io.opensim.setups import read_ik_setup
     from biodyn.processing.kinematics.model_markers import fit_model
     from biodyn.rigid_body import from_osim
     from biodyn.trial.bodies.opensim_reading import tasks_of

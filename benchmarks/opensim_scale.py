@@ -61,7 +61,7 @@ def theirs(task: dict[str, Any]) -> None:
 def compared(name: str, data: Path, interpreter: str) -> None:
     """Print the lines of one case."""
     from biodyn.io.formats.trc import write_trc
-    from biodyn.io.opensim.scale_setup import read_scale_setup
+    from biodyn.io.opensim.setups import read_scale_setup
     from biodyn.processing.calibration.model_scaling import StandingMarkers
     from biodyn.recording import Markers
     from biodyn.rigid_body import from_osim
@@ -120,8 +120,7 @@ def compared(name: str, data: Path, interpreter: str) -> None:
 
 def _fitted(model: Path, setup: Path, standing: Any) -> dict[str, float]:
     """Return biodyn's standing pose of the scaled model, before its markers are placed."""
-    from biodyn.io.opensim.ik_setup import IkSetup
-    from biodyn.io.opensim.scale_setup import read_scale_setup
+    from biodyn.io.opensim.setups import IkSetup, read_scale_setup
     from biodyn.rigid_body.osim.model import model_document, model_of
     from biodyn.rigid_body.osim.scaling import scaled, with_markers
     from biodyn.trial.bodies.opensim_reading import fit_to, scaled_by_setup

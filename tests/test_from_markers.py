@@ -17,7 +17,7 @@ from biodyn.errors import InputFileError, ModelError
 from biodyn.io import read
 from biodyn.io.formats.trc import write_trc
 from biodyn.io.opensim.external_loads import read_external_loads
-from biodyn.io.opensim.ik_setup import read_ik_setup
+from biodyn.io.opensim.setups import read_ik_setup
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.recording import ForcePlate, Markers

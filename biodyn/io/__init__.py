@@ -8,10 +8,9 @@ units and clean Unicode, each doubt as a `Diagnostic`, or one `InputFileError` t
 Read `reading` (how a file finds its reader), `format` (what a reader has to bring), `formats` (one module for every format;
 adding one is adding a file there), then a reader: `formats/trc` is a page, `formats/c3d` a package. What readers share:
 `files`, `text`, `names` (words that laboratories use, as data), `labels` (markers, virtual points, model outputs), `events`,
-`positions`, `drawn_positions`, `length_units`, `plate_units`, `plate_type`, `pressure_unit`, `moment_units`, `repeated_plates`,
-`segment_poses`, `subject_parameters`, `tables` (numbers in columns), `plate_exports`, `ground_forces`, `subject_beside` and
-`vicon_subject` (what lies in files beside a motion), `opensim` (OpenSim's own files), `b3d` (archives of AddBiomechanics),
-`qualisys_mat` over `matlab` (files for MATLAB).
+`positions`, `length_units` (of markers and plates), `repairs` (an ordered list), `segment_poses`, `subject_parameters`, `tables`
+(numbers in columns). Files next to a motion: `ground_forces`, `plate_exports`, `subject_files`. Single formats: `opensim`, `b3d`,
+`qualisys_mat` over `matlab`.
 Which recordings belong together is told by `biodyn.session`.
 """
 

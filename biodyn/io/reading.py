@@ -14,12 +14,10 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, file_head
 from biodyn.io.format import FORMATS, Format
-from biodyn.io.ground_forces import with_forces, with_forces_beside
-from biodyn.io.ground_forces.beside import files_beside
-from biodyn.io.subject_beside import subject_file, with_subject_beside
+from biodyn.io.ground_forces import files_beside, with_forces, with_forces_beside
+from biodyn.io.subject_files import person_file, person_files, subject_file, with_person, with_subject_beside
 from biodyn.io.tables.column_map import map_file
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
-from biodyn.io.vicon_subject import person_file, person_files, with_person
 from biodyn.recording import FileFacts, Glimpse, Recording
 from biodyn.recording.stillness import glimpse_of
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from biodyn.errors import InputFileError
 from biodyn.io import file_sha256, read_facts
 from biodyn.io.b3d import SeveralTrialsError
-from biodyn.io.ground_forces.beside import bare_name
+from biodyn.io.ground_forces import bare_name
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.qualisys_mat import SUFFIX as MAT_SUFFIX
 from biodyn.io.qualisys_mat import holds_measurement

@@ -22,7 +22,7 @@ from biodyn.rigid_body.osim.model import model_element, model_of
 from biodyn.rigid_body.osim.tree import coordinates_down_the_tree
 from biodyn.rigid_body.osim.write import component_name
 
-#: Read again beside the recordings (`io.subject_beside`).
+#: Read again beside the recordings (`io.subject_files`).
 SUBJECT: Final = "_subject.json"
 
 

@@ -13,9 +13,7 @@ import pytest
 
 from biodyn.errors import InputFileError, ResultError
 from biodyn.io import read
-from biodyn.io.b3d import read_archive
-from biodyn.io.b3d.forces import about_which_point, forces_of
-from biodyn.io.b3d.messages import message_class
+from biodyn.io.b3d import about_which_point, forces_of, message_class, read_archive
 from biodyn.io.opensim.storage import read_storage
 from biodyn.trial.unpack import unpack
 

@@ -15,7 +15,7 @@ from support.sessions import Laboratory
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io import read, read_facts
-from biodyn.io.ground_forces.beside import forces_beside
+from biodyn.io.ground_forces import forces_beside
 from biodyn.io.tables.columns import force_columns
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import Recording

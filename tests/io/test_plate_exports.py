@@ -12,8 +12,7 @@ from support.vendor_exports import write_cortex, write_nexus, write_qtm
 
 from biodyn.errors import InputFileError
 from biodyn.io import read
-from biodyn.io.ground_forces import with_forces
-from biodyn.io.ground_forces.beside import files_beside
+from biodyn.io.ground_forces import files_beside, with_forces
 from biodyn.io.plate_exports import read_exported_plates
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import Recording

@@ -9,7 +9,7 @@ import pytest
 from support.real import recordings
 
 from biodyn.io import files_of, read
-from biodyn.io.vicon_subject import read_person
+from biodyn.io.subject_files import read_person
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.running.key import input_files, trial_key
 

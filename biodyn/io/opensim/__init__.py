@@ -4,6 +4,6 @@ In: the path of a file that nobody has to trust. Out: a `Storage` (names and col
 angle), or `ExternalForces` (per load the body and the columns of force, point and moment). One InputFileError in a sentence
 where that cannot be.
 
-Read `storage`, then `external_loads`, `ik_setup` and `scale_setup` (what OpenSim's tools are told); `write` makes such
-files. Models are read by `biodyn.rigid_body.osim`; marker files (.trc) are recordings like any other, `io/formats/trc`.
+Read `storage`, then `external_loads` and `setups` (set-up files of OpenSim's tools); `write` makes such files.
+Models are read by `biodyn.rigid_body.osim`; marker files (.trc) are recordings like any other, `io/formats/trc`.
 """

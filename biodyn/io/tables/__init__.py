@@ -5,8 +5,9 @@ In: a table (`io.opensim.storage.Storage`: names, times, columns), from whatever
 says, and the `Recording` that they make, in SI units. What cannot be told from the file is a `Diagnostic`; what contradicts
 itself is an InputFileError in one sentence.
 
-Read `roles` and what it asks: `force_columns`, `pose_columns`, `plate_columns`; then `recording`, with `force_plates` and
-`unknown_rows`; of spreadsheets `sheet` (text), `column_map` (what a user says), `text_events` and `spreadsheet` (all of it).
+Read `columns` (what columns are by their names), then `recording` (rows and columns become a recording) with `force_plates`
+(ground forces become plates); of spreadsheets `sheet` (text becomes a table), `column_map` (what a user specifies) and
+`spreadsheet` (all of it, with the events of exports).
 """
 
 from biodyn.io.tables.columns import ColumnRoles, roles_of

@@ -14,9 +14,9 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError, SettingsError
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io import file_sha256
-from biodyn.io.ground_forces.beside import forces_beside
+from biodyn.io.ground_forces import forces_beside
 from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
-from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
+from biodyn.io.opensim.setups import IkSetup, read_ik_setup
 from biodyn.io.opensim.storage import MOST_RADIANS, TABLE_SUFFIXES, Storage, read_storage
 from biodyn.io.reading import NO_FORCES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet

@@ -15,8 +15,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io import read
 from biodyn.io.names import names
-from biodyn.io.opensim.ik_setup import IkSetup
-from biodyn.io.opensim.scale_setup import ScaleSetup, read_scale_setup
+from biodyn.io.opensim.setups import IkSetup, ScaleSetup, read_scale_setup
 from biodyn.io.opensim.storage import read_storage
 from biodyn.io.reading import NO_FORCES
 from biodyn.processing.calibration.model_scaling import StandingMarkers, factors_by_body, marker_places, measured_factor

@@ -1,7 +1,8 @@
-"""What a ScaleTool set-up asks for: mass, measurements, factors given by hand, and where markers are placed."""
+"""Set-up files of OpenSim's tools: the tasks of inverse kinematics and of scaling."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,10 +11,121 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError
-from biodyn.io.opensim.ik_setup import CoordinateTask, beside, tasks_of
 from biodyn.rigid_body.osim.document import read_document
-from biodyn.rigid_body.osim.elements import is_true, name_of, number, numbers, text_of
+from biodyn.rigid_body.osim.elements import is_true, members, name_of, number, numbers, text_of
+
+# The misspelt one stands in the files of OpenSim 2.
+_TOOLS: Final = ("InverseKinematicsTool", "InverseKinemtaticsTool", "IKTool")
+_BARE: Final = ("IKTaskSet", *_TOOLS)
+
+
+@dataclass(frozen=True)
+class CoordinateTask:
+    """One coordinate drawn to a value: rad or m; None = the model's default. from_file: the values stand in a file."""
+
+    name: str
+    weight: float
+    value: float | None = None
+    from_file: bool = False
+
+
+@dataclass(frozen=True)
+class IkSetup:
+    """The tasks of one set-up.
+
+    Attributes:
+        markers: weight of each marker that is followed; empty = no marker is named, all count 1.
+        coordinates: what coordinates are drawn to. coordinate_file: where the values of those `from_file` stand.
+        marker_file, time_range_s: the recording it was written for and the part of it that it names, as the file says.
+    """
+
+    path: Path
+    markers: dict[str, float]
+    coordinates: tuple[CoordinateTask, ...] = ()
+    coordinate_file: Path | None = None
+    marker_file: str = ""
+    time_range_s: tuple[float, float] | None = None
+    notes: tuple[Diagnostic, ...] = ()
+
+
+def read_ik_setup(path: str | Path) -> IkSetup:
+    """Return the tasks of an inverse kinematics set-up.
+
+    Raises InputFileError: no OpenSim XML, no tasks in it, weights that are no numbers or negative.
+    """
+    path = Path(path)
+    try:
+        return _read(path)
+    except ModelError as error:
+        raise InputFileError(error.message, error.hint) from error
+
+
+def _read(path: Path) -> IkSetup:
+    root = read_document(path, _BARE)
+    tool = next((one for one in root.iter() if one.tag in _TOOLS), root)
+    tasks = next((one for one in tool.iter() if one.tag == "IKTaskSet"), None)
+    if tasks is None:
+        raise InputFileError(f"'{path.name}' holds no <IKTaskSet>, so no weights of an inverse kinematics.")
+    if tasks.get("file"):
+        other = beside(path, str(tasks.get("file")))
+        document = read_document(other, _BARE)
+        tasks = next((one for one in document.iter() if one.tag == "IKTaskSet"), None)
+        if tasks is None:
+            raise InputFileError(f"'{other.name}' holds no <IKTaskSet>, so no weights of an inverse kinematics.")
+    markers, coordinates = tasks_of(tasks, path.name)
+    if not markers and not coordinates:
+        raise InputFileError(f"'{path.name}' names no marker and no coordinate to follow.")
+    stated = text_of(tool, "coordinate_file")
+    file = beside(path, stated) if stated and stated.lower() != "unassigned" else None
+    held = next((one for one in (tool, *tool.iter("IKTrial")) if one.find("marker_file") is not None), tool)
+    return IkSetup(path, markers, coordinates, file, text_of(held, "marker_file"), _range(held), _notes(tool))
+
+
+def tasks_of(tasks: ET.Element, file: str) -> tuple[dict[str, float], tuple[CoordinateTask, ...]]:
+    """Return the weights of the markers and the coordinate tasks of an <IKTaskSet>; those not applied are left out."""
+    markers: dict[str, float] = {}
+    coordinates = []
+    for task in members(tasks, "objects") if tasks.find("objects") is not None else tasks:
+        if task.tag not in ("IKMarkerTask", "IKCoordinateTask") or not is_true(task, "apply", True):
+            continue
+        name, weight = name_of(task), number(task, "weight", 0.0)
+        if weight < 0.0:
+            raise InputFileError(f"'{file}' gives '{name}' the weight {weight:g}: weights are not negative.")
+        if task.tag == "IKMarkerTask":
+            markers[name] = weight
+            continue
+        kind = text_of(task, "value_type", otherwise="default_value").lower()
+        given = is_true(task, "from_file") or kind == "from_file"
+        value = number(task, "value", 0.0) if kind == "manual_value" else None
+        coordinates.append(CoordinateTask(name, weight, value, given))
+    return markers, tuple(coordinates)
+
+
+def beside(path: Path, file: str) -> Path:
+    """Return the file a set-up names; the last part of a foreign path lies beside it."""
+    file = file.strip()
+    there = path.parent / file
+    return there if there.is_file() else path.parent / re.split(r"[\\/]", file)[-1]
+
+
+def _range(tool: ET.Element) -> tuple[float, float] | None:
+    words = text_of(tool, "time_range").split()
+    try:
+        first, last = (float(word) for word in words)
+    except ValueError:
+        return None
+    return (first, last) if last > first else None
+
+
+def _notes(tool: ET.Element) -> tuple[Diagnostic, ...]:
+    weight = text_of(tool, "constraint_weight").lower()
+    if weight in ("", "inf", "infinity", "unassigned"):
+        return ()
+    message = f"Couplings of coordinates hold exactly; the set-up's constraint_weight ({weight}) is not used."
+    return (Diagnostic("ik-constraint-weight", "info", message),)
+
 
 _AXES: Final = {"X": 0, "Y": 1, "Z": 2}
 
@@ -63,12 +175,12 @@ def read_scale_setup(path: str | Path) -> ScaleSetup:
     """
     path = Path(path)
     try:
-        return _read(path)
+        return _read_scale_setup(path)
     except ModelError as error:
         raise InputFileError(error.message, error.hint) from error
 
 
-def _read(path: Path) -> ScaleSetup:
+def _read_scale_setup(path: Path) -> ScaleSetup:
     root = read_document(path, ("ScaleTool",))
     tool = next((one for one in root.iter() if one.tag == "ScaleTool"), None)
     if tool is None:
@@ -91,13 +203,13 @@ def _read(path: Path) -> ScaleSetup:
         measurements=tuple(_measurements(scaler, path.name)),
         by_hand=_by_hand(scaler, path.name),
         scale_markers=_file(path, scaler),
-        scale_range_s=_range(scaler),
+        scale_range_s=_range_scale_setup(scaler),
         place=placer is not nothing and is_true(placer, "apply", True) and is_true(placer, "move_model_markers", True),
         weights=weights,
         tasks=coordinates,
         coordinate_file=_file(path, placer, "coordinate_file"),
         place_markers=_file(path, placer),
-        place_range_s=_range(placer),
+        place_range_s=_range_scale_setup(placer),
     )
 
 
@@ -106,7 +218,7 @@ def _file(path: Path, element: ET.Element, tag: str = "marker_file") -> Path | N
     return None if not stated or stated.lower() == "unassigned" else beside(path, stated)
 
 
-def _range(element: ET.Element) -> tuple[float, float] | None:
+def _range_scale_setup(element: ET.Element) -> tuple[float, float] | None:
     if not text_of(element, "time_range"):
         return None
     first, last = (float(one) for one in numbers(element, "time_range", 2))

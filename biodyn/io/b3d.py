@@ -1,0 +1,363 @@
+"""The .b3d archives of AddBiomechanics: markers, force plates and fitted motions of one person, several trials in a file.
+
+An archive of one trial is read as a `Recording`; one of several is a folder of recordings, which `biodyn unpack` writes. Fields
+of the messages are in `library/formats/b3d.toml`. Archives hold moments about the centre of pressure or about the origin of
+World, as their sources did, without saying which. A foot presses and shears but does not pull, so the moment about the centre of
+pressure is vertical: the horizontal rest decides.
+Source: the AddBiomechanics dataset (doi:10.1007/978-3-031-73223-2_27); the layout as nimblephysics writes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.io.files import COPY_AGAIN, check_path, file_bytes
+from biodyn.io.format import RATES_HZ
+from biodyn.io.opensim.storage import Storage
+from biodyn.io.tables import recording_of
+from biodyn.io.tables.columns import ColumnRoles, ForceColumns
+from biodyn.io.text import clean_text
+from biodyn.library.load import load_table
+from biodyn.recording import Recording, SubjectParameters
+
+_PACKAGE: Final = "biodyn_b3d"
+
+
+@cache
+def message_class(name: str) -> Any:
+    """Return the class of a message; `cls.FromString(bytes)` raises `google.protobuf.message.DecodeError` for others' bytes."""
+    from google.protobuf import message_factory
+
+    return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+
+
+@cache
+def _pool() -> Any:
+    # The library is loaded for these files alone.
+    from google.protobuf import descriptor_pb2, descriptor_pool
+
+    file = descriptor_pb2.FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto3")
+    field_class = descriptor_pb2.FieldDescriptorProto
+    for message, fields in load_table("formats/b3d")["message"].items():
+        described = file.message_type.add(name=message)
+        for name, (number, kind) in fields.items():
+            several, plain = kind.startswith("["), kind.strip("[]")
+            field = described.field.add(name=name, number=number)
+            field.label = field_class.LABEL_REPEATED if several else field_class.LABEL_OPTIONAL
+            if plain[0].isupper():
+                field.type, field.type_name = field_class.TYPE_MESSAGE, f".{_PACKAGE}.{plain}"
+            else:
+                field.type = getattr(field_class, f"TYPE_{plain.upper()}")
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return pool
+
+
+_LENGTH_BYTES: Final = 8
+_MOST_HEADER_BYTES: Final = 200_000_000  # models as text, and one number for every frame
+_MOST_BYTES: Final = 4_000_000_000
+_KINDS: Final = ("kinematics", "dynamics", "lowpass")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that a pass of the processing fitted: kinematics, lowpass or dynamics, and its .osim as text."""
+
+    kind: str
+    osim: str
+
+
+@dataclass(frozen=True, eq=False)
+class ArchivedTrial:
+    """One trial, y up.
+
+    Attributes:
+        name: of the trial. rate_hz: frames per second. labels: of the markers seen in it. markers: (T, M, 3) m, NaN = not seen.
+        plates: (T, P, 3, 3) centre of pressure m, moment Nm, force N of each plate in World, as the file has them.
+        without_forces: (T,) true where the file says that ground forces are missing.
+        model: index of the pass that `coordinates` are of, None where none was made. coordinates: (T, n) rad, m.
+    """
+
+    name: str
+    rate_hz: float
+    labels: tuple[str, ...]
+    markers: FloatArray
+    plates: FloatArray
+    without_forces: np.ndarray
+    model: int | None
+    coordinates: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """A file: the person (None or 0 where not told), the models of its passes, and its trials."""
+
+    path: Path
+    sha256: str
+    mass_kg: float | None
+    height_m: float | None
+    age_years: int | None
+    sex: str
+    notes: str
+    models: tuple[Model, ...]
+    trials: tuple[ArchivedTrial, ...]
+
+
+def is_archive(head: bytes) -> bool:
+    """True where the head is that of an archive: a length that a header can have, then the first field of the header."""
+    length = int.from_bytes(head[:_LENGTH_BYTES], "little")
+    return 0 < length <= _MOST_HEADER_BYTES and len(head) > _LENGTH_BYTES and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
+
+
+def read_archive(path: str | Path) -> Archive:
+    """Read one archive. Raises InputFileError, in one sentence, for a file that is none, is truncated or damaged."""
+    from google.protobuf.message import DecodeError
+
+    place = Path(path)
+    check_path(place)
+    if place.stat().st_size > _MOST_BYTES:
+        raise InputFileError(f"'{place.name}' has more than {_MOST_BYTES / 1e9:.0f} GB.", "Cut the archive.")
+    content = file_bytes(place)
+    if not is_archive(content):
+        raise _damaged(place, "it does not begin with a header")
+    start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+    try:
+        header = message_class("Header").FromString(content[_LENGTH_BYTES:start])
+        _check(place, header, len(content) - start)
+        trials = tuple(_trials(place, header, memoryview(content)[start:]))
+    except DecodeError as error:
+        raise _damaged(place, "a message in it cannot be decoded") from error
+    return Archive(
+        path=place,
+        sha256=hashlib.sha256(content).hexdigest(),
+        mass_kg=_known(header.mass_kg),
+        height_m=_known(header.height_m),
+        age_years=header.age_years if 0 < header.age_years < 130 else None,
+        sex=clean_text(header.sex),
+        notes=clean_text(header.notes),
+        models=tuple(Model(_kind(one.kind), one.model) for one in getattr(header, "pass")),
+        trials=trials,
+    )
+
+
+def _check(path: Path, header: Any, data_bytes: int) -> None:
+    """Raise InputFileError unless counts and sizes of the header are those of the data behind it."""
+    if not header.trial:
+        raise InputFileError(f"'{path.name}' is an archive without trials.")
+    counts = (
+        header.dof_count,
+        header.pass_frame_bytes,
+        *(n for t in header.trial for n in (t.frame_count, t.plate_count)),
+    )
+    if min(counts) < 0 or header.sensor_frame_bytes < 1:
+        raise _damaged(path, "a count in its header is impossible")
+    expected = sum(one.frame_count * _stride(header, one) for one in header.trial)
+    if expected != data_bytes:
+        raise _damaged(path, f"its header tells of {expected} bytes of frames, the file holds {data_bytes}")
+
+
+def _stride(header: Any, trial: Any) -> int:
+    """Bytes of one frame of a trial with its passes."""
+    size: int = header.sensor_frame_bytes + len(getattr(trial, "pass")) * header.pass_frame_bytes
+    return size
+
+
+def _trials(path: Path, header: Any, data: memoryview) -> Iterator[ArchivedTrial]:
+    labels = [clean_text(label) for label in header.marker]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise _damaged(path, f"two of its markers are named '{twice}'")
+    start = 0
+    for trial in header.trial:
+        if not trial.frame_count:
+            raise _damaged(path, f"'{clean_text(trial.name)}' has no frames")
+        stride = _stride(header, trial)
+        frames = [data[start + k * stride : start + (k + 1) * stride] for k in range(trial.frame_count)]
+        start += trial.frame_count * stride
+        yield _trial(path, header, trial, labels, frames)
+
+
+def _trial(path: Path, header: Any, trial: Any, labels: Sequence[str], frames: Sequence[memoryview]) -> ArchivedTrial:
+    rate_hz = 1.0 / trial.step_s if math.isfinite(trial.step_s) and trial.step_s > 0.0 else math.nan
+    if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
+        raise _damaged(path, f"the step of '{clean_text(trial.name)}' is {trial.step_s:.4g} s")
+    rounded = round(rate_hz)
+    rate_hz = float(rounded) if abs(rounded - rate_hz) <= 1e-6 * rate_hz else rate_hz
+    size, passes = header.sensor_frame_bytes, len(getattr(trial, "pass"))
+    sensors = [message_class("SensorFrame").FromString(bytes(frame[:size])) for frame in frames]
+    seen = _rows(path, [one.markers for one in sensors], 3 * len(labels)).reshape(len(frames), len(labels), 3)
+    of_plates = [
+        _rows(path, [getattr(one, name)[: 3 * trial.plate_count] for one in sensors], 3 * trial.plate_count)
+        for name in ("pressure_centres", "plate_moments", "plate_forces")
+    ]
+    plates = np.stack([one.reshape(len(frames), trial.plate_count, 3) for one in of_plates], axis=2)
+    kept = np.flatnonzero(np.isfinite(seen).any(axis=(0, 2)))
+    last = size + (passes - 1) * header.pass_frame_bytes
+    coordinates = [message_class("PassFrame").FromString(bytes(frame[last:])).positions for frame in frames]
+    flags = np.zeros(len(frames), dtype=bool)
+    flags[: len(trial.missing_forces)] = np.asarray(trial.missing_forces[: len(frames)]) != 0
+    return ArchivedTrial(
+        name=clean_text(trial.name) or "trial",
+        rate_hz=rate_hz,
+        labels=tuple(labels[int(k)] for k in kept),
+        markers=seen[:, kept],
+        plates=plates,
+        without_forces=flags,
+        model=passes - 1 if passes else None,
+        coordinates=_rows(path, coordinates, header.dof_count) if passes else np.empty((len(frames), 0)),
+    )
+
+
+def _rows(path: Path, rows: Sequence[Sequence[float]], width: int) -> FloatArray:
+    """(T, width) of rows that all have to be that long."""
+    if any(len(row) != width for row in rows):
+        raise _damaged(path, f"its frames do not all hold the {width} numbers that the header tells of")
+    return np.array([np.asarray(row, dtype=np.float64) for row in rows]).reshape(len(rows), width)
+
+
+def _kind(number: int) -> str:
+    return _KINDS[number] if 0 <= number < len(_KINDS) else f"pass{number}"
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) and value > 0.0 else None
+
+
+def _damaged(path: Path, what: str) -> InputFileError:
+    return InputFileError(f"'{path.name}' is no sound .b3d archive: {what}.", COPY_AGAIN)
+
+
+_LOADED_N = 50.0  # below it centres of pressure say little
+_VERTICAL = 1  # y is up
+# A moment across the floor that is larger than this cannot be noise of a plate, Nm.
+_MOST_ACROSS_NM = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class ArchivedForces:
+    """Ground forces of a trial as columns of a table.
+
+    Attributes:
+        columns: (T,) each, by name, N, m and Nm, points and moments about them. roles: which columns are one force.
+        notes: what was decided.
+    """
+
+    columns: Mapping[str, FloatArray]
+    roles: tuple[ForceColumns, ...]
+    notes: tuple[Diagnostic, ...]
+
+
+def forces_of(trial: ArchivedTrial) -> ArchivedForces:
+    """Return the ground forces of a trial, one for each plate that is ever loaded, with moments about the centre of pressure."""
+    columns: dict[str, FloatArray] = {}
+    roles: list[ForceColumns] = []
+    notes: list[Diagnostic] = []
+    for k in range(trial.plates.shape[1]):
+        point, moment, force = (np.nan_to_num(trial.plates[:, k, part]) for part in range(3))
+        if not (np.abs(force[:, _VERTICAL]) > _LOADED_N).any():
+            continue
+        about = about_which_point(point, moment, force)
+        if about == "origin":
+            moment = moment - np.cross(point, force)
+            notes.append(_note(trial, k, "info", "about the origin of the laboratory: moved to the centre of pressure"))
+        elif about is None:
+            moment = moment * np.eye(3)[_VERTICAL]
+            notes.append(
+                _note(
+                    trial, k, "warning", "about neither centre of pressure nor origin: only its vertical part is used"
+                )
+            )
+        names = [tuple(f"{k + 1}_ground_{form}{axis}" for axis in "xyz") for form in ("force_v", "force_p", "torque_")]
+        for three, values in zip(names, (force, point, moment), strict=True):
+            columns.update(zip(three, values.T, strict=True))
+        roles.append(ForceColumns(str(k + 1), None, *names))
+    return ArchivedForces(columns, tuple(roles), tuple(notes))
+
+
+def about_which_point(
+    point: FloatArray, moment: FloatArray, force: FloatArray
+) -> Literal["centre of pressure", "origin"] | None:
+    """Return about which point (T, 3) moments of (T, 3) forces with centres of pressure (T, 3) are; None = about neither."""
+    loaded = np.abs(force[:, _VERTICAL]) > _LOADED_N
+    across = [0, 2]
+    at_centre = moment[loaded][:, across]
+    at_origin = (moment - np.cross(point, force))[loaded][:, across]
+    sizes = [float(np.median(np.linalg.norm(part, axis=1))) for part in (at_centre, at_origin)]
+    if min(sizes) > _MOST_ACROSS_NM:
+        return None
+    return "centre of pressure" if sizes[0] <= sizes[1] else "origin"
+
+
+def _note(trial: ArchivedTrial, plate: int, severity: Literal["info", "warning"], what: str) -> Diagnostic:
+    text = f"The moments of force plate {plate + 1} in '{trial.name}' are {what}."
+    return Diagnostic("archive-moments", severity, text, limit=_MOST_ACROSS_NM, unit="Nm")
+
+
+_SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "female": "female"}
+_SHOWN = 5  # names of trials in a sentence
+
+
+class SeveralTrialsError(InputFileError):
+    """An archive of several trials is a folder of recordings, none by itself."""
+
+
+def read_b3d(path: Path) -> Recording:
+    """Read the trial of an archive that holds one; raises InputFileError for a damaged file, SeveralTrialsError for more."""
+    archive = read_archive(path)
+    if len(archive.trials) == 1:
+        return recording_of_trial(archive, archive.trials[0])
+    names = ", ".join(trial.name for trial in archive.trials[:_SHOWN])
+    more = " ..." if len(archive.trials) > _SHOWN else ""
+    raise SeveralTrialsError(
+        f"'{path.name}' is an archive of {len(archive.trials)} trials: {names}{more}.",
+        "Make a folder of recordings of it: biodyn unpack FILE.b3d.",
+    )
+
+
+def recording_of_trial(archive: Archive, trial: ArchivedTrial) -> Recording:
+    """Return the markers and force plates of a trial, in the frame of the archive (y up, m)."""
+    frames = len(trial.markers)
+    markers = {label: (f"{label}_tx", f"{label}_ty", f"{label}_tz") for label in trial.labels}
+    forces = forces_of(trial)
+    names = [name for three in markers.values() for name in three]
+    columns: list[FloatArray] = [*trial.markers.reshape(frames, -1).T, *forces.columns.values()]
+    values = np.column_stack(columns) if columns else np.empty((frames, 0))
+    table = Storage(
+        archive.path, (*names, *forces.columns), np.arange(frames) / trial.rate_hz, values, in_degrees=False
+    )
+    made = recording_of(table, ColumnRoles(markers, forces.roles), archive.sha256, length="m")
+    subject = SubjectParameters(mass_kg=archive.mass_kg, height_m=archive.height_m, sex=_SEXES.get(archive.sex.lower()))
+    return replace(
+        made,
+        subject=subject,
+        vertical=np.array([0.0, 1.0, 0.0]),
+        diagnostics=(*made.diagnostics, *forces.notes, *missing_note(trial)),
+    )
+
+
+def missing_note(trial: ArchivedTrial) -> tuple[Diagnostic, ...]:
+    """Return the note on frames whose ground forces the archive calls missing."""
+    missing = int(trial.without_forces.sum())
+    if not missing:
+        return ()
+    return (
+        Diagnostic(
+            "archive-forces-missing",
+            "warning",
+            f"The archive says of {missing} of {len(trial.markers)} frames of '{trial.name}' that ground forces are missing "
+            "or doubtful there.",
+            value=float(missing),
+            hint="Torques of the leg on the floor are not to be trusted in these frames.",
+        ),
+    )

@@ -1,0 +1,55 @@
+"""Formats whose readers are modules of `biodyn.io`: OpenSim's tables, spreadsheets, MATLAB files of QTM, .b3d archives.
+
+What each column of a table is, is determined by its name (`io.tables.columns`). A .mot or .sto holds joint coordinates, ground
+forces, marker positions, or several of them; CSV, TSV and Parquet are exports of Nexus, QTM and Visual3D, or a laboratory's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from biodyn.io.b3d import is_archive, read_b3d
+from biodyn.io.format import FORMATS, Format
+from biodyn.io.matlab import is_matlab
+from biodyn.io.opensim.storage import TABLE_SUFFIXES, read_storage
+from biodyn.io.qualisys_mat import SUFFIX, read_qualisys_mat
+from biodyn.io.tables import recording_of, roles_of
+from biodyn.io.tables.spreadsheet import PARQUET_SUFFIXES, is_export, read_spreadsheet
+from biodyn.recording import Recording
+
+
+def read_table(path: Path) -> Recording:
+    """Read one .mot or .sto; raises InputFileError as `read_storage`, and where no column is of a motion."""
+    table = read_storage(path)
+    return recording_of(table, roles_of(table.names), table.sha256)
+
+
+def read_as_recording(path: Path) -> Recording:
+    """Read one spreadsheet; raises InputFileError in one sentence for what is no table, has no time or no column of a motion."""
+    sheet = read_spreadsheet(path)
+    recording = recording_of(
+        sheet.table, sheet.roles, sheet.table.sha256, sheet.length, sheet.angle, sheet.events, sheet.subject
+    )
+    first_frame = sheet.first_frame - 1 + recording.first_frame  # the table counts its rows from 1
+    return replace(recording, first_frame=first_frame, also_read=(*recording.also_read, *sheet.maps))
+
+
+def _is_table(head: bytes) -> bool:
+    """True where a line of the head is the one that ends the header of every such file."""
+    return b"\0" not in head and any(line.strip().lower() == b"endheader" for line in head.splitlines())
+
+
+def _is_parquet(head: bytes) -> bool:
+    return head[:4] == b"PAR1"
+
+
+FORMATS.add("opensim_table", Format("OpenSim table", TABLE_SUFFIXES, _is_table, read_table))
+FORMATS.add("qualisys_mat", Format("MATLAB file of QTM", (SUFFIX,), is_matlab, read_qualisys_mat))
+FORMATS.add("b3d", Format("AddBiomechanics archive", (".b3d",), is_archive, read_b3d))
+# last: a text of any other format may be called .csv
+for _name, _title, _suffixes, _recognises in (
+    ("spreadsheet", "CSV", (".csv", ".tsv"), is_export),
+    ("parquet", "Parquet", PARQUET_SUFFIXES, _is_parquet),
+):
+    FORMATS.add(_name, Format(_title, _suffixes, _recognises, read_as_recording, forces_beside=True, poses=True), 10.0)

@@ -1,0 +1,466 @@
+"""Force plates as laboratories' software exports them as text next to the trajectories: Vicon Nexus, Qualisys, Cortex.
+
+Programs do not state the point that a plate's moments are about, and may store the action of the person on the plate instead of
+the reaction. Only the free moment is taken, about the point for which no horizontal moment remains (`free_moment`). Nexus: the
+table "Devices" above the trajectories, in the laboratory's axes, without corners. Qualisys Track Manager: a file for each plate,
+with corners. Cortex: forces, centres of pressure and free moments of all plates in `walk.forces`.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
+from biodyn.io.format import LARGEST_NUMBER
+from biodyn.io.opensim.storage import Storage
+from biodyn.io.tables.columns import METRES, ForceColumns, PlateColumns
+from biodyn.io.tables.force_plates import LARGEST_FREE_NM, free_moment, least_load_n, unknown_note, unknown_rows
+from biodyn.io.tables.sheet import Section, Sheet, read_sheet, sections, split_cells
+from biodyn.io.tables.spreadsheet import TEXT_SUFFIXES, bytes_of, is_wide, text_of
+
+#: Letters of the axes, in the names of columns.
+AXES: Final = "xyz"
+
+
+@dataclass(frozen=True, eq=False)
+class ExportedPlates:
+    """Plates of an export.
+
+    Attributes:
+        table: their numbers in N, m and N m. forces: plates whose corners are not told; plates: those whose corners are.
+        notes: what was decided on the way.
+    """
+
+    table: Storage
+    forces: tuple[ForceColumns, ...] = ()
+    plates: tuple[PlateColumns, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class PlateLoads:
+    """Force (T, 3) N, stored moment (T, 3), centre of pressure (T, 3) m, NaN where there is none, of one plate, by its name."""
+
+    name: str
+    force: FloatArray
+    moment: FloatArray
+    pressure: FloatArray
+
+    @property
+    def up(self) -> int:
+        """Axis along which most force acts."""
+        return int(np.argmax(np.nansum(np.abs(self.force), axis=0)))
+
+    def on_person(self, up: FloatArray) -> PlateLoads:
+        """The same as the ground's action on the person, where the programs also write what the person does to the plate.
+
+        up: (3,) in the axes of the loads.
+        """
+        sense = -1.0 if float(np.nansum(self.force @ up)) < 0.0 else 1.0
+        return replace(self, force=sense * self.force, moment=sense * self.moment)
+
+    def until(self, row: int) -> PlateLoads:
+        """The rows before one."""
+        return replace(self, force=self.force[:row], moment=self.moment[:row], pressure=self.pressure[:row])
+
+    @property
+    def known(self) -> BoolArray:
+        """(T,) rows in which moment and centre of pressure stand."""
+        return np.asarray(np.isfinite(self.moment).all(axis=1) & np.isfinite(self.pressure).all(axis=1))
+
+    @property
+    def loaded(self) -> BoolArray:
+        """(T,) rows of these in which the plate carries more than a tenth of its largest force."""
+        size = np.linalg.norm(self.force, axis=1)
+        return np.asarray(self.known & (np.nan_to_num(size) > least_load_n(size)))
+
+    @property
+    def unknown(self) -> BoolArray:
+        """(T,) rows amid loaded ones in which the force or where it acts is not told."""
+        return unknown_rows(self.force, self.pressure, least_load_n(np.linalg.norm(self.force, axis=1)))
+
+    def at_pressure(self, up: int) -> tuple[FloatArray, bool]:
+        """The moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file tells it."""
+        found = free_moment(
+            np.nan_to_num(self.force), np.nan_to_num(self.moment), np.nan_to_num(self.pressure), self.loaded, up
+        )
+        moment = np.zeros_like(self.force)
+        moment[self.known, up] = found.moment[self.known]
+        return moment, found.told
+
+
+def in_laboratory(
+    path: Path,
+    plates: Sequence[tuple[PlateLoads, FloatArray]],
+    rate_hz: float,
+    sha256: str,
+    notes: Sequence[Diagnostic] = (),
+) -> ExportedPlates:
+    """Return plates whose corners are not told, in the laboratory's axes.
+
+    plates: of each its loads on the person and the moment (T, 3) N m about its centre of pressure; sha256: of the file.
+    """
+    columns = [values for loads, moment in plates for values in (loads.force, loads.pressure, moment)]
+    forces = tuple(_force_columns(loads.name) for loads, _ in plates)
+    names = tuple(name for one in forces for name in one.columns)
+    values = np.hstack(columns) if columns else np.empty((0, 0))
+    table = Storage(path, names, np.arange(len(values)) / rate_hz, values, None, sha256=sha256)
+    return ExportedPlates(table, forces, notes=tuple(notes))
+
+
+def _force_columns(plate: str) -> ForceColumns:
+    """Return names for the force, the centre of pressure and the free moment of a plate."""
+    force, point, moment = (tuple(f"{plate} {what}{axis}" for axis in AXES) for what in ("F", "C", "T"))
+    return ForceColumns(plate, None, force, point, moment)
+
+
+def require_possible(path: Path, sheet: Sheet) -> None:
+    """Raise InputFileError where a number is larger than any in a laboratory, N, mm, N mm."""
+    largest = float(np.nanmax(np.abs(sheet.values), initial=0.0))
+    if largest > LARGEST_NUMBER:
+        raise InputFileError(f"'{path.name}' is damaged: its forces hold numbers up to {largest:.1e}.", COPY_AGAIN)
+
+
+def placed(force: FloatArray, pressure: FloatArray) -> FloatArray:
+    """Return centres of pressure (T, 3), NaN where there is no force (T, 3)."""
+    acts = np.asarray((np.abs(force) > 0.0).any(axis=1))
+    return np.where(acts[:, None], pressure, np.nan)
+
+
+def not_told(path: Path, plate: str) -> Diagnostic:
+    return Diagnostic(
+        "free-moment-not-told",
+        "warning",
+        f"The moments of {plate} in '{path.name}' are about no point that goes with its centre of pressure: its free moment is "
+        "taken for 0.",
+        hint="Export the trial as C3D, which says what the moments are about.",
+    )
+
+
+_DEVICE: Final = re.compile(r"(?i)(?P<device>.+?)\s+-\s+(?P<what>force|moment|cop)")
+
+
+def has_plates(section: Section) -> bool:
+    """Whether a table "Devices" names the centres of pressure of plates."""
+    return bool(re.search(r"(?i) - cop\b", "".join(section.lines[1:2])))
+
+
+def devices(path: Path, section: Section, sha256: str) -> ExportedPlates:
+    """Return the force plates of the table "Devices" of an export of Nexus; none where it holds none with all nine columns.
+
+    sha256: of the file. Raises InputFileError where the table is none.
+    """
+    plates: list[tuple[PlateLoads, FloatArray]] = []
+    notes: list[Diagnostic] = []
+    for stored in _loads(*_table(path, section)):
+        loads = stored.on_person(np.eye(3)[stored.up])
+        moment, told = loads.at_pressure(loads.up)
+        if not told:
+            notes.append(not_told(path, loads.name))
+        plates.append((loads, moment))
+    return in_laboratory(path, plates, _rate(section), sha256, notes)
+
+
+def _rate(section: Section) -> float:
+    """Samples per second: the first line below the word "Devices"."""
+    cells = split_cells(section.lines[0]) if section.lines else []
+    try:
+        rate_hz = float(cells[0])
+    except (ValueError, IndexError):
+        rate_hz = float("nan")
+    return rate_hz if rate_hz > 0.0 else float("nan")
+
+
+def _table(path: Path, section: Section) -> tuple[Sheet, dict[str, str]]:
+    """The numbers under names of their own, "device - Force Fx", and the unit of each."""
+    if not _rate(section) > 0.0 or len(section.lines) < 5:
+        raise InputFileError(f"The table 'Devices' of '{path.name}' states no rate or holds no rows.", EXPORT_AGAIN)
+    over, axes, units = (split_cells(line) for line in section.lines[1:4])
+    # a spreadsheet program fills lines up with empty cells
+    width = max((k + 1 for k, axis in enumerate(axes) if axis), default=0)
+    names, device = [], ""
+    for k in range(width):
+        device = (over[k] if k < len(over) else "") or device
+        names.append(axes[k] if k < 2 else f"{device} {axes[k]}")
+    stated = {name: units[k] if k < len(units) else "" for k, name in enumerate(names)}
+    rows = [line for line in section.lines[4:] if line.strip(" \t,;")]
+    separator = max(",;\t", key=section.lines[2].count)
+    text = "\n".join([f"Rate{separator}{_rate(section)}", separator.join(f'"{name}"' for name in names), *rows])
+    sheet = read_sheet(path.name, text)
+    require_possible(path, sheet)
+    return sheet, stated
+
+
+def _loads(sheet: Sheet, units: dict[str, str]) -> list[PlateLoads]:
+    """The plates whose force, moment and centre of pressure are all there."""
+    parts: dict[str, dict[str, list[str]]] = {}
+    for name in sheet.names:
+        match = _DEVICE.match(name)
+        if match is not None:
+            parts.setdefault(match["device"], {}).setdefault(match["what"].lower(), []).append(name)
+    found = []
+    for device, own in parts.items():
+        if {what: len(names) for what, names in own.items()} != {"force": 3, "moment": 3, "cop": 3}:
+            continue
+        force, moment, pressure = (
+            np.column_stack([sheet.values[:, sheet.names.index(name)] for name in own[what]])
+            for what in ("force", "moment", "cop")
+        )
+        length = METRES.get(units.get(own["cop"][0], "").strip().lower(), METRES["mm"])
+        found.append(PlateLoads(device, force, moment, placed(force, pressure * length)))
+    return found
+
+
+_CORNERS: Final = ("POSX_POSY", "NEGX_POSY", "NEGX_NEGY", "POSX_NEGY")  # as C3D files order them
+_CORNER_WORD: Final = "FORCE_PLATE_CORNER_"
+_PLATE_FILE: Final = re.compile(r"(?P<trial>.+)_f_(?P<number>\d+)")
+
+
+def first_plate_file(motion: Path) -> Path | None:
+    """Return the file of the first plate beside the trajectories `walk.tsv`: `walk_f_1.tsv`; None where there is none."""
+    found = plate_files_of(motion.with_name(f"{motion.stem}_f_1{motion.suffix}"))
+    return found[0] if found and found[0].is_file() else None
+
+
+def plate_files_of(path: Path) -> tuple[Path, ...]:
+    """Return the files of the plates of the trial of which `path` is one, by number; itself where its name is of no such form."""
+    match = _PLATE_FILE.fullmatch(path.stem)
+    if match is None:
+        return (path,)
+    numbered = []
+    for other in path.parent.glob(f"{glob.escape(match['trial'])}_f_*{path.suffix}"):
+        own = _PLATE_FILE.fullmatch(other.stem)
+        if own is not None and own["trial"] == match["trial"]:
+            numbered.append((int(own["number"]), other))
+    return tuple(other for _, other in sorted(numbered))
+
+
+def is_plate_file(head: str) -> bool:
+    """Whether a text begins as a plate's file of Qualisys Track Manager."""
+    return _CORNER_WORD in head
+
+
+def plate_files(texts: Sequence[tuple[Path, str]]) -> ExportedPlates:
+    """Return the plates of files of Qualisys Track Manager, one a plate, as (path, text), on one clock.
+
+    Raises InputFileError where one is no such file, or they are of different times.
+    """
+    read = [(path, _head(text), read_sheet(path.name, text)) for path, text in texts]
+    for path, _, sheet in read:
+        require_possible(path, sheet)
+    times = [_times(path, sheet) for path, _, sheet in read]
+    rows = min(map(len, times))
+    for (path, _, _), own in zip(read, times, strict=True):
+        if len(own) > rows + 1 or not np.allclose(own[:rows], times[0][:rows], atol=1e-6):
+            raise InputFileError(
+                f"'{path.name}' and '{read[0][0].name}' are of different times: {len(own)} and {len(times[0])} samples.",
+                EXPORT_AGAIN,
+            )
+    stored = [(_plate_loads(path, sheet, rows), _corners(path, head)) for path, head, sheet in read]
+    said = " ".join(head.get("DESCRIPTION", "") for _, head, _ in read)
+    return plates_of_loads([path for path, _, _ in read], stored, said, times[0][:rows])
+
+
+def plates_of_loads(
+    paths: Sequence[Path], stored: Sequence[tuple[PlateLoads, FloatArray]], said: str, time_s: FloatArray
+) -> ExportedPlates:
+    """Return plates with corners of what the program stores of them: loads, and corners (4, 3) m.
+
+    paths: the file of each. said: words of the program that say in whose axes the loads are, "" where it says nothing.
+    time_s: (T,).
+    """
+    names: list[str] = []
+    columns: list[FloatArray] = []
+    plates: list[PlateColumns] = []
+    notes: list[Diagnostic] = []
+    local = _in_plate_axes(said, stored)
+    for number, (path, (loads, corners)) in enumerate(zip(paths, stored, strict=True), start=1):
+        middle = np.zeros(3) if local else corners.mean(axis=0)
+        level = int(np.argmin(np.ptp(corners, axis=0)))
+        up = 2 if local else level
+        acting = loads.on_person(np.eye(3)[up] * (_z_up(corners, level) if local else 1.0))
+        moment, told = acting.at_pressure(up)
+        if not told:
+            notes.append(not_told(path, f"plate {number}"))
+        acts = np.asarray(np.isfinite(acting.pressure).all(axis=1))
+        acting_force = np.where(acts[:, None], acting.force, 0.0)  # one that acts nowhere is none
+        about_middle = moment + np.cross(np.nan_to_num(acting.pressure) - middle, acting_force)
+        force, about = (tuple(f"plate {number} {what}{axis}" for axis in AXES) for what in ("F", "M"))
+        plates.append(PlateColumns(force, about, corners, "plate" if local else "laboratory"))
+        names += [*force, *about]
+        unknown = acting.unknown
+        if unknown.any():
+            notes.append(unknown_note(f"plate {number}", path.name, unknown))
+        for values in (acting_force, about_middle):
+            values[unknown] = np.nan
+            columns.append(values)
+    table = Storage(paths[0], tuple(names), time_s, np.hstack(columns), None)
+    return ExportedPlates(table, plates=tuple(plates), notes=tuple(notes))
+
+
+def _head(text: str) -> dict[str, str]:
+    """What stands behind the words above the numbers."""
+    pairs = [split_cells(line) for line in text.splitlines()[:60]]
+    return {cells[0]: " ".join(cells[1:]) for cells in pairs if len(cells) > 1 and re.fullmatch("[A-Z_]+", cells[0])}
+
+
+def _times(path: Path, sheet: Sheet) -> FloatArray:
+    if sheet.time is not None:
+        return np.asarray(sheet.values[:, sheet.names.index(sheet.time)])
+    if not sheet.rate_hz > 0.0:
+        raise InputFileError(f"'{path.name}' states no FREQUENCY.", EXPORT_AGAIN)
+    return np.arange(len(sheet.values)) / sheet.rate_hz
+
+
+def _corners(path: Path, head: dict[str, str]) -> FloatArray:
+    """(4, 3) m."""
+    try:
+        words = [[head[f"{_CORNER_WORD}{corner}_{axis}"] for axis in "XYZ"] for corner in _CORNERS]
+        stored = [[float(word.replace(",", ".")) for word in three] for three in words]
+    except (KeyError, ValueError) as error:
+        raise InputFileError(
+            f"'{path.name}' does not give the four corners of its plate ({_CORNER_WORD}...).", EXPORT_AGAIN
+        ) from error
+    corners = METRES["mm"] * np.array(stored)
+    if not np.abs(corners).max() < LARGEST_NUMBER:
+        raise InputFileError(f"'{path.name}' is damaged: its plate has a corner at {corners.max():.1e} m.", COPY_AGAIN)
+    return corners
+
+
+def _plate_loads(path: Path, sheet: Sheet, rows: int) -> PlateLoads:
+    wanted = [[f"{what}_{axis}" for axis in "XYZ"] for what in ("Force", "Moment", "COP")]
+    missing = [name for three in wanted for name in three if name not in sheet.names]
+    if missing:
+        raise InputFileError(f"'{path.name}' has no column '{missing[0]}'.", EXPORT_AGAIN)
+    force, moment, pressure = (
+        np.column_stack([sheet.values[:rows, sheet.names.index(name)] for name in three]) for three in wanted
+    )
+    return PlateLoads(path.stem, force, moment, placed(force, METRES["mm"] * pressure))
+
+
+def _z_up(corners: FloatArray, level: int) -> float:
+    """1 where the plate's z axis points along the laboratory's axis `level`, else -1."""
+    z = np.cross(corners[0] - corners[1], corners[0] - corners[3])
+    return float(np.sign(z[level]))
+
+
+def _in_plate_axes(said: str, stored: Sequence[tuple[PlateLoads, FloatArray]]) -> bool:
+    """Whether forces are in the plates' own axes: as the files say, else by where the centres of pressure would lie.
+
+    stored: of every plate its loads and its corners (4, 3) m.
+    """
+    words = said.lower()
+    if "local" in words or "plate)" in words:
+        return True
+    if "lab" in words or "world" in words or "global" in words:
+        return False
+    away = np.zeros(2)  # from the middle of the plate, where they are in its axes and where in the laboratory's
+    for loads, corners in stored:
+        middles = np.array([np.zeros(3), corners.mean(axis=0)])
+        away += np.linalg.norm(loads.pressure[loads.loaded] - middles[:, None], axis=2).sum(axis=1)
+    return bool(away[0] < away[1])
+
+
+#: What its file of forces is called, and how it begins.
+CORTEX_SUFFIX: Final = ".forces"
+CORTEX_WORDS: Final = "[Force Data]"
+
+
+def plates_of_text(path: Path, text: str, sha256: str) -> ExportedPlates:
+    """Return the forces of a file of Cortex: FX1 FY1 FZ1 N, X1 Y1 Z1 mm, MZ1 N mm or N m, and so on for every plate.
+
+    sha256: of the file. Raises InputFileError where it is none.
+    """
+    lines = text.splitlines()
+    begin = next((k for k, line in enumerate(lines) if line.lstrip().startswith("#")), None)
+    head = dict(line.split("=", 1) for line in lines[:begin] if "=" in line)
+    try:
+        rate_hz = float(head.get("SampleRate", "nan"))
+    except ValueError:
+        rate_hz = float("nan")
+    if begin is None or not 0.0 < rate_hz < LARGEST_NUMBER:
+        raise InputFileError(
+            f"'{path.name}' is no file of forces of Cortex: it states no SampleRate or names no columns.", EXPORT_AGAIN
+        )
+    rows = ["\t".join(line.split()) for line in lines[begin:] if line.strip()]
+    sheet = read_sheet(path.name, "\n".join([f"Rate\t{rate_hz}", rows[0].lstrip("#"), *rows[1:]]), begin - 1)
+    require_possible(path, sheet)
+    numbers = sorted({int(match[1]) for name in sheet.names if (match := re.fullmatch(r"FX(\d+)", name))})
+    stored = [_loads_cortex(path, sheet, number) for number in numbers]
+    if not stored:
+        raise InputFileError(f"'{path.name}' holds no force: no column FX1.", EXPORT_AGAIN)
+    largest = max(float(np.abs(loads.moment[loads.loaded]).max(initial=0.0)) for loads in stored)
+    unit = 1.0 if largest < LARGEST_FREE_NM else METRES["mm"]
+    plates: list[tuple[PlateLoads, FloatArray]] = []
+    for loads in stored:
+        acting = loads.on_person(np.eye(3)[loads.up])
+        moment = np.zeros_like(acting.force)
+        moment[:, acting.up] = unit * acting.moment[:, 2]
+        plates.append((acting, moment))
+    return in_laboratory(path, plates, rate_hz, sha256)
+
+
+def _loads_cortex(path: Path, sheet: Sheet, number: int) -> PlateLoads:
+    """The free moment stands in the last column of the moment."""
+    wanted = [f"{what}{number}" for what in ("FX", "FY", "FZ", "X", "Y", "Z", "MZ")]
+    missing = [name for name in wanted if name not in sheet.names]
+    if missing:
+        raise InputFileError(f"'{path.name}' has no column '{missing[0]}'.", EXPORT_AGAIN)
+    columns = np.column_stack([sheet.values[:, sheet.names.index(name)] for name in wanted])
+    force, pressure = columns[:, :3], METRES["mm"] * columns[:, 3:6]
+    return PlateLoads(f"plate {number}", force, columns[:, 6:] * np.array([0.0, 0.0, 1.0]), placed(force, pressure))
+
+
+_HEAD_CHARACTERS = 10_000
+
+
+def read_exported_plates(path: Path) -> ExportedPlates | None:
+    """Return the force plates that a laboratory's software exported as text, None where a file holds none in its form.
+
+    Of Vicon Nexus the table "Devices" of the file; of Qualisys Track Manager the plate of the file and of those beside it that
+    are of the same trial; of Cortex the file of forces. Raises InputFileError in one sentence where they are unreadable.
+    """
+    if path.suffix.lower() == CORTEX_SUFFIX:
+        content = bytes_of(path)
+        return plates_of_text(path, text_of(path, content), sha256(content).hexdigest())
+    if path.suffix.lower() not in TEXT_SUFFIXES:
+        return None
+    content = bytes_of(path)
+    if content[:4] == b"PAR1":
+        return None
+    text = text_of(path, content)
+    if is_plate_file(text[:_HEAD_CHARACTERS]):
+        return plate_files([(one, text_of(one, bytes_of(one))) for one in plate_files_of(path)])
+    section = sections(text).get("Devices")
+    if section is None:
+        return None
+    found = devices(path, section, sha256(content).hexdigest())
+    return found if found.forces else None
+
+
+def exported_beside(motion: Path) -> Path | None:
+    """Return the file of the plates that the program of a motion's text exported: beside it, or itself; None where there is none.
+
+    Raises InputFileError where the motion's own text is none.
+    """
+    if motion.suffix.lower() not in TEXT_SUFFIXES:
+        return None
+    of_plates = first_plate_file(motion)
+    if of_plates is not None:
+        return of_plates
+    content = bytes_of(motion)
+    if not is_wide(content) and (b"Devices" not in content or b"Trajectories" not in content):
+        return None
+    section = sections(text_of(motion, content)).get("Devices")
+    return motion if section is not None and has_plates(section) else None

@@ -1,0 +1,320 @@
+"""Measurements that Qualisys Track Manager saved for MATLAB: markers, events and force plates in one variable.
+
+The variable is named after the measurement and holds `FrameRate`, `StartFrame`, `Trajectories.Labeled` (`Labels`; `Data`:
+markers x X, Y, Z, residual x frames, mm), `Events` (`Label`, `Frame`) and for each plate an element of `Force`: `Force` N,
+`Moment` N m, `COP` mm (3 x samples each), `Frequency`, `ForcePlateLocation` (four corners, mm), `ForcePlateOrientation` (0: the
+plate's axes, 1: the laboratory's). Source: Qualisys Track Manager's manual, "MAT file format". Other files with this suffix
+(results, MATLAB 7.3) are refused; a plate that cannot be used is left out with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.io.events import StoredEvent
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_head
+from biodyn.io.format import LARGEST_NUMBER, RATES_HZ
+from biodyn.io.ground_forces import GroundForces, with_ground_forces, with_unusable
+from biodyn.io.matlab import MARK, MARK_73, MatlabError, Record, is_matlab, variables_of
+from biodyn.io.opensim.storage import Storage
+from biodyn.io.plate_exports import PlateLoads, placed, plates_of_loads
+from biodyn.io.tables import recording_of
+from biodyn.io.tables.columns import METRES, ColumnRoles, unlike_a_plate
+from biodyn.io.text import clean_text
+from biodyn.recording import Recording
+
+
+def records(record: Record, field: str, count: int | None = None) -> tuple[Record, ...]:
+    """The elements of a structure; none where the field is not there or empty, unless `count` are needed."""
+    value = record.get(field)
+    found = value if isinstance(value, tuple) else ()
+    if count is not None and len(found) != count:
+        raise MatlabError(f"it has no {field}")
+    return found
+
+
+def numbers(record: Record, field: str, *sizes: int | None) -> FloatArray:
+    """Numbers whose first dimensions have these sizes (None: any), none of them larger than anything in a laboratory."""
+    return _possible(_shaped(record, field, *sizes), field)
+
+
+def finite(record: Record, field: str, *sizes: int | None) -> FloatArray:
+    """The same of numbers with NaN where one has no end, as an empty place may be written."""
+    value = _shaped(record, field, *sizes)
+    return _possible(np.where(np.isfinite(value), value, np.nan), field)
+
+
+def _possible(value: FloatArray, field: str) -> FloatArray:
+    if np.nanmax(np.abs(value), initial=0.0) > LARGEST_NUMBER:
+        raise MatlabError(f"{field} holds numbers beyond any laboratory")
+    return value
+
+
+def _shaped(record: Record, field: str, *sizes: int | None) -> FloatArray:
+    value = record.get(field)
+    if not isinstance(value, np.ndarray):
+        raise MatlabError(f"it has no numbers {field}")
+    if value.ndim < len(sizes) or any(n is not None and n != m for n, m in zip(sizes, value.shape, strict=False)):
+        raise MatlabError(f"{field} is {by(value)}")
+    return value
+
+
+def by(value: FloatArray) -> str:
+    return " x ".join(map(str, value.shape))
+
+
+def number(record: Record, field: str, default: float | None = None) -> float:
+    """One number; the default where there is none."""
+    value = record.get(field)
+    if default is not None and not (isinstance(value, np.ndarray) and np.isfinite(value).any()):
+        return default
+    value = numbers(record, field)
+    if value.size != 1 or not np.isfinite(value).all():
+        raise MatlabError(f"{field} is no number")
+    return float(value.flat[0])
+
+
+def possible_rate(per_s: float) -> float:
+    if not RATES_HZ[0] <= per_s <= RATES_HZ[1]:
+        raise MatlabError(f"{per_s:.3g} frames or samples per second are impossible")
+    return per_s
+
+
+def texts(record: Record, field: str) -> list[str]:
+    value = record.get(field)
+    cells = value if isinstance(value, list) else [value]
+    found = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
+    if not found or len(found) != len(cells):
+        raise MatlabError(f"{field} are no texts")
+    return found
+
+
+_SAID: Final = {0: "local", 1: "world"}
+
+
+@dataclass(frozen=True, eq=False)
+class _Plate:
+    loads: PlateLoads
+    corners: FloatArray
+    said: str
+    rate_hz: float
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredPlates:
+    """Force plates of one measurement.
+
+    Attributes:
+        plates: of each its loads and corners (4, 3) m. said: whose axes the loads are in, "" where it is not said.
+            rate_hz: of the samples. notes: on plates that are left out.
+    """
+
+    plates: tuple[tuple[PlateLoads, FloatArray], ...]
+    said: str
+    rate_hz: float
+    notes: tuple[Diagnostic, ...]
+
+
+def plates_of(path: Path, stored: Record, frame_hz: float) -> MeasuredPlates:
+    """Return the plates that measured at one rate for one time; `frame_hz` frames a second."""
+    found: list[_Plate] = []
+    notes: list[Diagnostic] = []
+    for name, record in _named(stored):
+        try:
+            plate = _plate(name, record, frame_hz)
+            if plate is not None:
+                _require_alike(found[:1], plate)
+                found.append(plate)
+        except MatlabError as error:
+            text = f"Of '{path.name}' {name} is not used: {error}."
+            notes.append(Diagnostic("forces-unusable", "warning", text, hint=EXPORT_AGAIN))
+    rows = min((len(plate.loads.force) for plate in found), default=0)
+    said = {plate.said for plate in found}
+    return MeasuredPlates(
+        tuple((plate.loads.until(rows), plate.corners) for plate in found),
+        said.pop() if len(said) == 1 else "",
+        found[0].rate_hz if found else frame_hz,
+        tuple(notes),
+    )
+
+
+def _named(stored: Record) -> Iterator[tuple[str, Record]]:
+    return ((f"plate {count}", record) for count, record in enumerate(records(stored, "Force"), start=1))
+
+
+def _require_alike(first: Sequence[_Plate], plate: _Plate) -> None:
+    """Raise MatlabError where a plate was sampled at another rate, or for another time, than the first."""
+    for other in first:
+        samples, others = len(plate.loads.force), len(other.loads.force)
+        if plate.rate_hz != other.rate_hz or abs(samples - others) > 1:
+            raise MatlabError(
+                f"it has {samples} samples at {plate.rate_hz:g} per second, {other.loads.name} {others} at {other.rate_hz:g}"
+            )
+
+
+def _plate(name: str, stored: Record, frame_hz: float) -> _Plate | None:
+    """One plate, None where it did not measure; MatlabError where it is none."""
+    if not numbers(stored, "Force", None, None).size:
+        return None
+    force, moment, pressure = (numbers(stored, what, 3, None).T for what in ("Force", "Moment", "COP"))
+    if not len(force) == len(moment) == len(pressure):
+        raise MatlabError("force, moment and COP differ in their samples")
+    corners = METRES["mm"] * numbers(stored, "ForcePlateLocation", 4, 3)
+    wrong = unlike_a_plate(corners) if np.isfinite(corners).all() else "they are no numbers"
+    if wrong:
+        raise MatlabError(f"its corners are none of a plate: {wrong}")
+    per_frame = number(stored, "SamplingFactor", 1.0)
+    return _Plate(
+        PlateLoads(name, force, moment, placed(force, METRES["mm"] * pressure)),
+        corners,
+        _SAID.get(int(number(stored, "ForcePlateOrientation", -1.0)), ""),
+        possible_rate(number(stored, "Frequency", frame_hz * per_frame)),
+    )
+
+
+SUFFIX: Final = ".mat"
+_MOST_BYTES = 1_000_000_000
+_AXES: Final = "xyz"
+_OF_QTM = {"FrameRate", "Trajectories"}
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What one file holds.
+
+    Attributes:
+        labels, positions: (T, M, 3) mm, NaN where a marker is not seen. rate_hz, first_frame: of the frames. events: time 0 at
+            the first frame, NaN where a frame is not told.
+    """
+
+    labels: tuple[str, ...]
+    positions: FloatArray
+    rate_hz: float
+    first_frame: int
+    events: tuple[StoredEvent, ...]
+    plates: MeasuredPlates
+
+
+def holds_measurement(path: Path) -> bool:
+    """Whether a file of MATLAB is a measurement of Qualisys Track Manager; False also where it cannot be read."""
+    try:
+        return path.suffix.lower() == SUFFIX and is_matlab(file_head(path, len(MARK))) and bool(_stored(path))
+    except InputFileError:
+        return False
+
+
+def read_qualisys_mat(path: Path) -> Recording:
+    """Read one measurement; InputFileError in one sentence for what is none, or is damaged."""
+    content = _content(path)
+    found = _measurement(path, _stored(path, content))
+    digest = sha256(content).hexdigest()
+    names = {label: tuple(f"{label}_{axis}" for axis in _AXES) for label in found.labels}
+    table = Storage(
+        path,
+        tuple(name for three in names.values() for name in three),
+        np.arange(len(found.positions)) / found.rate_hz,
+        found.positions.reshape(len(found.positions), -1),
+        None,
+    )
+    roles = ColumnRoles({label: (three[0], three[1], three[2]) for label, three in names.items()})
+    made = recording_of(table, roles, digest, length="mm", events=found.events)
+    first_frame = found.first_frame - 1 + made.first_frame  # the table counts its rows from 1
+    made = replace(made, first_frame=first_frame, diagnostics=(*made.diagnostics, *found.plates.notes))
+    return _with_plates(made, found.plates) if found.plates.plates else made
+
+
+def _with_plates(made: Recording, measured: MeasuredPlates) -> Recording:
+    """The recording with its plates; it says so where these cannot be used."""
+    path = made.path
+    time_s = np.arange(len(measured.plates[0][0].force)) / measured.rate_hz
+    try:
+        exported = plates_of_loads([path] * len(measured.plates), measured.plates, measured.said, time_s)
+        forces = GroundForces(path, exported.table, (), (), (), exported.plates, exported.notes)
+        return with_ground_forces(made, forces)
+    except InputFileError as error:
+        return with_unusable(made, f"The force plates of '{path.name}'", error)
+
+
+def _content(path: Path) -> bytes:
+    check_path(path)
+    if path.stat().st_size > _MOST_BYTES:
+        raise InputFileError(
+            f"'{path.name}' has more than {_MOST_BYTES / 1e9:.0f} GB.", "Export without analog channels."
+        )
+    return file_bytes(path)
+
+
+def _stored(path: Path, content: bytes | None = None) -> Record:
+    """The fields of the measurement."""
+    content = _content(path) if content is None else content
+    if content.startswith(MARK_73):
+        raise InputFileError(
+            f"'{path.name}' is a file of MATLAB 7.3, which is not read.",
+            "Save it with -v7, or export the trial as C3D.",
+        )
+    try:
+        variables = variables_of(content)
+        structures = {name: variables.record(name) for name in variables}  # what else stands there may be of any size
+    except MatlabError as error:
+        raise InputFileError(f"'{path.name}' is no sound file of MATLAB: {error}.", COPY_AGAIN) from error
+    found = {name: one for name, one in structures.items() if one is not None and one.keys() >= _OF_QTM}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if found:
+        raise InputFileError(
+            f"'{path.name}' holds {len(found)} measurements: {_shown(found)}.", "Save each in a file of its own."
+        )
+    raise InputFileError(
+        f"'{path.name}' is no measurement of Qualisys Track Manager: no variable with FrameRate and Trajectories; it holds "
+        f"{_shown(variables) or 'nothing'}.",
+        "Export the trial as C3D.",
+    )
+
+
+def _shown(names: Iterable[str]) -> str:
+    return clean_text(", ".join(islice(names, 5))[:100])
+
+
+def _measurement(path: Path, stored: Record) -> Measurement:
+    try:
+        rate_hz, first_frame = possible_rate(number(stored, "FrameRate")), int(number(stored, "StartFrame", 1.0))
+        labelled = records(records(stored, "Trajectories", 1)[0], "Labeled", 1)[0]
+        labels = _told_apart([text.strip() for text in texts(labelled, "Labels")])
+        data = finite(labelled, "Data", len(labels), None)
+        data = data[:, :, None] if data.ndim == 2 else data  # of one frame
+        if data.ndim != 3 or data.shape[1] < len(_AXES):
+            raise MatlabError(f"Data is {by(data)}")
+        events = tuple(_event(event, first_frame, rate_hz) for event in records(stored, "Events"))
+        plates = plates_of(path, stored, rate_hz)
+    except MatlabError as error:
+        raise InputFileError(
+            f"'{path.name}' is no whole measurement of Qualisys Track Manager: {error}.", EXPORT_AGAIN
+        ) from error
+    positions = np.ascontiguousarray(np.moveaxis(data[:, : len(_AXES)], 2, 0))
+    return Measurement(labels, positions, rate_hz, first_frame, events, plates)
+
+
+def _event(event: Record, first_frame: int, rate_hz: float) -> StoredEvent:
+    """An event, without a label or a time where these are not told: nobody can use it, and it is named."""
+    label, frame = event.get("Label"), event.get("Frame")
+    number = float(frame.flat[0]) if isinstance(frame, np.ndarray) and frame.size == 1 else np.nan
+    return StoredEvent(label if isinstance(label, str) else "", "", (number - first_frame) / rate_hz)
+
+
+def _told_apart(labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels, each once: a second trajectory of LASI is LASI_2."""
+    told: list[str] = []
+    for label in labels:
+        numbered = (label, *(f"{label}_{k}" for k in range(2, len(labels) + 2)))
+        told.append(next(one for one in numbered if one not in told and (one == label or one not in labels)))
+    return tuple(told)
