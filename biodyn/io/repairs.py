@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import lengths
 from biodyn.recording import ForcePlate, Recording
@@ -93,6 +93,59 @@ def _slower_cameras(share: float, rate_hz: float) -> Diagnostic:
         limit=_MOST_REPEATED,
         hint="Export the trial at the rate of the cameras.",
     )
+
+
+# A held position: at least so long, s and frames, with a step out of it that is larger than a foot's at lift-off, m and m/s.
+_LEAST_S, _LEAST_FRAMES = 0.05, 6
+_STEP_M, _STEP_M_S = 0.005, 0.5
+_SHOWN = 6
+
+
+def unseen_held_positions(recording: Recording) -> tuple[Recording, Findings]:
+    """Return the recording with markers as not seen while they keep one position, to the last digit, and leave it by a jump."""
+    markers = recording.motion.markers
+    if markers is None or markers.virtual:
+        return recording, ()
+    rate_hz, positions = markers.rate_hz, markers.positions
+    least = max(_LEAST_FRAMES, round(_LEAST_S * rate_hz))
+    if len(positions) <= least + 2:
+        return recording, ()
+    held = np.stack([_held(path, least, rate_hz) for path in np.moveaxis(positions, 1, 0)], axis=1)
+    if not held.any():
+        return recording, ()
+    frames = {label: int(count) for label, count in zip(markers.labels, held.sum(axis=0), strict=True) if count}
+    longest = sorted(frames, key=lambda label: -frames[label])
+    shown = ", ".join(f"{label} {frames[label] / rate_hz:.2f} s" for label in longest[:_SHOWN])
+    finding = Diagnostic(
+        "gap-drawn",
+        "info",
+        f"The last position of {len(frames)} {'markers is' if len(frames) > 1 else 'marker is'} repeated to the last digit where "
+        f"the marker was lost: it counts as not seen ({shown}{' and more' if len(longest) > _SHOWN else ''}).",
+        value=float(held.sum() / rate_hz),
+        unit="s",
+        hint="Export the trial without filling gaps, or fill them by the segment's other markers.",
+    )
+    return recording.with_markers(replace(markers, positions=np.where(held[..., None], np.nan, positions))), (finding,)
+
+
+def _held(path: FloatArray, least: int, rate_hz: float) -> BoolArray:
+    """Frames (T,) of a trajectory (T, 3) in which one position is held that it starts from, or comes to, all at once."""
+    result = np.zeros(len(path), dtype=bool)
+    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    if np.mean(steps == 0.0) > _MOST_REPEATED:  # it was put there, or is fixed to the floor
+        return result
+    sudden = _STEP_M + _STEP_M_S / rate_hz
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], steps == 0.0, [False]]).astype(np.int8)))
+    for first, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if stop - first < least:
+            continue
+        after = steps[stop] if stop < len(steps) else 0.0
+        before = steps[first - 1] if first else 0.0
+        if after > sudden:  # frames first to stop are alike: one of them was seen, the last where all begins with them
+            result[slice(0, stop) if first == 0 else slice(first + 1, stop + 1)] = True
+        elif before > sudden and stop == len(steps):
+            result[first + 1 :] = True
+    return result
 
 
 # -- moments of plates --------------------------------------------------------------------------------------------
@@ -214,5 +267,9 @@ def corrected_plate_moments(recording: Recording) -> tuple[Recording, Findings]:
 #: In this order: what is not seen first, then units.
 REPAIRS: Final = (
     Repair(unseen_repeated_frames, "badParameterOffset.c3d of the BTK edge cases"),
+    Repair(
+        unseen_held_positions,
+        "Motek D-Flow repeats the last position of a lost marker: MissingMarkerIdentifier of csu-hmc/GaitAnalysisToolKit",
+    ),
     Repair(corrected_plate_moments, "pyCGM2/pyCGM2#33: analog signals of Bertec plates in wrong units"),
 )
