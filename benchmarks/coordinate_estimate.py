@@ -22,7 +22,7 @@ from scipy.ndimage import gaussian_filter1d
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.storage import read_storage
-from biodyn.processing.signals.coordinate_motion import coordinate_motion
+from biodyn.processing.signals.derivatives import coordinate_motion
 from biodyn.rigid_body import Multibody, OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_estimate import balanced, even_times
 from biodyn.trial.bodies.opensim_loads import table_loads, torques

@@ -19,7 +19,7 @@ import numpy as np
 
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
-from biodyn.processing.signals.coordinate_motion import coordinate_motion
+from biodyn.processing.signals.derivatives import coordinate_motion
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, table_loads, torques
 from biodyn.trial.bodies.opensim_motion import run_coordinates

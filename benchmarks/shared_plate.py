@@ -15,7 +15,7 @@ from common import Record, Table, parser_of, real_recordings, walks_below
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.errors import BiodynError
-from biodyn.processing.contacts.find import find_contacts
+from biodyn.processing.contacts.ground_reaction import find_contacts
 from biodyn.processing.signals.prepare import with_plates
 from biodyn.recording import PlateWrench
 from biodyn.settings import Settings

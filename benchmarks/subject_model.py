@@ -39,7 +39,7 @@ from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.model.static_figure import StaticFigure
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
-from biodyn.processing.calibration.subject_fit.seen import SeenTrial, SeenUse
+from biodyn.processing.calibration.subject_fit.placement import SeenTrial, SeenUse
 from biodyn.recording import Markers
 from biodyn.simulation.wearing import Scatter, Worn
 

@@ -24,7 +24,7 @@ from common.contact_learning import Seen, learnt
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
-from biodyn.processing.contacts.foot_outline import foot_outline
+from biodyn.processing.contacts.feet import foot_outline
 from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
 from biodyn.processing.gait.by_movement import expected_events, kinematic_events, movement_events
 from biodyn.processing.gait.contact_likelihood import foot_kinematics, passage

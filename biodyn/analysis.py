@@ -16,17 +16,15 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.standing import SOURCE_WORDS, CalibrationSource
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
-from biodyn.processing.contacts.at_plate_rate import FootForces, forces_at_plate_rate
 from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.contacts.loading import FootForces, forces_at_plate_rate
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import WALKING, Activity
 from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
 from biodyn.processing.gait.cycles import GaitCycle, gait_cycles
-from biodyn.processing.gait.spatiotemporal import StrideParameters, spatiotemporal
-from biodyn.processing.gait.variables import WalkedTrial
-from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.kinematics.pose_misfit import PoseMisfit, pose_misfit
+from biodyn.processing.gait.spatiotemporal import StrideParameters, WalkedTrial, spatiotemporal
+from biodyn.processing.kinematics.fit import Fit, PoseMisfit, pose_misfit
 from biodyn.processing.signals.chosen_method import FILTERED, ChosenMethod, chosen_method
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Recording

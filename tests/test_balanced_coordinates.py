@@ -13,7 +13,7 @@ from biodyn.errors import InputFileError
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.kinematics.model_markers import fit_model
-from biodyn.processing.signals.coordinate_motion import coordinate_motion
+from biodyn.processing.signals.derivatives import coordinate_motion
 from biodyn.rigid_body import Multibody, from_osim
 from biodyn.rigid_body.osim.model import Marker
 from biodyn.settings import settings_from

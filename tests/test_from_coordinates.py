@@ -17,7 +17,7 @@ from biodyn.cli import app
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import read_storage
-from biodyn.processing.signals import coordinate_motion
+from biodyn.processing.signals import derivatives as coordinate_motion
 from biodyn.rigid_body import from_osim
 from biodyn.trial.bodies import opensim_loads as model_torques
 from biodyn.trial.bodies.opensim_motion import run_coordinates

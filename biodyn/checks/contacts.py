@@ -10,7 +10,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, Side
-from biodyn.processing.contacts.unmeasured import SILENT
+from biodyn.processing.contacts.stances_off_plates import SILENT
 from biodyn.processing.dynamics.solve import feet_below
 
 _COVERAGE = "time of the {} foot on the ground against the time in which its ground reaction was measured"

@@ -9,7 +9,7 @@ from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import SIDE_NAMES, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.gait.cycle_values import CycleValues
-from biodyn.processing.gait.variables import CycleSignal
+from biodyn.processing.gait.spatiotemporal import CycleSignal
 from biodyn.variables import CurveFault, variable
 
 _TOLD = 2  # variables of a cycle that are named

@@ -22,10 +22,9 @@ from biodyn.checks.evidence.zero import not_zeroed
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
-from biodyn.processing.contacts.other_loads import OtherLoad, other_loads
-from biodyn.processing.signals.gaps import Gap
+from biodyn.processing.contacts.loading import OtherLoad, other_loads
+from biodyn.processing.signals.gaps import Gap, jumps
 from biodyn.processing.signals.prepare import plate_channel_shares
-from biodyn.processing.signals.spikes import jumps
 from biodyn.recording import Markers, person_is_there
 from biodyn.settings import QualityLimits, Settings
 from biodyn.uncertainty.inputs import stride_time

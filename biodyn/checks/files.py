@@ -14,7 +14,7 @@ from biodyn.errors import MarkerSetError, PlateError
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.recognition.corrected import noticed_in
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.signals.handedness import corners_run_backwards, mirrored_note
+from biodyn.processing.signals.orientation import corners_run_backwards, mirrored_note
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import PlateWrench, Recording, person_is_there
 from biodyn.settings import Settings

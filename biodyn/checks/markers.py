@@ -19,9 +19,9 @@ from biodyn.checks.facts import NO_MARKERS, TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Status
-from biodyn.processing.kinematics.pose_misfit import PoseMisfit
+from biodyn.processing.kinematics.fit import PoseMisfit
+from biodyn.processing.signals.gaps import SPIKE_M, spike_limit_m
 from biodyn.processing.signals.rms import rms
-from biodyn.processing.signals.spikes import SPIKE_M, spike_limit_m
 
 # Beyond this many times the limit of its RMS the fit is no picture of the markers any more.
 _FAIL_FACTOR = 2.0

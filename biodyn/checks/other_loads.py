@@ -7,7 +7,7 @@ import numpy as np
 from biodyn.checks.evidence.other_loads import other_load_finding
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
-from biodyn.processing.contacts.other_loads import LEAST_BW
+from biodyn.processing.contacts.loading import LEAST_BW
 
 
 @check(

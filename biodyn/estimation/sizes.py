@@ -9,7 +9,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.signals.noise import measured_noise
+from biodyn.processing.signals.filtering import measured_noise
 from biodyn.processing.signals.smoothing.spline import chosen_cutoffs, stiffness
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes

@@ -22,14 +22,12 @@ from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
-from biodyn.processing.calibration.body_mass import MassEstimate
-from biodyn.processing.calibration.standing import CalibrationSource, Standing
-from biodyn.processing.calibration.stored_centres import StoredCentre
-from biodyn.processing.calibration.subject import known_age, leg_length, stored_height
+from biodyn.processing.calibration.standing import CalibrationSource, Standing, StoredCentre
+from biodyn.processing.calibration.subject import MassEstimate, known_age, leg_length, stored_height
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.ground_reaction import Decided
-from biodyn.processing.contacts.other_loads import OtherLoad
+from biodyn.processing.contacts.loading import OtherLoad
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import Activity
 from biodyn.processing.kinematics.fit import Fit

@@ -30,23 +30,19 @@ from biodyn.estimation.told import Told
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_freed, with_mass
 from biodyn.processing.calibration.subject import stride_mass
-from biodyn.processing.calibration.subject_fit.notes import fit_notes
-from biodyn.processing.contacts.balance import required_wrench, weight_of
+from biodyn.processing.calibration.subject_fit.result import fit_notes
+from biodyn.processing.contacts.balance import required_wrench, weight_of, with_known_feet, with_zero_from_balance
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
-from biodyn.processing.contacts.find import contact_decisions, reaction_of
-from biodyn.processing.contacts.ground_reaction import Decided
-from biodyn.processing.contacts.notes import contact_diagnostics
-from biodyn.processing.contacts.other_loads import other_loads, with_unknown_loads, without_shared_plates
-from biodyn.processing.contacts.plate_levels import with_known_feet, with_zero_from_balance
-from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
-from biodyn.processing.dynamics.three_points import in_three_point_axes
+from biodyn.processing.contacts.ground_reaction import Decided, contact_decisions, contact_diagnostics, reaction_of
+from biodyn.processing.contacts.loading import other_loads, with_unknown_loads, without_shared_plates
+from biodyn.processing.dynamics.solve import Dynamics, in_three_point_axes, solve_dynamics
 from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.by_movement import movement_events
 from biodyn.processing.gait.events import gait_events, strikes_by_movement
 from biodyn.processing.kinematics.fit import Fit, base_angles
 from biodyn.processing.kinematics.tracking import track
 from biodyn.processing.signals.chosen_method import fallen_back
-from biodyn.processing.signals.handedness import z_points_up
+from biodyn.processing.signals.orientation import z_points_up
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_force_cutoff, with_method, with_plates
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE

@@ -19,9 +19,8 @@ from biodyn.conventions import FloatArray, IntArray, without_side
 from biodyn.model.from_osim.names import is_toe
 from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
-from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
-from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.noise import measured_noise
+from biodyn.processing.signals.derivatives import LEAST_ROWS, coordinate_motion
+from biodyn.processing.signals.filtering import finite_stretches, measured_noise
 from biodyn.rigid_body import Body, Multibody, OpenSimModel
 from biodyn.rigid_body.osim.model import Marker
 from biodyn.rigid_body.stick_figure import StickFigure

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.signals.noise import measured_noise
+from biodyn.processing.signals.filtering import measured_noise
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes
 from biodyn.uncertainty.marker_weights import single

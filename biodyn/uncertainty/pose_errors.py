@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.processing.signals.noise import measured_noise
+from biodyn.processing.signals.filtering import measured_noise
 from biodyn.rigid_body import body_poses
 from biodyn.uncertainty.error_sources import Columns, Fitted, Frames, Source, fit_gradient, no_columns, stacked, torques
 from biodyn.uncertainty.inputs import TrialInputs

@@ -18,7 +18,7 @@ from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.geometry.rotations import apply, cross
 from biodyn.processing.dynamics.actuated import ActuatedMotion
 from biodyn.processing.dynamics.imported import OwnMotion
-from biodyn.processing.kinematics.segments import SegmentForces, SegmentMotion, segment_forces, segment_motion
+from biodyn.processing.kinematics.tracking import SegmentForces, SegmentMotion, segment_forces, segment_motion
 from biodyn.processing.signals.derivatives import configuration_spline
 from biodyn.rigid_body import Multibody, bias_forces, difference, forward_dynamics, mass_matrix
 

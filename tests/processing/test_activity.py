@@ -15,7 +15,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence.signals import LEAST_IMPACT_HZ, cutoff_too_low
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.output.tables.gait import spatiotemporal
-from biodyn.processing.contacts.other_loads import OtherLoad, other_loads
+from biodyn.processing.contacts.loading import OtherLoad, other_loads
 from biodyn.recording import GaitEvent
 from biodyn.simulation.recovery import compare
 from biodyn.simulation.scenes import record_scene, record_treadmill, with_labels

@@ -15,7 +15,7 @@ from biodyn.processing.dynamics.actuated import (
     multibody_from_arrays,
     stored_actuated_motion,
 )
-from biodyn.processing.kinematics.segments import segment_forces, segment_motion
+from biodyn.processing.kinematics.tracking import segment_forces, segment_motion
 from biodyn.rigid_body import Body, Joint, Multibody, energies, integrate, inverse_dynamics, momentum
 from biodyn.simulation import Person, TrialOptions, session
 from biodyn.trial.run import analyse_trial

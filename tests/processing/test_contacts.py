@@ -6,9 +6,9 @@ from support.feet_on_plates import feet_on_plates
 from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
 from biodyn.geometry.polygons import signed_distance
-from biodyn.processing.contacts.foot_outline import floor_velocity, foot_outline
+from biodyn.processing.contacts.feet import floor_velocity, foot_outline
+from biodyn.processing.contacts.ground_reaction import contact_diagnostics
 from biodyn.processing.contacts.loading import centre_of_pressure, loadings, missed_at_edges
-from biodyn.processing.contacts.notes import contact_diagnostics
 from biodyn.processing.contacts.parameters import ContactSettings
 
 # Steps of level_steps(): heels at x = 0, 0.65, 1.3, 1.95, 2.6, 3.25; strikes at 0, 0.5, 1.0 ... s, 0.62 s each.

@@ -9,7 +9,7 @@ from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_st
 
 from biodyn.errors import SettingsError
 from biodyn.processing.contacts.balance import BodyBalance
-from biodyn.processing.contacts.notes import contact_diagnostics
+from biodyn.processing.contacts.ground_reaction import contact_diagnostics
 from biodyn.processing.contacts.parameters import ContactOverride, ContactSettings
 from biodyn.settings import Settings
 from biodyn.study.discovery.definition import read_definition

@@ -7,10 +7,10 @@ import pytest
 from support.feet_on_plates import feet_on_plates
 from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
-from biodyn.processing.contacts.foot_outline import beside_plate, foot_outline
-from biodyn.processing.contacts.notes import contact_diagnostics
+from biodyn.processing.contacts.evidence import foot_may_load
+from biodyn.processing.contacts.feet import beside_plate, foot_outline
+from biodyn.processing.contacts.ground_reaction import contact_diagnostics
 from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.contacts.presence import foot_may_load
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateZero

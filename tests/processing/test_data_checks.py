@@ -24,8 +24,7 @@ from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
 from biodyn.model.from_library.recognition.between import exchanges
-from biodyn.processing.signals.gaps import Gap
-from biodyn.processing.signals.spikes import jumps, spike_limit_m
+from biodyn.processing.signals.gaps import Gap, jumps, spike_limit_m
 from biodyn.recording import Markers
 from biodyn.simulation import write_c3d
 from biodyn.trial.run import analyse_trial

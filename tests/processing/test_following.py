@@ -10,8 +10,7 @@ from support.sessions import Laboratory, hidden
 
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import levers, unseen_coordinates
-from biodyn.processing.kinematics.outliers import outlier_frames
-from biodyn.processing.kinematics.visibility import bridge, long_stretches, visibility_weights
+from biodyn.processing.kinematics.visibility import bridge, long_stretches, outlier_frames, visibility_weights
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import SimulatedTrial

@@ -11,11 +11,11 @@ from support.people import RATE_HZ, errors_m, functional_of, person_of, scaling_
 from biodyn.model.body_model import AttachedMarker, SubjectModel, with_markers
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.model.static_figure import StaticFigure
-from biodyn.processing.calibration.subject_fit.derivatives import posed
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
 from biodyn.processing.calibration.subject_fit.functional import functional_joints
-from biodyn.processing.calibration.subject_fit.notes import fit_notes
-from biodyn.processing.calibration.subject_fit.seen import SeenTrial
+from biodyn.processing.calibration.subject_fit.placement import SeenTrial
+from biodyn.processing.calibration.subject_fit.result import fit_notes
+from biodyn.processing.calibration.subject_fit.unknowns import posed
 from biodyn.recording import Markers
 from biodyn.simulation.wearing import Scatter, Worn
 

@@ -14,7 +14,7 @@ from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.loading import PlateSignals
 from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.contacts.unmeasured import EVENT_ERROR_S
+from biodyn.processing.contacts.stances_off_plates import EVENT_ERROR_S
 from biodyn.processing.gait.by_movement import kinematic_events, movement_events
 from biodyn.processing.gait.events import gait_events, plate_events
 from biodyn.processing.gait.parameters import GaitSettings

@@ -14,13 +14,16 @@ from biodyn.library.schema.subject_fit import SubjectFitTable
 from biodyn.model.changes import with_locked
 from biodyn.model.observability import marker_jacobian
 from biodyn.model.static_figure import StaticFigure
-from biodyn.processing.calibration.subject_fit.derivatives import joint_jacobian, marker_place, posed
 from biodyn.processing.calibration.subject_fit.fit import _Problem, fit_subject
-from biodyn.processing.calibration.subject_fit.notes import fit_notes
-from biodyn.processing.calibration.subject_fit.placement import placement_of
-from biodyn.processing.calibration.subject_fit.priors import load_priors
-from biodyn.processing.calibration.subject_fit.seen import SeenTrial
-from biodyn.processing.calibration.subject_fit.unknowns import unknowns_of
+from biodyn.processing.calibration.subject_fit.placement import SeenTrial, placement_of
+from biodyn.processing.calibration.subject_fit.result import fit_notes
+from biodyn.processing.calibration.subject_fit.unknowns import (
+    joint_jacobian,
+    load_priors,
+    marker_place,
+    posed,
+    unknowns_of,
+)
 from biodyn.recording import Markers
 from biodyn.simulation.wearing import Scatter, Worn
 from biodyn.trial.run import analyse_trial

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from biodyn.processing.dynamics.three_points import in_three_point_axes
+from biodyn.processing.dynamics.solve import in_three_point_axes
 from biodyn.recording import Markers
 
 _END, _WAND = "RKNE", "RTHI"

@@ -18,11 +18,10 @@ from biodyn.errors import TableError
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.model.observability import badly_seen, levers_through
-from biodyn.processing.calibration.subject_fit.priors import load_priors
+from biodyn.processing.calibration.subject_fit.unknowns import load_priors
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.noise import measured_noise
+from biodyn.processing.signals.filtering import butterworth_lowpass, measured_noise
 from biodyn.recording import Markers
 from biodyn.rigid_body import (
     effects_of_inertia,

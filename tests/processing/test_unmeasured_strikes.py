@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from biodyn.processing.contacts.unmeasured import Strikes
+from biodyn.processing.contacts.stances_off_plates import Strikes
 from biodyn.processing.gait.events import merge_events, strikes_by_movement
 from biodyn.recording import Contact, GaitEvent
 from biodyn.trial.run import analyse_trial

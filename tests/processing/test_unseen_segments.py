@@ -13,7 +13,7 @@ from biodyn.geometry.rotations import cardan_zxy, from_cardan_zxy, quaternion_fr
 from biodyn.model.body_model import SubjectModel, body_model
 from biodyn.model.changes import with_assumed
 from biodyn.model.from_library.markersets import recognise
-from biodyn.processing.kinematics.unseen import with_unseen_motion
+from biodyn.processing.kinematics.tracking import with_unseen_motion
 from biodyn.processing.signals.rms import vector_rms
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import SimulatedTrial

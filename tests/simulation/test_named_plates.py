@@ -7,7 +7,7 @@ from support.described_plates import Platform, analysed
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence.plate_faults import ExplainedPlate, PlateFault
 from biodyn.checks.facts import TrialFacts
-from biodyn.processing.contacts.other_loads import OtherLoad
+from biodyn.processing.contacts.loading import OtherLoad
 
 # -- a fault of a plate is no crutch -----------------------------------------------------------------------------------
 

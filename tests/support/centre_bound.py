@@ -15,10 +15,8 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import marker_jacobian
-from biodyn.processing.calibration.subject_fit.derivatives import joint_jacobian, posed
 from biodyn.processing.calibration.subject_fit.placement import placement_of
-from biodyn.processing.calibration.subject_fit.priors import load_priors
-from biodyn.processing.calibration.subject_fit.unknowns import unknowns_of
+from biodyn.processing.calibration.subject_fit.unknowns import joint_jacobian, load_priors, posed, unknowns_of
 from biodyn.simulation.person import Body
 from biodyn.simulation.skin import marker_labels, soft_tissue
 from biodyn.simulation.wearing import Scatter

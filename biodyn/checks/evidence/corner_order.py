@@ -18,7 +18,7 @@ from biodyn.checks.evidence.plate_faults import REMAINING, SOUND, mismatch, undo
 from biodyn.checks.evidence.units import force_ratio
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, plates_in_words
-from biodyn.processing.signals.handedness import z_points_up
+from biodyn.processing.signals.orientation import z_points_up
 from biodyn.recording import ForcePlate, PlateWrench
 
 # Mismatch of some sound plates under shod or hardly marked feet (two of nineteen shared walks).

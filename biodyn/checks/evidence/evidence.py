@@ -14,8 +14,7 @@ import numpy as np
 
 from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side, other_side
 from biodyn.geometry.rotations import cross
-from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.contacts.foot_outline import foot_outline
+from biodyn.processing.contacts.feet import GaitPoints, foot_outline
 from biodyn.processing.contacts.ground_reaction import STANCE_DELAY_S
 from biodyn.processing.contacts.loading import centre_of_pressure
 from biodyn.processing.dynamics.solve import Dynamics

@@ -7,7 +7,7 @@ import numpy as np
 from biodyn.checks.evidence.evidence import Evidence
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.calibration.body_mass import KG_A_POUND
+from biodyn.processing.calibration.subject import KG_A_POUND
 
 # Shorter than this, the change of the centre of mass's velocity is not known well enough.
 _LEAST_S = 0.35

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.contacts.other_loads import OtherLoad
+from biodyn.processing.contacts.loading import OtherLoad
 
 
 def other_load_finding(loads: Sequence[OtherLoad], rate_hz: float) -> Diagnostic:

@@ -9,8 +9,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Severity
 from biodyn.model.assembly import Coordinate
-from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.kinematics.pose_misfit import PoseMisfit
+from biodyn.processing.kinematics.fit import Fit, PoseMisfit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import Gap
 from biodyn.processing.signals.rms import rms

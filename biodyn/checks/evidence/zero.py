@@ -14,7 +14,7 @@ import numpy as np
 from biodyn.checks.evidence.evidence import FIRM_SHARE, pressure
 from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.contacts.foot_outline import beside_plate
+from biodyn.processing.contacts.feet import beside_plate
 from biodyn.recording import PlateWrench
 
 CODE = "plate-not-zeroed"

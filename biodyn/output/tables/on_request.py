@@ -14,7 +14,7 @@ from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.output.tables.registry import table
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.gait.cycles import gait_cycles, normalise
-from biodyn.processing.gait.variables import cycle_signals
+from biodyn.processing.gait.spatiotemporal import cycle_signals
 from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
 
 

@@ -15,28 +15,165 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, IntArray, Side, other_side
-from biodyn.processing.contacts.balance import BodyBalance
-from biodyn.processing.contacts.by_balance import judge_by_balance
-from biodyn.processing.contacts.evidence import FootEvidence, feet_evidence, is_near, nearest_foot, record_of
-from biodyn.processing.contacts.foot_outline import FootOutline
-from biodyn.processing.contacts.load import MIN_SHARED_S, OUTLINE_ERROR_M, Load, PlateContact
-from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, loadings
-from biodyn.processing.contacts.overrides import with_overrides
-from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.contacts.presence import (
+from biodyn.errors import SettingsError
+from biodyn.processing.contacts.balance import BodyBalance, judge_by_balance
+from biodyn.processing.contacts.evidence import (
     MAX_SOLE_HEIGHT_M,
     MIN_ABSENT_S,
+    MIN_SHARED_S,
+    OUTLINE_ERROR_M,
+    FootEvidence,
+    Load,
     Part,
+    PlateContact,
     Presence,
+    feet_evidence,
+    is_near,
     level_beside,
     mean_force,
+    nearest_foot,
     parts_of_load,
+    record_of,
     times_above,
 )
-from biodyn.processing.contacts.short_loads import without_short_loads
+from biodyn.processing.contacts.feet import FootOutline
+from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, loadings
+from biodyn.processing.contacts.parameters import ContactOverride, ContactSettings
 from biodyn.processing.contacts.two_feet import Stance, stances_of, who_stands
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.recording.wrenches import Contact, ContactDecision
+from biodyn.recording import Contact
+from biodyn.recording.wrenches import ContactDecision
+
+# A time that a person reads off a table or figure is this near to a load's begin.
+MATCHES_S = 0.1
+REASON = "set by the user"
+
+
+def with_overrides(
+    found: Sequence[PlateContact], numbers: Sequence[int], overrides: Sequence[ContactOverride], rate_hz: float
+) -> list[PlateContact]:
+    """Return the contacts with those of the user; `numbers` of the plates in the file.
+
+    An override holds for the load of its plate at `from_s`, from there (from the load's begin, where that is near) to
+    `until_s` or the load's end. Raises SettingsError with the loads there are where it matches none.
+    """
+    result = list(found)
+    for entry in overrides:
+        result = _applied(result, numbers, entry, rate_hz)
+    return sorted(result, key=lambda item: (item.contact.start_s, item.contact.plate))
+
+
+def _applied(
+    found: list[PlateContact], numbers: Sequence[int], entry: ContactOverride, rate_hz: float
+) -> list[PlateContact]:
+    load = _load_at(found, entry)
+    if not load:
+        raise _no_load(found, numbers, entry)
+    start_s, end_s = load[0].contact.start_s, load[-1].contact.end_s
+    near = entry.from_s <= start_s + MATCHES_S
+    begin_s = start_s if near else entry.from_s
+    stop_s = end_s if entry.until_s is None else min(entry.until_s, end_s)
+    if stop_s <= begin_s:
+        raise _no_load(found, numbers, entry)
+    first = load[0].first if near else round(begin_s * rate_hz)
+    stop = load[-1].stop if stop_s == end_s else round(stop_s * rate_hz)
+    kept = [item for item in found if not any(item is part for part in load)]
+    for item in load:
+        if item.first < first:
+            end = min(item.stop, first)
+            kept.append(_part(item, item.first, end, item.contact.start_s, min(item.contact.end_s, begin_s)))
+        if item.stop > stop:
+            at = max(item.first, stop)
+            kept.append(_part(item, at, item.stop, max(item.contact.start_s, stop_s), item.contact.end_s))
+    side: Side | None = next((side for side in SIDES if SIDE_NAMES[side] == entry.side), None)
+    model = max(load, key=lambda item: min(item.stop, stop) - max(item.first, first))
+    contact = replace(
+        model.contact,
+        start_s=begin_s,
+        end_s=stop_s,
+        side=side,
+        decision="assigned" if side else "rejected",
+        reason=REASON,
+    )
+    # Given to no foot, the feet that might have stood there stay unknown.
+    feet = (side,) if side else tuple(dict.fromkeys(foot for item in load for foot in item.feet))
+    kept.append(
+        PlateContact(
+            contact,
+            model.plate,
+            first,
+            stop,
+            feet,
+            cut_before=load[0].cut_before if near else True,
+            cut_after=load[-1].cut_after if stop_s == end_s else True,
+        )
+    )
+    return kept
+
+
+def _part(item: PlateContact, first: int, stop: int, start_s: float, end_s: float) -> PlateContact:
+    """A piece of a contact, beside the one that the user set."""
+    contact = replace(item.contact, start_s=start_s, end_s=end_s)
+    return replace(
+        item,
+        contact=contact,
+        first=first,
+        stop=stop,
+        cut_before=item.cut_before or first > item.first,
+        cut_after=item.cut_after or stop < item.stop,
+    )
+
+
+def _load_at(found: Sequence[PlateContact], entry: ContactOverride) -> list[PlateContact]:
+    """The pieces, in order, of the unbroken load of the plate at `from_s`; of several, the one that begins nearest."""
+    own = sorted((item for item in found if item.contact.plate == entry.plate), key=lambda item: item.first)
+    loads: list[list[PlateContact]] = []
+    for item in own:
+        if loads and item.cut_before and loads[-1][-1].cut_after:
+            loads[-1].append(item)
+        else:
+            loads.append([item])
+    fitting = [load for load in loads if load[0].contact.start_s - MATCHES_S <= entry.from_s < load[-1].contact.end_s]
+    return min(fitting, key=lambda load: abs(load[0].contact.start_s - entry.from_s), default=[])
+
+
+def _no_load(found: Sequence[PlateContact], numbers: Sequence[int], entry: ContactOverride) -> SettingsError:
+    own = sorted({(item.contact.start_s, item.contact.end_s) for item in found if item.contact.plate == entry.plate})
+    span = f"from {entry.from_s:g} s" + (f" until {entry.until_s:g} s" if entry.until_s is not None else "")
+    if entry.plate not in numbers:
+        known = ", ".join(str(number) for number in numbers) or "none"
+        hint = f"Plates with a wrench: {known}."
+    elif own:
+        hint = "Loads of the plate: " + ", ".join(f"{start:.2f} to {end:.2f} s" for start, end in own) + "."
+    else:
+        hint = "The plate was never loaded."
+    return SettingsError(f"contacts.override names plate {entry.plate} {span}, where it carries no load.", hint)
+
+
+def without_short_loads(found: list[PlateContact], min_contact_s: float) -> list[PlateContact]:
+    """Reject what is too short for a foot, unless the same foot stands on another plate at that moment."""
+    kept: list[PlateContact] = []
+    for item in found:
+        contact = item.contact
+        length = contact.end_s - contact.start_s
+        if length >= min_contact_s or item.cut_before or item.cut_after or contact.decision == "ambiguous":
+            kept.append(item)
+            continue
+        carried = any(
+            other.contact.side == contact.side is not None
+            and other.contact.decision == "assigned"
+            and other.plate != item.plate
+            and other.contact.end_s - other.contact.start_s >= min_contact_s
+            and other.contact.start_s < contact.end_s + MIN_SHARED_S
+            and other.contact.end_s > contact.start_s - MIN_SHARED_S
+            for other in found
+        )
+        if not carried:
+            reason = f"loaded for {length:.2f} s only, a foot contact lasts at least {min_contact_s:.2f} s"
+            item = replace(item, contact=replace(contact, decision="rejected", side=None, reason=reason), feet=())
+        kept.append(item)
+    return kept
+
 
 # A force of this share of the load's peak that goes on without a foot was also there beside the foot.
 OTHER_LOAD_SHARE = 0.05
@@ -268,7 +405,7 @@ def _split(load: Load, on_plate: Mapping[Side, BoolArray]) -> list[PlateContact]
         return _one_after_the_other(load, label, smear)
     pieces = [_of_stance(load, stance) for stance in stances]
     for first, stop in gaps:
-        part = _part(load, first, stop)
+        part = _part_decide(load, first, stop)
         piece = _result(part, None, "ambiguous", "both feet are on the plate", SIDES, feet_evidence(part))
         pieces.append(replace(piece, cut_before=first > load.first, cut_after=stop < load.stop))
     return sorted(pieces, key=lambda piece: piece.first)
@@ -276,7 +413,7 @@ def _split(load: Load, on_plate: Mapping[Side, BoolArray]) -> list[PlateContact]
 
 def _of_stance(load: Load, stance: Stance) -> PlateContact:
     """Decide about a stance that shares its load at the ends, by the time in which the foot is alone."""
-    piece = _single(_part(load, *stance.alone), feet_evidence(_part(load, *stance.alone)))
+    piece = _single(_part_decide(load, *stance.alone), feet_evidence(_part_decide(load, *stance.alone)))
     contact = replace(piece.contact, start_s=stance.start_s, end_s=stance.end_s)
     if contact.side != stance.side or contact.decision != "assigned":
         contact = replace(contact, side=stance.side, decision="rejected") if contact.decision == "assigned" else contact
@@ -305,7 +442,7 @@ def _one_after_the_other(load: Load, label: IntArray, smear: int) -> list[PlateC
     edges = np.concatenate(([0], np.flatnonzero(np.diff(label)) + 1, [len(label)]))
     pieces: list[PlateContact] = []
     for begin, end in pairwise(edges):
-        part = _part(load, load.first + int(begin), load.first + int(end))
+        part = _part_decide(load, load.first + int(begin), load.first + int(end))
         feet = feet_evidence(part)
         owner: Side | None = {1: SIDES[0], 2: SIDES[1]}.get(int(label[begin]))
         too_short = part.end_s - part.start_s < load.settings.min_contact_s
@@ -317,7 +454,7 @@ def _one_after_the_other(load: Load, label: IntArray, smear: int) -> list[PlateC
     return pieces
 
 
-def _part(load: Load, first: int, stop: int) -> Load:
+def _part_decide(load: Load, first: int, stop: int) -> Load:
     """The frames [first, stop) of a load."""
     return replace(
         load,

@@ -3,16 +3,231 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
+from biodyn.geometry.points import lengths
 from biodyn.geometry.polygons import signed_distance
-from biodyn.processing.contacts.load import OUTLINE_ERROR_M, Load
-from biodyn.processing.contacts.loading import missed_at_edges
-from biodyn.processing.contacts.presence import MAX_SOLE_HEIGHT_M, height_over
+from biodyn.processing.contacts.feet import FootOutline
+from biodyn.processing.contacts.loading import PlateSignals, loadings, missed_at_edges, plate_surface
+from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.recording import Contact
+
+# A sole farther than this above or below a plate's surface does not stand on it (shoe, marker and model error).
+MAX_SOLE_HEIGHT_M = 0.08
+# A sole point this far beside the plate may still press on it: corners measured badly, feet larger than their model.
+REACH_M = 0.10
+# Swinging feet pass at 3 to 5 m/s; the lowest point of a foot that lands or leaves is far slower.
+MAX_SPEED_M_S = 1.0
+# Filtered motion shows landing and leaving too late or too early by less than this.
+WIDEN_S = 0.1
+# Shorter stretches without a foot say nothing: the plate rings, the motion is not exact.
+MIN_ABSENT_S = 0.1
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of an unbroken load: times in s, whether a foot can have made it, and whether the load goes on beside it."""
+
+    start_s: float
+    end_s: float
+    foot: bool
+    cut_before: bool
+    cut_after: bool
+
+
+@dataclass(frozen=True)
+class Presence:
+    """When feet can load a plate, found once however many loads it has: see `foot_may_load`."""
+
+    plate: PlateSignals
+    foot_outlines: Mapping[Side, FootOutline]
+    rate_hz: float
+
+    @cached_property
+    def of_any(self) -> BoolArray:
+        """Frames (T,) in which some foot can."""
+        return foot_may_load(self.plate, self.foot_outlines, self.rate_hz)
+
+    @cached_property
+    def of_each(self) -> Mapping[Side, BoolArray]:
+        """Frames (T,) in which each foot by itself can."""
+        return {
+            side: foot_may_load(self.plate, {side: sole}, self.rate_hz) for side, sole in self.foot_outlines.items()
+        }
+
+
+def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float) -> BoolArray:
+    """Frames (T,) in which some foot, of the plate's side if it has one, can load the plate: near, low and slow, or not seen."""
+    frames = len(next(iter(foot_outlines.values())).known)
+    here = np.zeros(frames, dtype=bool)
+    for side, sole in foot_outlines.items():
+        if plate.side not in (None, side):
+            continue
+        # where nobody knows the edges, every place may be the plate's
+        near = sole.distance_to(plate.corners_W) < REACH_M if plate.outlined else np.ones(sole.low.shape, dtype=bool)
+        # Over the floor or over a belt: which of them carries the foot is a guess where it hardly ever rests.
+        in_room = lengths(np.gradient(sole.outline_W, 1.0 / rate_hz, axis=0)) if frames > 1 else sole.speed
+        speed = np.nan_to_num(np.fmin(sole.speed, in_room), nan=0.0)
+        touches = near & sole.low & (speed < MAX_SPEED_M_S)
+        level = np.abs(np.nan_to_num(height_over(plate, sole.outline_W), nan=np.inf)) < MAX_SOLE_HEIGHT_M
+        here |= (touches.any(axis=1) & level) | ~sole.known
+    widen = round(WIDEN_S * rate_hz)
+    wide = here.copy()
+    for first, stop in finite_stretches(here):
+        wide[max(first - widen, 0) : stop + widen] = True
+    for first, stop in finite_stretches(~wide):
+        if stop - first < MIN_ABSENT_S * rate_hz:
+            wide[first:stop] = True
+    return wide
+
+
+def parts_of_load(start_s: float, end_s: float, here: BoolArray, rate_hz: float) -> list[Part]:
+    """Cut a load from `start_s` to `end_s` where feet arrive and leave; `here` (T,) is `foot_may_load`.
+
+    What is left over at an end for less than `MIN_ABSENT_S` stays with the foot: it is within the error of the motion.
+    """
+    first = min(max(int(np.floor(start_s * rate_hz)), 0), len(here) - 1)
+    stop = min(max(int(np.ceil(end_s * rate_hz)), first) + 1, len(here))
+    foot = here[first:stop].copy()
+    for a, b in finite_stretches(~foot):
+        if b - a < MIN_ABSENT_S * rate_hz and b - a < len(foot):
+            foot[a:b] = True
+    edges = np.concatenate(([0], np.flatnonzero(np.diff(foot)) + 1, [len(foot)]))
+    parts = []
+    for a, b in pairwise(edges):
+        before, after = a > 0, b < len(foot)
+        begin = (first + int(a)) / rate_hz if before else start_s
+        end = (first + int(b)) / rate_hz if after else end_s
+        parts.append(Part(begin, end, bool(foot[a]), bool(before), bool(after)))
+    return parts
+
+
+def level_beside(plate: PlateSignals, parts: Sequence[Part], number: int) -> float:
+    """Vertical force (N) that the plate reads without a foot next to part `number` of a load; 0 where it is unloaded."""
+    levels = [
+        mean_force(plate, parts[n]) for n in (number - 1, number + 1) if 0 <= n < len(parts) and not parts[n].foot
+    ]
+    return max(levels, default=0.0)
+
+
+def mean_force(plate: PlateSignals, part: Part) -> float:
+    """Mean raw vertical force of a part, N."""
+    first = int(part.start_s * plate.analog_rate_hz)
+    samples = plate.vertical_force[first : max(int(part.end_s * plate.analog_rate_hz), first + 1)]
+    known = samples[np.isfinite(samples)]
+    return float(known.mean()) if len(known) else 0.0
+
+
+def times_above(plate: PlateSignals, part: Part, level_n: float) -> tuple[float, float]:
+    """Begin and end in s of a part's longest loading above `level_n`; its own where there is none.
+
+    A part ends where the foot may no longer be there, a tenth of a second late; the force tells when it really left.
+    """
+    first = int(part.start_s * plate.analog_rate_hz)
+    samples = plate.vertical_force[first : int(part.end_s * plate.analog_rate_hz) + 1]
+    runs = loadings(samples, plate.analog_rate_hz, level_n)
+    if not runs:
+        return part.start_s, part.end_s
+    begin, end = max(runs, key=lambda run: run[1] - run[0])
+    at = first / plate.analog_rate_hz
+    return (begin + at if part.cut_before else part.start_s), (end + at if part.cut_after else part.end_s)
+
+
+def height_over(plate: PlateSignals, outline: FloatArray) -> FloatArray:
+    """Height (T,) m of the lowest point of outlines (T, K, 3) over the plate's plane, measured there."""
+    centre, normal = plate_surface(plate.corners_W)
+    height: FloatArray = (((outline - centre) @ normal) / normal[1]).min(axis=1)
+    return height
+
+
+# The sole's outline is known to about this; less overlap with a plate, or less overhang, says nothing.
+OUTLINE_ERROR_M = 0.015
+# Kinematic stance begins and ends within about this of the true one (Zeni, O'Connor: 16 +- 15 ms): ignore less.
+MIN_SHARED_S = 0.05
+
+
+@dataclass(frozen=True)
+class Load:
+    """One unbroken loading of one plate, or a part of it, with everything needed to decide about it.
+
+    Attributes:
+        index: of the plate among `plates`; plate: its signals. plates: all, the floor that is measured.
+        foot_outlines: both feet. presence: when they can load the plate.
+        cop: (T, 3) m centre of pressure on the plate's surface.
+        raised: a stair: what hangs over its edge hangs in the air.
+        rate_hz: marker rate.
+        start_s, end_s: of the raw force; first, stop: its marker frames, stop exclusive.
+        threshold_n: vertical force that counts as contact on this plate (more than the setting where it is noisy).
+        settings: the section [contacts]. smear_s, mass_kg: see `decide.decide_contacts`.
+    """
+
+    index: int
+    plate: PlateSignals
+    plates: Sequence[PlateSignals]
+    foot_outlines: Mapping[Side, FootOutline]
+    presence: Presence
+    cop: FloatArray
+    raised: bool
+    rate_hz: float
+    start_s: float
+    end_s: float
+    first: int
+    stop: int
+    threshold_n: float
+    settings: ContactSettings
+    smear_s: float
+    mass_kg: float | None
+
+
+@dataclass(frozen=True)
+class SharedWrench:
+    """One foot's part of a load that two feet put on one plate, in a window around its stance; zero beside it.
+
+    Attributes:
+        raw: (n, 6) F_Wo_W at the plate's rate, not filtered, from sample `first_sample` on.
+        wrench: (m, 6) the same as the plates' wrenches are: filtered, at the marker frames from `first_frame` on.
+        sd: (K, m, 6) one standard deviation of `wrench` by K independent causes.
+    """
+
+    first_sample: int
+    raw: FloatArray
+    first_frame: int
+    wrench: FloatArray
+    sd: FloatArray
+
+
+@dataclass(frozen=True)
+class PlateContact:
+    """One decided stretch of a plate's loading.
+
+    Attributes:
+        contact: the record for tables and reports.
+        plate: index into the plates given (not the number in the file).
+        first, stop: marker frames of the raw loading, stop exclusive.
+        feet: sides whose ground reaction the stretch concerns: the one assigned, or those that stay unmeasured.
+        cut_before, cut_after: the load goes on without a break before or after this stretch (two feet on one plate).
+        hanging_m: (n,) how far the low part of the sole lies beyond the plates in each frame, of a contact that was rejected for
+            that alone; None for all others.
+        share: the foot's share of the plate's load, where two feet were on it; None = all of it is the foot's.
+    """
+
+    contact: Contact
+    plate: int
+    first: int
+    stop: int
+    feet: tuple[Side, ...]
+    cut_before: bool = False
+    cut_after: bool = False
+    hanging_m: FloatArray | None = None
+    share: SharedWrench | None = None
+
 
 # The centre of pressure means something above this share of the load's own peak.
 COP_FORCE_SHARE = 0.15

@@ -3,14 +3,142 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from biodyn.conventions import FloatArray, Side
-from biodyn.processing.contacts.foot_outline import floor_velocity
+from biodyn.conventions import BoolArray, FloatArray, Side
+from biodyn.geometry.points import lengths
+from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.signals.filtering import butterworth_lowpass, second_cutoff_hz
+from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, second_cutoff_hz
+
+# A sole rests where one of its points all but stands still; swinging feet move ten times as fast.
+REST_SPEED_M_S = 0.25
+REST_DURATION_S = 0.08
+# From there the stance reaches as far as some sole point stays low and slower than Ghoussayni's 0.5 m/s
+# (10.1016/j.gaitpost.2003.10.001, limit as in JNER 2025, 10.1186/s12984-025-01544-9).
+SLOW_SPEED_M_S = 0.5
+LOW_HEIGHT_M = 0.03
+# Overground some sole point rests for most of the time; where it does for less than this share, a belt may carry it.
+RESTING_SHARE = 0.2
+# A foot this far beside the plate's edge does not touch it, whatever its markers and corners are off by.
+CLEAR_M = 0.05
+# On a belt the lowest point neither rises nor falls in stance, which is again most of the time.
+LEVEL_SPEED_M_S = 0.1
+
+
+@dataclass(frozen=True)
+class FootOutline:
+    """One foot's sole through the trial.
+
+    Attributes:
+        outline_W: (T, K, 3) m, sole points in World, ordered around the sole seen from above; NaN where unknown.
+        speed: (T, K) m/s of each point over the floor.
+        low: (T, K) bool; points within `LOW_HEIGHT_M` of the foot's lowest one: the part that can bear.
+        height: (T,) m, World height of the lowest point.
+        bearing: (T,) bool; the foot stands on something, whatever its height (floor, stair, plate).
+        known: (T,) bool; the sole is known.
+    """
+
+    outline_W: FloatArray
+    speed: FloatArray
+    low: BoolArray
+    height: FloatArray
+    bearing: BoolArray
+    known: BoolArray
+    _distances: dict[bytes, FloatArray] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def distance_to(self, corners_W: FloatArray) -> FloatArray:
+        """Horizontal distance (T, K) m of the points from a plate (4, 3), negative over it; kept, since many ask for it."""
+        key = corners_W.tobytes()
+        if key not in self._distances:
+            self._distances[key] = signed_distance(self.outline_W, corners_W[None, None])
+        return self._distances[key]
+
+
+def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
+    """Return the sole's motion and stance from its points (T, K, 3) m in World, in order around it."""
+    outline_W = np.asarray(outline_W, dtype=np.float64)
+    known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
+    outline_W = np.where(known[:, None, None], outline_W, np.nan)
+    velocity = _velocity(outline_W, known, rate_hz)
+    speed = lengths(velocity - _of_floor(outline_W, known, velocity))
+    height = np.full(len(outline_W), np.nan)
+    height[known] = outline_W[known, :, 1].min(axis=1)
+    low = known[:, None] & (np.nan_to_num(outline_W[..., 1]) <= np.nan_to_num(height)[:, None] + LOW_HEIGHT_M)
+    bearing = _stance(outline_W[..., 1], speed, height, known, rate_hz)
+    return FootOutline(outline_W, speed, low, height, bearing, known)
+
+
+def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
+    """Velocity (3,) m/s in World of what the foot stands on: zero, or that of a treadmill's belt."""
+    known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
+    return _of_floor(outline_W, known, _velocity(outline_W, known, rate_hz))
+
+
+def _of_floor(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> FloatArray:
+    if not known.any():
+        return np.zeros(3)
+    slowest = np.nan_to_num(lengths(velocity), nan=np.inf).min(axis=1)
+    if np.mean(slowest[known] < REST_SPEED_M_S) > RESTING_SHARE:
+        return np.zeros(3)
+    lowest = np.argmin(np.where(known[:, None], outline_W[..., 1], 0.0), axis=1)[:, None]
+    height = np.take_along_axis(outline_W[..., 1], lowest, axis=1)[:, 0]
+    velocity = np.take_along_axis(velocity, lowest[..., None], axis=1)[:, 0]
+    low = known & (np.nan_to_num(height) < np.median(height[known]) + LOW_HEIGHT_M)
+    level = low & (np.abs(np.nan_to_num(velocity[:, 1], nan=np.inf)) < LEVEL_SPEED_M_S)
+    if np.mean(level[known]) < RESTING_SHARE:
+        return np.zeros(3)
+    return np.median(velocity[level], axis=0) * (1.0, 0.0, 1.0)
+
+
+def beside_plate(corners: FloatArray, sole: FloatArray) -> BoolArray:
+    """Frames (T,) in which the whole sole (T, K, 3) is known and beside the plate (4, 3), wherever it is above the floor."""
+    centre = corners.mean(axis=0)
+    sides = 0.5 * np.stack(
+        [corners[0] - corners[1] + corners[3] - corners[2], corners[0] - corners[3] + corners[1] - corners[2]]
+    )
+    lengths = np.linalg.norm(sides, axis=1)
+    local = (sole - centre) @ (sides / lengths[:, None]).T
+    beside = np.zeros(len(sole), dtype=bool)
+    for axis in range(2):
+        edge = 0.5 * lengths[axis] + CLEAR_M
+        beside |= (local[..., axis] > edge).all(axis=1) | (local[..., axis] < -edge).all(axis=1)
+    return np.asarray(beside & np.isfinite(sole).all(axis=(1, 2)))
+
+
+def _velocity(outline_W: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:
+    """Velocities (T, K, 3) m/s of the points, by central differences within each known stretch; NaN elsewhere."""
+    velocity = np.full_like(outline_W, np.nan)
+    for first, stop in finite_stretches(known):
+        if stop - first > 1:
+            velocity[first:stop] = np.gradient(outline_W[first:stop], 1.0 / rate_hz, axis=0)
+    return velocity
+
+
+def _stance(
+    point_height: FloatArray, speed: FloatArray, height: FloatArray, known: BoolArray, rate_hz: float
+) -> BoolArray:
+    """Frames (T,) in which the foot stands: around each rest of some sole point, at the height of that rest.
+
+    The floor is where the foot itself came to rest, so stairs and ramps need no floor height. A point below that floor
+    is low too: a rigid outline digs in when the toes bend.
+    """
+    bearing = np.zeros(len(height), dtype=bool)
+    moving = np.where(np.isfinite(speed), speed, np.inf)
+    resting = known & (moving.min(axis=1) < REST_SPEED_M_S)
+    slow_height = np.where(moving < SLOW_SPEED_M_S, np.nan_to_num(point_height, nan=np.inf), np.inf).min(axis=1)
+    for first, stop in finite_stretches(resting):
+        if stop - first < REST_DURATION_S * rate_hz:
+            continue
+        near = slow_height < np.median(height[first:stop]) + LOW_HEIGHT_M
+        near[first:stop] = True
+        for run_first, run_stop in finite_stretches(near):
+            if run_first <= first < run_stop:
+                bearing[run_first:run_stop] = True
+    return bearing
+
 
 # What tells a standing foot and a step from the movement (`library/gait/`) was measured with markers filtered at this.
 _STEPS_HZ = 6.0

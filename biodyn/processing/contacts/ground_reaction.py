@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from biodyn.conventions import SIDES, FloatArray, Side
-from biodyn.processing.contacts.balance import BodyBalance
+from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side
+from biodyn.diagnostics import Diagnostic
+from biodyn.processing.contacts.balance import BodyBalance, required_wrench, weight_of
 from biodyn.processing.contacts.decide import decide_contacts
-from biodyn.processing.contacts.foot_outline import FootOutline, foot_outline
-from biodyn.processing.contacts.load import PlateContact, SharedWrench
-from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, pressure_at_height
+from biodyn.processing.contacts.evidence import PlateContact, SharedWrench
+from biodyn.processing.contacts.feet import FootOutline, foot_outline
+from biodyn.processing.contacts.loading import (
+    NOISE_FACTOR,
+    PlateSignals,
+    centre_of_pressure,
+    loadings,
+    pressure_at_height,
+)
 from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.contacts.strike_ahead import expected_ahead
-from biodyn.processing.contacts.unmeasured import (
+from biodyn.processing.contacts.stances_off_plates import (
     assigned_frames,
     beside_stances,
+    expected_ahead,
     loaded_frames,
     reasons,
     strikes_of_feet,
     unmeasured_stances,
 )
-from biodyn.recording.wrenches import Contact, GroundReaction, SharedLoad
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.prepare import TrialSignals, plates_as_motion, plates_at_full_bandwidth
+from biodyn.recording import Contact, GroundReaction, SharedLoad
 
 # The filtered wrench is followed beyond the raw contact until it stays below this share of its peak ...
 DIED_AWAY_SHARE = 1e-3
@@ -245,3 +256,240 @@ def supports(
                 stop = high - int(np.argmax(alive[stop - 1 : high][::-1]))
             result[number] = (min(first, item.first), max(stop, item.stop))
     return result
+
+
+def find_contacts(
+    signals: TrialSignals,
+    soles_W: Mapping[Side, FloatArray],
+    settings: ContactSettings,
+    mass_kg: float | None = None,
+    fit: Fit | None = None,
+) -> tuple[tuple[Contact, ...], GroundReaction]:
+    """Decide every contact of a trial and return it with the ground reaction of both feet; see `contact_decisions`."""
+    found = contact_decisions(signals, soles_W, settings, mass_kg, fit)
+    return found.contacts, reaction_of(found, signals, settings)
+
+
+def contact_decisions(
+    signals: TrialSignals,
+    soles_W: Mapping[Side, FloatArray],
+    settings: ContactSettings,
+    mass_kg: float | None = None,
+    fit: Fit | None = None,
+) -> Decided:
+    """Decide every contact of a trial.
+
+    Parameters:
+        soles_W: per side (T, K, 3) m, points around the sole, NaN where unknown. mass_kg: body mass, where known.
+        fit: the motion of the whole body, for the balance of forces on it; None = it is not asked.
+    """
+    balance = None
+    if fit is not None:
+        balance = BodyBalance(
+            required_wrench(fit), plates_as_motion(signals), fit.model.mass_kg, mass_known=mass_kg is not None
+        )
+    return decided(
+        _plates(signals),
+        soles_W,
+        signals.markers.rate_hz,
+        settings,
+        smear_s=signals.force_smear_s,
+        mass_kg=mass_kg,
+        balance=balance,
+    )
+
+
+def reaction_of(
+    found: Decided,
+    signals: TrialSignals,
+    settings: ContactSettings,
+    full_bandwidth: GroundReaction | None = None,
+    strikes_s: Mapping[Side, FloatArray] | None = None,
+) -> GroundReaction:
+    """Return the ground reaction of both feet by the plates' forces as these signals have them.
+
+    full_bandwidth: that at full bandwidth where it is known already. strikes_s: see `ground_reaction.whole_reaction`.
+    """
+    plates = _plates(signals)
+    if full_bandwidth is None:
+        full_hz, full = plates_at_full_bandwidth(signals)
+        plates = [
+            replace(plate, full=wrench, full_cutoff_hz=full_hz) for plate, wrench in zip(plates, full, strict=True)
+        ]
+    return whole_reaction(
+        found,
+        plates,
+        signals.markers.rate_hz,
+        settings,
+        smear_s=signals.force_smear_s,
+        full_bandwidth=full_bandwidth,
+        strikes_s=strikes_s,
+    )
+
+
+def _plates(signals: TrialSignals) -> list[PlateSignals]:
+    return [
+        PlateSignals(
+            number=plate.number,
+            corners_W=plate.corners,
+            wrench=plate.wrench,
+            vertical_force=raw.wrench[:, 4],
+            analog_rate_hz=raw.rate_hz,
+            zero=raw.zero,
+            saturated_s=raw.saturated_s,
+            unrecorded_s=raw.unrecorded_s,
+            raw=raw.wrench,
+            cutoff_hz=signals.force_cutoff_hz,
+            order=signals.settings.filter_order,
+            outlined=plate.outlined,
+            side=plate.side,
+        )
+        for plate, raw in zip(signals.plates, signals.raw_plates, strict=True)
+    ]
+
+
+_REASON = "the file of forces names the foot"
+# A foot that bears for so short a time may be one that scuffs the floor.
+_LEAST_STANCE_S = 0.1
+
+
+def given_ground_reaction(
+    wrenches: Mapping[Side, FloatArray],
+    heights: Mapping[Side, FloatArray],
+    soles_W: Mapping[Side, FloatArray],
+    covered: BoolArray,
+    rate_hz: float,
+    threshold_n: float,
+) -> tuple[tuple[Contact, ...], GroundReaction]:
+    """Return the contacts and the ground reaction of feet whose forces are given.
+
+    Parameters:
+        wrenches: per side (T, 6) F_Wo_W. heights: per side (T,) m, of the point where the force acts, NaN = at the sole.
+        soles_W: per side (T, K, 3) m, outline of the sole, NaN where unknown. covered: (T,) frames that the file covers.
+        threshold_n: vertical force that loads a foot.
+
+    A foot that stands a whole stance through without a force is on ground that nobody measured.
+    """
+    contacts: list[Contact] = []
+    measured, reason, on_floor, pressure, free = {}, {}, {}, {}, {}
+    for number, (side, wrench) in enumerate(wrenches.items(), start=1):
+        for start_s, end_s in loadings(wrench[:, 4], rate_hz, threshold_n):
+            contacts.append(Contact(number, start_s, end_s, side, "assigned", _REASON))
+        loaded = np.asarray(np.nan_to_num(wrench[:, 4]) >= threshold_n)
+        outline = foot_outline(soles_W[side], rate_hz)
+        bare = np.zeros(len(wrench), dtype=np.bool_)
+        for first, stop in finite_stretches(outline.bearing):
+            if stop - first >= _LEAST_STANCE_S * rate_hz and not loaded[first:stop].any():
+                bare[first:stop] = True
+        words = np.where(bare, f"the {SIDE_NAMES[side]} foot stands and no force on it is given", "")
+        words = np.where(covered, words, "the file of forces does not cover this time")
+        reason[side], measured[side] = words.tolist(), np.asarray(covered & ~bare)
+        on_floor[side] = np.asarray(loaded | bare)
+        height = np.where(np.isfinite(heights[side]), heights[side], np.nan_to_num(outline.height))
+        pressure[side], free[side] = pressure_at_height(wrench, height, threshold_n)
+    reaction = GroundReaction(
+        wrench={side: np.where(measured[side][:, None], wrench, np.nan) for side, wrench in wrenches.items()},
+        measured=measured,
+        reason=reason,
+        on_floor=on_floor,
+        centre_of_pressure=pressure,
+        free_moment=free,
+    )
+    return tuple(sorted(contacts, key=lambda contact: contact.start_s)), reaction
+
+
+# Force that a recording software cut away for longer than this is worth saying: an event moves by a frame or two.
+WORTH_SAYING_S = 0.005
+# Vertical force that no plate carries, share of body weight: three times what sound contacts show (`by_balance`).
+SUPPORT_SHARE = 0.15
+
+
+def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Diagnostic, ...]:
+    """Return a Diagnostic for contacts not assigned, plates noisy beyond the threshold, and forces with edges cut off.
+
+    `rate_hz` is the marker rate, for the frames concerned.
+    """
+    notes: list[Diagnostic] = []
+    for contact in contacts:
+        if contact.decision == "assigned":
+            continue
+        frames = (int(contact.start_s * rate_hz), int(contact.end_s * rate_hz))
+        # Said, no more: most trials have a contact that cannot be used. checks/contacts.py warns of a leg without any.
+        notes.append(
+            Diagnostic(
+                code=f"contact-{contact.decision}",
+                severity="info",
+                message=f"Plate {contact.plate}, {contact.start_s:.2f} to {contact.end_s:.2f} s: {contact.reason}.",
+                value=contact.evidence.get("peak_n"),
+                unit="N",
+                frames=frames,
+                hint="No ground reaction of the feet concerned in these frames; no moments for their legs. Where you know "
+                "better: [contacts] override (docs/settings.md).",
+                about=str(contact.plate),
+            )
+        )
+    notes += _other_supports(contacts, rate_hz)
+    notes += _noisy_plates(contacts)
+    missed = [max(c.evidence.get("start_missed_s", 0.0), c.evidence.get("end_missed_s", 0.0)) for c in contacts]
+    if missed and max(missed) > WORTH_SAYING_S:
+        numbers = sorted({c.plate for c, lost in zip(contacts, missed, strict=True) if lost > WORTH_SAYING_S})
+        plates = ("plate " if len(numbers) == 1 else "plates ") + ", ".join(str(number) for number in numbers)
+        notes.append(
+            Diagnostic(
+                code="force-cut",
+                severity="warning",
+                message=f"The force of {plates} was stored as zero below a limit; up to {1000 * max(missed):.0f} ms of "
+                "contact are missing at its edges.",
+                value=max(missed),
+                limit=WORTH_SAYING_S,
+                unit="s",
+                hint="Export the forces without a threshold; foot strikes and offs were extrapolated.",
+            )
+        )
+    return tuple(notes)
+
+
+def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnostic]:
+    """Name the contacts during which something that no plate measures carries a part of the body."""
+    notes = []
+    for contact in contacts:
+        missing_n = contact.evidence.get("balance_missing_n", math.nan)
+        limit_n = SUPPORT_SHARE * weight_of(contact.evidence.get("balance_mass_kg", math.nan))
+        if contact.decision == "assigned" and missing_n > limit_n:
+            notes.append(
+                Diagnostic(
+                    code="support-not-measured",
+                    severity="warning",
+                    message=f"Plate {contact.plate}, {contact.start_s:.2f} to {contact.end_s:.2f} s: the body needs "
+                    f"{missing_n:.0f} N more than the plates carry.",
+                    value=missing_n,
+                    limit=limit_n,
+                    unit="N",
+                    frames=(int(contact.start_s * rate_hz), int(contact.end_s * rate_hz)),
+                    hint="A stick, a rail or a helping hand: the leg's moments stand, those of arms and trunk do not. Or the "
+                    "body mass or the plate's scale is wrong.",
+                    about=str(contact.plate),
+                )
+            )
+    return notes
+
+
+def _noisy_plates(contacts: Sequence[Contact]) -> list[Diagnostic]:
+    """Name the plates whose noise raised the force that counts as contact."""
+    notes = []
+    plates = {contact.plate: contact.evidence for contact in contacts}
+    for number, evidence in sorted(plates.items()):
+        noise, threshold = evidence.get("plate_noise_n", 0.0), evidence.get("threshold_n", math.inf)
+        if noise > 0.0 and math.isclose(threshold, NOISE_FACTOR * noise):
+            notes.append(
+                Diagnostic(
+                    code="plate-noise",
+                    severity="warning",
+                    message=f"Plate {number} has noise of {noise:.1f} N (standard deviation, unloaded): contact counts from "
+                    f"{threshold:.0f} N on.",
+                    value=noise,
+                    unit="N",
+                    hint="Check cables, amplifier and mains of the plate; a low-pass filter before recording helps.",
+                )
+            )
+    return notes

@@ -6,6 +6,6 @@ signals over 0-100 % of them.
 
 The call is `events.gait_events`: plates, movement and file, merged into one plausible sequence. Read `by_movement` (what the
 movement tells, over `contact_likelihood` and `foot_motion`), `events`, then `cycles` (strides and their time normalisation),
-`variables` (what is followed through a trial) with `cycle_values` (its curves in every cycle) and `impossible` (curves that no
-person can walk), and `spatiotemporal` (speed, step lengths, phases).
+`cycle_values` (curves of all variables in every cycle) and `impossible` (curves that no person
+can walk), and `spatiotemporal` (variables of a trial, speed, step lengths, phases).
 """

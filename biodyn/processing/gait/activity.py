@@ -25,7 +25,7 @@ from biodyn.processing.gait.steps import (
     seen_feet,
     standing_share,
 )
-from biodyn.recording.wrenches import Contact
+from biodyn.recording import Contact
 
 ActivityKind = Literal["walking", "running", "stairs", "turning", "jump", "squat", "other"]
 Direction = Literal["forwards", "backwards", "sideways", ""]

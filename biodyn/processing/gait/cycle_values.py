@@ -12,8 +12,7 @@ from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Sid
 from biodyn.processing.dynamics.solve import feet_below
 from biodyn.processing.gait.cycles import GaitCycle, gait_cycles, normalise
 from biodyn.processing.gait.impossible import Refused, refused
-from biodyn.processing.gait.spatiotemporal import foot_progression, travel
-from biodyn.processing.gait.variables import CycleSignal, WalkedTrial, cycle_signals
+from biodyn.processing.gait.spatiotemporal import CycleSignal, WalkedTrial, cycle_signals, foot_progression, travel
 from biodyn.processing.signals.attitude import against_heading, walking_heading
 from biodyn.recording import GaitEvent
 

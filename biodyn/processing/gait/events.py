@@ -19,8 +19,7 @@ from biodyn.processing.gait.event_confidence import probability_close
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.gait.stored_events import possible_events
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.recording import EventKind, EventSource, GaitEvent
-from biodyn.recording.wrenches import Contact
+from biodyn.recording import Contact, EventKind, EventSource, GaitEvent
 
 # Two records of the same event lie closer than this.
 SAME_EVENT_S = 0.15

@@ -11,7 +11,7 @@ import numpy as np
 
 from biodyn.conventions import AXES, SIDE_SIGN, STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.library.load import load_table
-from biodyn.processing.contacts.at_plate_rate import FootForces
+from biodyn.processing.contacts.loading import FootForces
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.cycles import GaitCycle
 from biodyn.recording import GroundReaction

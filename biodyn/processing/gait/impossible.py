@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from biodyn.conventions import FloatArray, Side
-from biodyn.processing.gait.variables import CycleSignal
+from biodyn.processing.gait.spatiotemporal import CycleSignal
 from biodyn.variables import CurveFault, curve_faults
 
 _WORDS = {

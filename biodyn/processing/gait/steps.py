@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
-from biodyn.processing.contacts.foot_outline import FootOutline, foot_outline
+from biodyn.processing.contacts.feet import FootOutline, foot_outline
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.recording.wrenches import Contact
+from biodyn.recording import Contact
 
 # A foot that is put down nearer than this to where it stood has not stepped (toe-tapping, rocking); so much is a step up.
 LEAST_MOVE_M = 0.15

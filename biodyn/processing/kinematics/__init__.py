@@ -5,7 +5,6 @@ vdot, poses of the segments, marker errors, and what is not known in which frame
 
 The call is `tracking.track`: fit, attach markers that the static trial did not show, leave out outliers, fit again. Read
 `tracking`, `fit` (the value), `methods/` (how the motion is estimated: one method a file, chosen by
-`inverse_kinematics.method`), `visibility` (markers that come and go, coordinates that nothing shows), `attach`, `outliers`;
-`pose_misfit` (of measured poses) and `model_markers` (an imported model on markers). `segments` computes the same motion
-without any of the engine, for the checks.
+`inverse_kinematics.method`), `visibility` (markers that come and go, outliers, coordinates that nothing shows) and
+`model_markers` (an imported model on markers).
 """

@@ -16,8 +16,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.geometry.points import all_finite
-from biodyn.processing.kinematics.undetermined import root_open, undetermined
-from biodyn.processing.kinematics.visibility import visibility_weights
+from biodyn.processing.kinematics.visibility import root_open, undetermined, visibility_weights
 from biodyn.processing.signals.rms import rms
 from biodyn.rigid_body.coupling.followed import FollowedMarkers
 from biodyn.rigid_body.coupling.marker_fit import fit_coordinates

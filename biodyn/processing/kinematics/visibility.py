@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
 import numpy as np
 from scipy.interpolate import PchipInterpolator, make_interp_spline
 from scipy.ndimage import binary_closing, binary_dilation, distance_transform_edt
@@ -9,9 +12,15 @@ from scipy.ndimage import binary_closing, binary_dilation, distance_transform_ed
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.rotations import continuous_quaternions
 from biodyn.model.body_model import SubjectModel
+from biodyn.model.marker_roles import MarkerMapping
+from biodyn.model.observability import LEAST_LEVER_M, through_frames
+from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import NEIGHBOURS
-from biodyn.rigid_body.marker_fit import MIN_MARKERS
+from biodyn.recording import Markers
+from biodyn.rigid_body.coupling.coupled import CoupledMultibody
+from biodyn.rigid_body.coupling.followed import FollowedMarkers
+from biodyn.rigid_body.marker_fit import MIN_MARKERS, UNDETERMINED, InverseKinematics
 
 #: The bridge's pull: as strong as a marker of weight 1 at a lever of 10 cm, weak against any that sees the coordinate well.
 BRIDGE_WEIGHT = 0.01
@@ -149,3 +158,133 @@ def long_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
             if stop - first > longest_frames or first == 0 or stop == len(unseen):
                 lost[first:stop, column] = True
     return lost
+
+
+# The fit's own limit: of its own curvature, what is left to a coordinate when all others may follow (`kernels.coupled_ik`).
+_DETERMINED: Final = 1e-5
+_RIDGE: Final = 1e-10
+# Frames looked at: which coordinates are open changes with the markers seen, and hardly within a walk.
+_MOST_FRAMES: Final = 20
+_RIDGE_M2: Final = 1e-8
+_JUDGED_EVERY_S: Final = 0.04
+
+
+def undetermined(
+    coupled: CoupledMultibody,
+    markers: FollowedMarkers,
+    solution: InverseKinematics,
+    free: BoolArray,
+    pulls: FloatArray,
+) -> tuple[int, ...]:
+    """Return the places of the coordinates that are open in some of the frames that the fit calls undetermined, one at least.
+
+    free: (n,) coordinates that may move. pulls: (n,) weights of their tasks, as `fit_coordinates` has them.
+    """
+    frames = np.flatnonzero(solution.status == UNDETERMINED)
+    found: set[int] = set()
+    looked_at = frames[:: max(1, len(frames) // _MOST_FRAMES)]
+    for t, J in zip(looked_at, markers.by_coordinates(coupled, solution.q[looked_at])[..., free], strict=True):
+        H = np.einsum("m,mik,mil->kl", markers.weights[t], J, J)
+        H += np.diag(pulls[free]) * markers.weights[t].sum()
+        found |= set(np.flatnonzero(free)[_open(H)].tolist())
+    return tuple(sorted(found))
+
+
+def root_open(
+    coupled: CoupledMultibody,
+    markers: FollowedMarkers,
+    q: FloatArray,
+    free: BoolArray,
+    pulls: FloatArray,
+    turns: BoolArray,
+    rate_hz: float,
+) -> BoolArray:
+    """Return the frames (T,) of q (T, n) in which the markers seen leave open how a body that hangs on ground is turned.
+
+    As `model.observability.root_unseen`, for an imported model; turns: (n,) coordinates that turn such a body. None where all
+    markers together leave it as open.
+    """
+    visible = markers.weights > 0.0
+    turning = np.flatnonzero(turns[free])
+    if visible.all() or not len(turning):
+        return np.zeros(len(q), dtype=np.bool_)
+    weights = np.minimum(markers.weights.max(axis=0), 1.0)
+
+    def judge(q: FloatArray, visible: BoolArray) -> FloatArray:
+        J = markers.by_coordinates(coupled, q)[..., free]
+        found = []
+        for shown in (visible, np.ones_like(visible)):
+            H = np.einsum("tm,tmik,tmil->tkl", shown * weights, J, J)
+            covariance = np.linalg.inv(H + np.diag(pulls[free] + _RIDGE_M2))
+            worst = np.linalg.eigvalsh(covariance[:, turning[:, None], turning])[:, -1]
+            found.append(1.0 / np.sqrt(worst))
+        return np.stack(found, axis=1)
+
+    lever = through_frames(judge, q, visible, max(round(_JUDGED_EVERY_S * rate_hz), 1))
+    return np.asarray((lever[:, 0] < LEAST_LEVER_M) & ~(lever[:, 1] < LEAST_LEVER_M))
+
+
+def _open(H: FloatArray) -> BoolArray:
+    """Coordinates (n,) whose curvature H (n, n) vanishes when the others follow; where none does, the one that keeps least of it.
+
+    The fit judges by the exact curvature, which the markers' distances from their places can make smaller than this.
+    """
+    own = np.diag(H)
+    moves = own > 0.0
+    result = ~moves
+    scale = np.sqrt(own[moves])
+    relative = H[np.ix_(moves, moves)] / scale[:, None] / scale + _RIDGE * np.eye(len(scale))
+    left = 1.0 / np.diag(np.linalg.inv(relative))
+    result[moves] = left < _DETERMINED
+    if not result.any():
+        result[np.flatnonzero(moves)[np.argmin(left)]] = True
+    return result
+
+
+# Of a frame's candidates those count that are off by this share of the worst one's distance.
+_NEARLY_WORST = 0.6
+
+
+def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) -> SubjectModel:
+    """Put the markers that ride on soft parts where the walk has them on their segment (median over the frames).
+
+    The model itself comes back where there is none of them.
+    """
+    model = fit.model
+    soft = {role.label for role in mapping.roles if role.soft}
+    moved = []
+    for marker in model.markers:
+        if marker.label in soft:
+            R, p = fit.body_pose(marker.body)
+            seen = markers.positions[:, markers.labels.index(marker.label)]
+            local = np.einsum("tji,tj->ti", R, seen - p)
+            known = np.isfinite(local).all(axis=1)
+            if known.sum() >= 10:
+                marker = replace(marker, p_BM=np.median(local[known], axis=0), source="walk")
+        moved.append(marker)
+    if all(new is old for new, old in zip(moved, model.markers, strict=True)):
+        return model
+    return replace(model, markers=tuple(moved))
+
+
+def outlier_frames(error: FloatArray, limit_m: float) -> BoolArray:
+    """Frames (T, M) in which a marker is not where the static trial put it: exchanged, mislabelled, a phantom, or moved.
+
+    `error` (T, M) m is its distance from its place on the fitted skeleton, NaN where unseen.
+
+    Off means farther than `limit_m` and well beyond (2.5 times) its own usual (median) error. A marker whose usual error
+    exceeds `limit_m` sits elsewhere and is off in all frames; one that is off in more than a fifth of its frames without
+    that is a sign of a wrong model, and its error stays in the account. One wrong marker pulls others along: of a frame's
+    candidates only those are outliers that are nearly as far off as the worst.
+    """
+    seen = np.isfinite(error)
+    usual = np.zeros(error.shape[1])
+    whole = seen.all(axis=0)
+    usual[whole] = np.median(error[:, whole], axis=0)
+    for m in np.flatnonzero(~whole & seen.any(axis=0)):
+        usual[m] = np.median(error[seen[:, m], m])
+    off = seen & (np.nan_to_num(error) > np.maximum(limit_m, 2.5 * usual))
+    rare = off.sum(axis=0) <= 0.2 * np.maximum(seen.sum(axis=0), 1)
+    candidates = (off & rare) | (seen & (usual > limit_m))
+    worst = np.where(candidates, np.nan_to_num(error), 0.0).max(axis=1, keepdims=True)
+    return np.asarray(candidates & (np.nan_to_num(error) >= _NEARLY_WORST * worst))

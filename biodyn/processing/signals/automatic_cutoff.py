@@ -24,8 +24,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.points import all_finite, point_by_point, squares
-from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.noise import measured_noise
+from biodyn.processing.signals.filtering import butterworth_lowpass, measured_noise
 from biodyn.processing.signals.smoothing.spline import chosen_cutoffs
 
 #: Below the first of these knee and ankle lose more than the hip wins, above the second no torque wins.

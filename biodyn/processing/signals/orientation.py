@@ -7,6 +7,7 @@ only, so it is constant and exact, and the path may deviate from X by up to 45 d
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.geometry.points import all_finite, point_by_point
 from biodyn.geometry.rotations import angle_between, cross
-from biodyn.recording import Recording
+from biodyn.recording import ForcePlate, Recording
 
 _AXIS_NAMES = "XYZ"
 # Less than half a step: sway of a standing person, drift on a treadmill.
@@ -368,3 +369,34 @@ def _reach(foot: FloatArray, heights: FloatArray, ahead: FloatArray) -> float:
     ankle = foot[heights >= heights.max() - 0.3 * (heights.max() - heights.min())].mean(axis=0)
     along = (foot - ankle) @ ahead
     return float(along.max() + along.min())
+
+
+#: Turns a mirrored World, in which Z points left, into one in which it points right.
+MIRROR: FloatArray = np.diag([1.0, 1.0, -1.0])
+
+
+def corners_run_backwards(plates: Sequence[ForcePlate]) -> bool:
+    """Whether the corners (World, Y up) of all plates run the other way round than the format has them.
+
+    From above they run clockwise: +x+y, -x+y, -x-y, +x-y of axes whose z points down (C3D user guide, FORCE_PLATFORM). So
+    they do in every plate of some fifteen laboratories at hand; a mirror image turns them round. False without a plate.
+    """
+    outlined = [plate for plate in plates if plate.outlined]
+    return bool(outlined) and all(z_points_up(plate) for plate in outlined)
+
+
+def z_points_up(plate: ForcePlate) -> bool:
+    """Whether the z axis that the corners (World, Y up) of a plate tell points up. False where the file does not tell corners."""
+    normal = np.cross(plate.corners[0] - plate.corners[2], plate.corners[1] - plate.corners[3])
+    return bool(plate.outlined and normal[1] > 0.0)
+
+
+def mirrored_note() -> Diagnostic:
+    """What is said where a recording was mirrored."""
+    return Diagnostic(
+        "laboratory-mirrored",
+        "warning",
+        "The recording is a mirror image: every marker of one side lies where a body has that of the other, and the corners "
+        "of the force plates run the wrong way round. It was mirrored for this analysis, labels and sides are as in the file.",
+        hint="Two axes were probably swapped in the export without turning one round: correct that, and compare one side.",
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.spikes import median_of_five
+from biodyn.processing.signals.gaps import median_of_five
 from biodyn.recording import ForcePlate
 
 # A plate that carries more than this shows it in every channel.

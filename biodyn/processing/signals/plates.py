@@ -28,8 +28,7 @@ from biodyn.processing.signals.plate_channels import (
     without_spikes,
 )
 from biodyn.processing.signals.plate_offset import find_offset, offset_notes
-from biodyn.recording import ForcePlate
-from biodyn.recording.wrenches import PlateWrench
+from biodyn.recording import ForcePlate, PlateWrench
 
 SUPPORTED_TYPES = (1, 2, 3, 4, 5, 6, 7)
 

@@ -13,11 +13,10 @@ from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.automatic_cutoff import AutomaticCutoff, automatic_cutoff
 from biodyn.processing.signals.chosen_method import FILTERED, ChosenMethod, chosen_method
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.gaps import Gap, fill_gaps
+from biodyn.processing.signals.gaps import Gap, fill_gaps, jumps, without_spikes
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.plates import channel_shares, plate_wrench, resample_wrench, resampled
 from biodyn.processing.signals.smoothing import SMOOTHING
-from biodyn.processing.signals.spikes import jumps, without_spikes
 from biodyn.recording import ForcePlate, Markers, PlateWrench, Recording, person_is_there
 
 # A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.

@@ -19,7 +19,7 @@ from biodyn.output.store.folder import RECORD_NAME, listed_files
 from biodyn.output.store.read import read_record
 from biodyn.processing.dynamics.solve import feet_below, lost_below
 from biodyn.processing.gait.cycle_values import CycleValues
-from biodyn.processing.gait.variables import CycleSignal
+from biodyn.processing.gait.spatiotemporal import CycleSignal
 from biodyn.recording import GroundReaction
 from biodyn.study.record import CYCLES_NAME, STRIDES_NAME, read_strides
 from biodyn.trial.result import TrialResult

@@ -18,7 +18,7 @@ from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.output.store.folder import group_files, replacing
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.gait import stride_columns
-from biodyn.processing.gait.variables import variables_of
+from biodyn.processing.gait.spatiotemporal import variables_of
 from biodyn.settings import settings_from
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.study.collecting.read import iterate_subjects

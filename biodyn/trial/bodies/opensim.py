@@ -26,15 +26,14 @@ from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.output.store.folder import TIMINGS_ENTRY
 from biodyn.processing.calibration.subject import known_age, leg_length, require_plausible
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
-from biodyn.processing.contacts.given_forces import given_ground_reaction
+from biodyn.processing.contacts.ground_reaction import given_ground_reaction
 from biodyn.processing.dynamics.imported import OwnMotion, imported_dynamics, imported_fit
 from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.by_movement import movement_events
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M
-from biodyn.processing.signals.handedness import z_points_up
-from biodyn.processing.signals.orientation import find_world
+from biodyn.processing.signals.orientation import find_world, z_points_up
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_plates
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH

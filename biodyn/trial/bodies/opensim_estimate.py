@@ -16,7 +16,7 @@ from biodyn.estimation.on_coordinates import CoordinateEstimate, CoordinateProbl
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.opensim.storage import even_rate_hz
 from biodyn.processing.kinematics.model_markers import ModelFit
-from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
+from biodyn.processing.signals.derivatives import LEAST_ROWS, coordinate_motion
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.rms import rms
 from biodyn.rigid_body import OpenSimModel

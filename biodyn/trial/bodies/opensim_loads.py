@@ -18,8 +18,7 @@ from biodyn.io.tables.force_plates import unknown_rows
 from biodyn.model.from_osim.names import feet as known_feet
 from biodyn.model.from_osim.names import sole_outlines
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.contacts.find import find_contacts
-from biodyn.processing.contacts.notes import contact_diagnostics
+from biodyn.processing.contacts.ground_reaction import contact_diagnostics, find_contacts
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.processing.signals.prepare import TrialSignals, with_plates
 from biodyn.recording import Contact, GroundReaction, PlateWrench, Recording

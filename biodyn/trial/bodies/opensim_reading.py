@@ -20,7 +20,7 @@ from biodyn.io.opensim.storage import read_storage
 from biodyn.io.reading import NO_FORCES
 from biodyn.processing.calibration.model_scaling import StandingMarkers, factors_by_body, marker_places, measured_factor
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
-from biodyn.processing.signals.coordinate_motion import coordinate_motion
+from biodyn.processing.signals.derivatives import coordinate_motion
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel

@@ -22,18 +22,26 @@ from biodyn.model.from_library.scaling import ScalingOptions
 from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
-from biodyn.processing.calibration.carried import with_carried
 from biodyn.processing.calibration.standing import (
     SOURCE_WORDS,
     CalibrationSource,
     Standing,
+    centre_roles,
     flat_frames,
     quiet_standing,
+    stored_centres,
+    with_carried,
+    with_stored_centres,
 )
-from biodyn.processing.calibration.stored_centres import centre_roles, stored_centres, with_stored_centres
 from biodyn.processing.calibration.subject import in_kilograms, known_mass, standing_mass, stored_height
-from biodyn.processing.signals.handedness import MIRROR, corners_run_backwards, mirrored_note
-from biodyn.processing.signals.orientation import facing_as, find_world, with_true_vertical
+from biodyn.processing.signals.orientation import (
+    MIRROR,
+    corners_run_backwards,
+    facing_as,
+    find_world,
+    mirrored_note,
+    with_true_vertical,
+)
 from biodyn.recording import Markers
 from biodyn.settings import Settings
 from biodyn.trial.files import TrialFiles, is_quiet_somewhere

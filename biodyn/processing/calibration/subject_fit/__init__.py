@@ -8,6 +8,6 @@ The standing person stays where the markers of the static trial are; what is unk
 unknown has a prior (`library/body/subject_fit.toml`): a regression scatters, a marker sits beside its landmark (and then moves
 centre and axis together), left is like right, skin moves. Where the walk tells nothing the prior stands.
 
-Read `priors`, `unknowns` (the vector of all that may change), `placement` (what misplaced markers do), `derivatives` (how markers
-move with the unknowns), `normal_equations` (coordinates eliminated, priors added), `fit` (Gauss-Newton), `result` and `notes`.
+Read `unknowns` (the vector of all that may change, its priors, and how markers move with it), `placement` (the effect of
+misplaced markers), `fit` (coordinates eliminated, priors added, Gauss-Newton) and `result` (the fit and what is reported).
 """

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from biodyn.conventions import FloatArray
 from biodyn.geometry.registration import rigid_fit
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.calibration.subject_fit.seen import SeenTrial
+from biodyn.processing.calibration.subject_fit.placement import SeenTrial
 
 _LEAST_MARKERS = 3  # of a rigid pose
 _LEAST_FRAMES = 20

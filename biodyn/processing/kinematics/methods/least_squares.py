@@ -13,7 +13,7 @@ from biodyn.model.observability import LEAST_LEVER_M, badly_seen, levers_through
 from biodyn.processing.kinematics.fit import Fit, fit_from_solution
 from biodyn.processing.kinematics.methods import METHODS
 from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
-from biodyn.processing.kinematics.unseen import with_unseen_motion
+from biodyn.processing.kinematics.tracking import with_unseen_motion
 from biodyn.processing.kinematics.visibility import (
     ROOT_Q,
     ROOT_V,
