@@ -52,7 +52,7 @@ class SessionChange:
 
     def save(self, out: str | Path, force: bool = False) -> Path:
         """Write changes.csv and report.html into a new folder, all or nothing; returns it."""
-        from biodyn.study.report.change_page import change_page
+        from biodyn.study.report.pages import change_page
 
         page = change_page(self)
         with writing(Path(out), force) as place:

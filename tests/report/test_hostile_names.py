@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from biodyn.output.report.sections.figures import scene
+from biodyn.output.report.sections.curves import scene
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.trial.export.sheets import mat_file
 from biodyn.trial.result import TrialResult

@@ -31,7 +31,7 @@ from biodyn.output.figures.svg import svg
 from biodyn.study.collecting.metrics import DECISIONS
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.group.statistics.session_means import SCORE
-from biodyn.study.report.means import BOTH, Cell, CurveMeans
+from biodyn.study.report.aggregate import BOTH, Cell, CurveMeans
 from biodyn.study.report.source import Trial, parts_of, rows_of
 from biodyn.study.report.table import Names, level_words, probability
 from biodyn.variables import PERCENT, variable

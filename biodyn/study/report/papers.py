@@ -12,9 +12,8 @@ from biodyn.study.group.options import group_table
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.group.subject_cycles import representative_walks
+from biodyn.study.report.aggregate import exclusions, failures, outcome, over_subjects
 from biodyn.study.report.figures import View, group_keys, group_panel, present_in, profile_figure
-from biodyn.study.report.findings import exclusions, failures, outcome
-from biodyn.study.report.means import over_subjects
 from biodyn.study.report.pages import StudyPage, SubjectPage, session_facts, session_outcome, study_facts
 from biodyn.study.report.sections.results import comparison_sections, parameter_table, test_lines
 from biodyn.study.report.sections.subject import OUTCOMES, norm_parts, odd_cycles, parameter_tables, parts, profile

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDE_NAMES
-from biodyn.study.report.means import BOTH
+from biodyn.study.report.aggregate import BOTH
 from biodyn.variables import is_known, variable
 
 Value = str | Markup

@@ -21,9 +21,8 @@ from biodyn.study.group.registry import mean_walker
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, subject_cycles
 from biodyn.study.record import STRIDES_NAME, read_strides, without_trials
+from biodyn.study.report.aggregate import CurveMeans, Findings, RunFacts, parameter_means
 from biodyn.study.report.figures import display_figures, norms_of
-from biodyn.study.report.findings import Findings, RunFacts
-from biodyn.study.report.means import CurveMeans, parameter_means
 from biodyn.study.report.pages import StudyPage, SubjectPage, SubjectTables, session_page, study_page, subject_page
 from biodyn.study.report.papers import session_paper, study_paper
 from biodyn.study.report.scenes import session_scene

@@ -13,7 +13,7 @@ from biodyn.checks.titles import finding_title
 from biodyn.study.collecting import read_cycles
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, exclusion_reason, read_record, trial_failed
-from biodyn.study.report.findings import Findings
+from biodyn.study.report.aggregate import Findings
 from biodyn.study.result import StudyResult
 
 TITLES = "Pelvis residual; Marker tracking"

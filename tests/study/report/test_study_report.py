@@ -20,8 +20,7 @@ from biodyn.output.figures.svg import svg
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.plan import StudyFile
 from biodyn.study.report import write_study_report
-from biodyn.study.report.findings import RunFacts, failures, study_methods
-from biodyn.study.report.means import CurveMeans, over_subjects, parameter_means
+from biodyn.study.report.aggregate import CurveMeans, RunFacts, failures, over_subjects, parameter_means, study_methods
 from biodyn.study.report.source import StudySource
 from biodyn.study.report.table import Names, number, probability, spread
 from biodyn.trial.result import TrialResult

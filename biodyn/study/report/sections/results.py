@@ -13,6 +13,7 @@ from biodyn.output.figures.curves import unit_words
 from biodyn.output.figures.svg import svg
 from biodyn.output.report.page import Data
 from biodyn.study.group.statistics.gait_scores import score_variables
+from biodyn.study.report.aggregate import BOTH, Cell, over_subjects
 from biodyn.study.report.figures import (
     TEST_KEY,
     View,
@@ -22,7 +23,6 @@ from biodyn.study.report.figures import (
     profile_figure,
     test_letters,
 )
-from biodyn.study.report.means import BOTH, Cell, over_subjects
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
 from biodyn.study.report.source import parts_of, rows_of, subject_link
 from biodyn.study.report.table import (

@@ -9,7 +9,7 @@ import pandas as pd
 
 from biodyn.output.figures.curves import unit_words
 from biodyn.output.report.page import Data
-from biodyn.study.report.findings import report_table, study_methods
+from biodyn.study.report.aggregate import report_table, study_methods
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
 from biodyn.study.report.source import parts_of, rows_of
 from biodyn.study.report.table import (

@@ -9,9 +9,9 @@ import numpy as np
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.report.page import Data, resource
 from biodyn.output.store.read import OLD_TRIAL_STATUS
+from biodyn.study.report.aggregate import RunFacts, exclusions
+from biodyn.study.report.aggregate import failures as failed_groups
 from biodyn.study.report.figures import quality_figure
-from biodyn.study.report.findings import RunFacts, exclusions
-from biodyn.study.report.findings import failures as failed_groups
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
 from biodyn.study.report.scenes import worst_scenes
 from biodyn.study.report.source import Trial, subject_link
