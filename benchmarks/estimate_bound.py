@@ -25,12 +25,12 @@ from estimate_sources import analysed
 from rough_walks import BASE, TORQUES, series_of, true_series
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, without_side
-from biodyn.estimation.banded import Factor, Normal, add_gathered
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns
 from biodyn.estimation.plates import PlateUnknowns
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import Sizes
+from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.strikes import alike, kinds_of, shown_changes, since_strikes
 from biodyn.estimation.terms import (
     REACH,
@@ -40,7 +40,6 @@ from biodyn.estimation.terms import (
     torque_derivatives,
     used_weights,
 )
-from biodyn.kernels.lanes import WIDTH
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
 from biodyn.model.moved_centre import with_misplaced_centre
@@ -243,14 +242,14 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
     weights = np.zeros((frames, len(model.markers)))
     weights[:, scene.columns] = 1.0
     problem = _problem(scene, knots, weights, noise_m, balanced)
-    normal = Normal.empty(knots.count, REACH, nv)
+    normal = NormalEquations(knots.count, REACH, nv)
     information = marker_information(problem, scene.path.q)[0]
     add_markers(normal, problem, information, np.zeros((frames, nv)))
     parts = torque_derivatives(problem, model.multibody, scene.path)
     by_motion = on_coefficients(knots, parts, 0)
     root = balanced[:, None] / np.repeat(ROOT_SD, 3)
     root_rows = by_motion[:, :6] * root[:, :, None, None]
-    normal.add_wide(0, root_rows, np.zeros((frames, 6)))
+    normal.add_rows(0, root_rows, np.zeros((frames, 6)))
     # second differences of all torques where they are known, each as large as in this walk at this moment
     change = np.maximum(_changes(scene), LEAST_CHANGE_NM)
     known = 1.0 / change
@@ -258,22 +257,23 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
     for i, w in enumerate((1.0, -2.0, 1.0)):
         wide[:, :, i : i + by_motion.shape[2]] += w * by_motion[i : frames - 2 + i, 6:]
     wide *= known[:, :, None, None]
-    normal.add_wide(0, wide, np.zeros(wide.shape[:2]))
+    normal.add_rows(0, wide, np.zeros(wide.shape[:2]))
     normal.add_diagonal(0, np.ones(1), np.full((knots.count, nv), FIRM / noise_m), np.zeros((knots.count, nv)))
-    factor = Factor(normal)
+    factor = CholeskyFactor(normal)
     X = np.concatenate([one.markers for one in unknowns], axis=3) / noise_m
     torques = np.concatenate([one.torques for one in unknowns], axis=2)
     P = X.shape[3]
     J = marker_jacobian(model, scene.path.q)[:, scene.columns].reshape(frames, -1, nv) / noise_m
     flat = X.reshape(frames, -1, P)
     seen = J.transpose(0, 2, 1) @ flat
-    coupled = np.zeros((knots.count, nv, P + -P % WIDTH))
+    coupled = np.zeros((knots.count, nv, P))
     for i, w in enumerate(used_weights(knots.weights[0][0])):
         coupled[i : i + frames, :, :P] += w * seen
     of_root = torques[:, :6] * root[:, :, None]
     of_change = np.diff(torques[:, 6:], 2, axis=0) * known[:, :, None]
     for rows, values in ((root_rows, of_root), (wide, of_change)):
-        add_gathered(coupled, rows, values)
+        for s in range(rows.shape[2]):
+            coupled[s : s + len(rows)] += rows[:, :, s].transpose(0, 2, 1) @ values
     own = sum(part.reshape(-1, P).T @ part.reshape(-1, P) for part in (flat, of_root, of_change))
     halved = factor.forward(coupled)[:, :, :P].reshape(-1, P)
     whole = np.eye(P) + own - halved.T @ halved

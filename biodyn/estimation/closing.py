@@ -14,11 +14,10 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.estimation.banded import Factor, Normal
 from biodyn.estimation.deviation import DEGREE
-from biodyn.estimation.memory import Memory
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.solve import Solution
+from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.terms import (
     THIRD,
     Derivatives,
@@ -59,11 +58,10 @@ class Closing:
     unbalanced: FloatArray
 
 
-def closed(problem: Problem, solution: Solution, closed_share: float, memory: Memory | None = None) -> Closing:
+def closed(problem: Problem, solution: Solution, closed_share: float) -> Closing:
     """Return the motion in balance to within `closed_share` times the error of the balance that was found.
 
     problem: of which the solution is. As much of the step is taken as the markers' errors hide in these frames.
-    memory: where its equations lie, that of the solution's factor for one, which is lost; None = in memory of their own.
 
     Gauss-Newton's step from the solution, with everything that the estimate was made of, but that the balance counts for more, in
     every frame of `problem.to_close`, and that torques of legs and trunk, arms and head stay as they are.
@@ -78,7 +76,8 @@ def closed(problem: Problem, solution: Solution, closed_share: float, memory: Me
     information, right = marker_information(tight, solution.path.q)
     information = np.ascontiguousarray(information[:, free[:, None], free])
     # no term reaches beyond the coefficients of one frame; at a knot the last of them is none
-    normal = Normal.empty(problem.knots.count, DEGREE if problem.knots.step > 1 else DEGREE - 1, len(free), memory)
+    reach = DEGREE if problem.knots.step > 1 else DEGREE - 1
+    normal = NormalEquations(problem.knots.count, reach, len(free))
     add_markers(normal, tight, information, right[:, free])
     weights, third = smooth_thirds(tight, coefficients, solution.stiff, shown=True)
     normal.add_diagonal(0, THIRD, weights[:, free], -(weights * third)[:, free])
@@ -91,7 +90,7 @@ def closed(problem: Problem, solution: Solution, closed_share: float, memory: Me
         _close(normal, tight, left, solution.derivatives, free)
     _hold_torques(normal, tight, solution.derivatives, free)
     step = np.zeros_like(coefficients)
-    step[:, free] = Factor(normal).solve(normal.g)
+    step[:, free] = CholeskyFactor(normal).solve(normal.right)
     moved_by = problem.knots.values(step)[0]
     # What the markers' equations say of the movement: its square in their standard deviations, three numbers a marker.
     squares = np.einsum("ti,tij,tj->t", moved_by[:, free], information, moved_by[:, free])
@@ -101,7 +100,7 @@ def closed(problem: Problem, solution: Solution, closed_share: float, memory: Me
     return Closing(problem.knots.values(coefficients)[0] + share * moved_by, share, unbalanced)
 
 
-def _close(normal: Normal, problem: Problem, left: FloatArray, parts: Derivatives, free: IntArray) -> None:
+def _close(normal: NormalEquations, problem: Problem, left: FloatArray, parts: Derivatives, free: IntArray) -> None:
     """The whole body gives way to what is left over, `left` (T, 6) [moment; force]; NaN never.
 
     Beyond the frames of `problem.to_close` what it gives way by fades out within `_FADE_S`: ended from one frame to the next it
@@ -115,7 +114,7 @@ def _close(normal: Normal, problem: Problem, left: FloatArray, parts: Derivative
     rest = -share[:, None] * left[nearest] * scale
     for offset in range(problem.knots.step):
         rows = balance_rows(problem, parts, rest, scale, offset, free)
-        normal.add_wide(0, rows.rows, rows.rest)
+        normal.add_rows(0, rows.rows, rows.rest)
 
 
 def _moving(problem: Problem) -> IntArray:
@@ -127,7 +126,7 @@ def _moving(problem: Problem) -> IntArray:
     return np.union1d(np.arange(_ROOT), np.setdiff1d(problem.torque_rows, assumed))
 
 
-def _hold_torques(normal: Normal, problem: Problem, parts: Derivatives, free: IntArray) -> None:
+def _hold_torques(normal: NormalEquations, problem: Problem, parts: Derivatives, free: IntArray) -> None:
     """The joint torques of legs and trunk stay, in every frame in which they are known.
 
     free: (F,) places in v of the unknowns.
@@ -138,4 +137,4 @@ def _hold_torques(normal: Normal, problem: Problem, parts: Derivatives, free: In
         for offset in range(step):
             held = problem.torque_known[offset::step, rows_at] / sd
             rows = rows_of(problem.knots, parts, places, free[own], held, offset)
-            normal.add_wide(0, rows, np.zeros(held.shape), own)
+            normal.add_rows(0, rows, np.zeros(held.shape), own)

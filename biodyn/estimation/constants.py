@@ -11,16 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import FloatArray, IntArray
-from biodyn.estimation.banded import Factor, add_gathered
+from biodyn.conventions import FloatArray
 from biodyn.estimation.deviation import Path, cross_matrix
 from biodyn.estimation.problem import Problem
+from biodyn.estimation.solver import CholeskyFactor
 from biodyn.estimation.terms import Rows
 from biodyn.estimation.told import Told
-from biodyn.kernels.lanes import WIDTH
 from biodyn.rigid_body import body_poses
 from biodyn.rigid_body.second_order import regressor
-from biodyn.threads import by_halves, side_by_side
 
 _FORCE = slice(3, 6)
 _ROOT = 6  # equations of the whole body
@@ -54,7 +52,7 @@ class Constants:
 
 def constants_of(
     problem: Problem,
-    factor: Factor,
+    factor: CholeskyFactor,
     balance: list[Rows],
     path: Path,
     right: FloatArray,
@@ -68,20 +66,17 @@ def constants_of(
     by_scale = rest if before is None else before.unbalanced * (problem.balanced[:, None] / problem.sizes.balance)
     effect[:, :, : problem.inertias.count] += _of_scale(problem, by_scale)
     count, probes = effect.shape[2], _PROBES if sizes_too else 0
-    asked, every = np.zeros(count), 1 + probes + count
-    of_all = np.concatenate([np.zeros((*effect.shape[:2], 1)), _probes(problem)[:, :, :probes], effect], axis=2)
-    at = _places_of_columns(of_all)  # of the motion, the probes and the constants
-    motion, probed, constant = at[0], at[1 : 1 + probes], at[1 + probes :]
-    several = np.empty((*right.shape, every + (-every) % WIDTH))  # so many are worked on in place
-    several[:] = 0.0
-    ordered = of_all[:, :, np.argsort(at)]
+    of_all = np.concatenate([effect, _probes(problem)[:, :, :probes]], axis=2)
+    asked, several = np.zeros(count), np.zeros((*right.shape, of_all.shape[2] + 1))
+    constant, probed, motion = slice(0, count), slice(count, -1), -1
     for part in balance:
         asked += np.einsum("tip,ti->p", effect[part.frames], part.rest)
-        add_gathered(several, part.rows, ordered[part.frames])
+        for s in range(part.rows.shape[2]):
+            several[s : s + len(part.rows), :, :-1] += part.rows[:, :, s].transpose(0, 2, 1) @ of_all[part.frames]
     several[:, :, motion] = right
     halved = factor.forward(several).reshape(-1, several.shape[2])
-    flat, products = effect.reshape(6 * len(effect), count), _products(halved)
-    information = flat.T @ flat - products[np.ix_(constant, constant)]
+    flat, products = effect.reshape(6 * len(effect), count), halved.T @ halved
+    information = flat.T @ flat - products[constant, constant]
     share = 1.0 / problem.sizes.alike_frames
     names = (*problem.inertias.names, *problem.plates.names)
     pull = share * (asked - products[constant, motion])
@@ -94,30 +89,11 @@ def constants_of(
     first, error = problem.inertias.count, problem.sizes.balance
     left = _left(rest, balance, step, effect @ values)
     if sizes_too:
-        error = _balance_error(problem, left[:, _FORCE], float(np.sum(products[probed, probed])) / _PROBES)
+        error = _balance_error(problem, left[:, _FORCE], float(np.trace(products[probed, probed])) / _PROBES)
     unbalanced = problem.sizes.balance * (left + problem.inertias.body_share(values[:first]) * by_scale)
     return Constants(
         step, values[:first], values[first:], known.sd[first:], known.drawn[first:], error, unbalanced, told
     )
-
-
-def _places_of_columns(columns: FloatArray) -> IntArray:
-    """Where each of the columns (T, 6, P) stands among all: by the middle of the time from its first to its last frame.
-
-    What no frame says stands with what all do. A column is nothing in what is eliminated before its first frame, or from the end
-    before its last one: plates that are stepped on early stand at one edge, late ones at the other, and cost half.
-    """
-    used = np.asarray(columns.any(axis=1))
-    used[:, ~used.any(axis=0)] = True
-    first, after = np.argmax(used, axis=0), np.argmax(used[::-1], axis=0)
-    return np.argsort(np.argsort(first - after, kind="stable"))
-
-
-def _products(columns: FloatArray) -> FloatArray:
-    """The sums (P, P) of products of columns (N, P), each half of the rows by itself."""
-    half = len(columns) // 2
-    top, bottom = columns[:half], columns[half:]
-    return np.asarray(sum(side_by_side(lambda: top.T @ top, lambda: bottom.T @ bottom)))
 
 
 def _constant_rows(problem: Problem, path: Path) -> FloatArray:
@@ -125,9 +101,7 @@ def _constant_rows(problem: Problem, path: Path) -> FloatArray:
     mb = problem.model.multibody
     columns = problem.inertias.parameter_changes(problem.model)
     by_parameters = regressor(mb, path.q, path.v, path.vdot, rows=_ROOT).reshape(-1, len(columns))
-    flat = np.empty((len(by_parameters), columns.shape[1]))
-    by_halves(len(flat), lambda part: np.matmul(by_parameters[part], columns, out=flat[part]))
-    effect = flat.reshape(len(path.q), _ROOT, columns.shape[1])
+    effect = (by_parameters @ columns).reshape(len(path.q), _ROOT, columns.shape[1])
     if problem.plates.count:
         change = problem.plates.changes(problem.wrenches).sum(axis=1)
         R, p = (part[:, 0] for part in body_poses(mb, path.q))

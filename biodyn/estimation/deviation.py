@@ -31,10 +31,6 @@ class Path:
     v: FloatArray
     vdot: FloatArray
 
-    def of(self, frames: slice) -> Path:
-        """Return some frames of it."""
-        return Path(self.q[frames], self.v[frames], self.vdot[frames])
-
 
 @dataclass(frozen=True)
 class Knots:

@@ -13,7 +13,6 @@ from biodyn.estimation.closing import Closing, closed
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
 from biodyn.estimation.limits import require_possible
-from biodyn.estimation.memory import Memory, borrowed
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.plates import PlateUnknowns, plate_unknowns, reaction_put_right
 from biodyn.estimation.posterior import Posterior, posterior
@@ -96,20 +95,19 @@ def estimate_trial(
     found = _Found.nothing(inputs, bands)
     constants: _Constants | None = None
     of_stretch: dict[int, FloatArray] = {}
-    with borrowed() as memory:
-        for window in windows:
-            problem = trial.problem(known, window.rows)
-            if constants is None:
-                of_window = plates.of_frames(window.rows)
-                problem = replace(problem, inertias=unknowns, plates=of_window, tells_constants=True, others=others)
-            if window.rows != window.stretch and window.stretch.start not in of_stretch:
-                of_stretch[window.stretch.start] = trial.mean_information(known, window.stretch)
-            solution = _solved(problem, settings, of_stretch.get(window.stretch.start), bands, memory)
-            found.take(window, problem, solution, settings, memory)
-            if constants is None:
-                constants = _Constants.of(solution, window.rows, len(trial.moving))
-                put_right = replace(loads, wrenches=plates.put_right(loads.wrenches, solution.plates))
-                known = _Known(solution.model, put_right, solution.problem.sizes)
+    for window in windows:
+        problem = trial.problem(known, window.rows)
+        if constants is None:
+            of_window = plates.of_frames(window.rows)
+            problem = replace(problem, inertias=unknowns, plates=of_window, tells_constants=True, others=others)
+        if window.rows != window.stretch and window.stretch.start not in of_stretch:
+            of_stretch[window.stretch.start] = trial.mean_information(known, window.stretch)
+        solution = _solved(problem, settings, of_stretch.get(window.stretch.start), bands)
+        found.take(window, problem, solution, settings)
+        if constants is None:
+            constants = _Constants.of(solution, window.rows, len(trial.moving))
+            put_right = replace(loads, wrenches=plates.put_right(loads.wrenches, solution.plates))
+            known = _Known(solution.model, put_right, solution.problem.sizes)
     assert constants is not None  # there is a window
     q = inputs.fit.motion.q.copy()
     q[trial.moving] = integrate(known.model.multibody, q[trial.moving], found.deviation[trial.moving])
@@ -250,16 +248,14 @@ class _Found:
         certain = Posterior(*(np.full((len(motion.v), count), np.nan) for _ in range(2))) if bands else None
         return cls(np.zeros_like(motion.v), np.full((len(motion.v), 6), np.nan), certain)
 
-    def take(
-        self, window: TimeWindow, problem: Problem, solution: Solution, settings: EstimationSettings, memory: Memory
-    ) -> None:
-        """Put in what a window found, and close it in the memory of the solution's factor, which is lost."""
+    def take(self, window: TimeWindow, problem: Problem, solution: Solution, settings: EstimationSettings) -> None:
+        """Put in what a window found, and close it."""
         if self.certain is not None:
             found = posterior(problem, solution.factor, solution.derivatives)
             columns = [coordinate.v_index for coordinate in problem.model.coordinates]
             self.certain.place[window.kept] = found.place[window.inner][:, columns]
             self.certain.force[window.kept] = found.force[window.inner][:, columns]
-        closing = _closed(problem, solution, settings, memory)
+        closing = _closed(problem, solution, settings)
         self.deviation[window.rows] += window.weights[:, None] * closing.deviation
         self.unbalanced[window.kept] = closing.unbalanced[window.inner]
 
@@ -289,11 +285,10 @@ def _solved(
     settings: EstimationSettings,
     mean_information: FloatArray | None,
     certainty: bool,
-    memory: Memory,
 ) -> Solution:
     """The solution of a window; EstimateError where its equations have none."""
     try:
-        solution = solve(problem, settings.iterations, mean_information, certainty, memory)
+        solution = solve(problem, settings.iterations, mean_information, certainty)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"Its equations have no solution ({error}).") from error
     except ModelError as error:
@@ -303,10 +298,10 @@ def _solved(
     return solution
 
 
-def _closed(problem: Problem, solution: Solution, settings: EstimationSettings, memory: Memory) -> Closing:
+def _closed(problem: Problem, solution: Solution, settings: EstimationSettings) -> Closing:
     """The last step of a window; EstimateError where its equations have no solution."""
     try:
-        return closed(problem, solution, settings.closed_share, memory)
+        return closed(problem, solution, settings.closed_share)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"The equations of its last step have no solution ({error}).") from error
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.estimation.banded import Factor, Normal
 from biodyn.estimation.deviation import DEGREE, Knots, Path
 from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.terms import THIRD, on_coefficients, third_differences, used_weights
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody
@@ -221,7 +221,7 @@ class _Search:
         """The Gauss-Newton step of the deviation (count, n free) and of the inertias."""
         knots, path, body = self.knots, self.path(c), self.inertias.changed(self.problem.body, p)
         rest = self.residual(path, body)
-        normal = Normal.empty(knots.count, DEGREE, len(self.free))
+        normal = NormalEquations(knots.count, DEGREE, len(self.free))
         place = knots.values(c)[0][:: knots.step]
         own = np.broadcast_to(self.kept, place.shape)
         normal.add_diagonal(0, used_weights(knots.weights[0][0]), own, -own * place)
@@ -235,14 +235,13 @@ class _Search:
         for offset in range(knots.step):
             frames = slice(offset, None, knots.step)
             rows = on_coefficients(knots, [part[frames] for part in parts], offset)
-            normal.add_wide(0, rows, -rest[frames])
+            normal.add_rows(0, rows, -rest[frames])
             for s in range(rows.shape[2]):
                 both[s : s + len(rows)] += np.einsum("trn,trp->tnp", rows[:, :, s], by_inertia[frames])
         square = np.einsum("trp,trq->pq", by_inertia, by_inertia) + np.eye(self.inertias.count)
         pull = -np.einsum("trp,tr->p", by_inertia, rest) - p
-        right = normal.g.copy()
-        factor = Factor(normal)
-        alone, through = factor.solve(right), factor.solve(both)
+        factor = CholeskyFactor(normal)
+        alone, through = factor.solve(normal.right), factor.solve(both)
         flat, crossed = both.reshape(-1, len(p)), through.reshape(-1, len(p))
         dp = np.linalg.solve(square - flat.T @ crossed, pull - flat.T @ alone.ravel())
         return alone - through @ dp, dp
@@ -257,7 +256,7 @@ class _Search:
         pulled = ((path.q - markers.given) ** 2 @ markers.pulls) @ weights.sum(axis=1)
         return float(self.marked * (np.einsum("tm,tmi,tmi->", weights, away, away) + pulled))
 
-    def _add_markers(self, normal: Normal, path: Path) -> None:
+    def _add_markers(self, normal: NormalEquations, path: Path) -> None:
         """Add what the markers say: of the linearised way each makes with the coordinates."""
         markers, knots = self.problem.markers, self.knots
         if markers is None:
@@ -279,7 +278,7 @@ class _Search:
             pull[at] += total * (markers.given[at] - path.q[at])[:, self.free]
         for offset in range(knots.step):
             rows = slice(offset, None, knots.step)
-            normal.add_shared(0, used_weights(knots.weights[0][offset]), square[rows], pull[rows])
+            normal.add_weighted(0, used_weights(knots.weights[0][offset]), square[rows], pull[rows])
 
     def _by_motion(self, path: Path, body: CoupledMultibody, rest: FloatArray) -> list[FloatArray]:
         """Derivatives (T, r, n free) of the residual by place, rate and acceleration of the free coordinates.

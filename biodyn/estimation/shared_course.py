@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from biodyn.conventions import SIDES, FloatArray
-from biodyn.estimation.banded import Factor
 from biodyn.estimation.deviation import Path
 from biodyn.estimation.problem import Problem
+from biodyn.estimation.solver import CholeskyFactor
 from biodyn.estimation.strikes import OF_A_STRIKE, Kinds, Shares, kinds_of, struck
 from biodyn.estimation.terms import TorqueRows, shown_torques
 from biodyn.rigid_body import inverse_dynamics
@@ -37,7 +37,7 @@ def course_of(kinds: Kinds, since_s: FloatArray) -> Shares:
 
 
 def shared_step(
-    problem: Problem, mb: Multibody, path: Path, torques: Sequence[TorqueRows], factor: Factor, step: FloatArray
+    problem: Problem, mb: Multibody, path: Path, torques: Sequence[TorqueRows], factor: CholeskyFactor, step: FloatArray
 ) -> FloatArray:
     """Return by how much (count, nv) a step changes where torques are held to what all strikes have in common, instead of to 0.
 
@@ -58,7 +58,7 @@ def shared_step(
 
 
 def towards_course(
-    course: Shares, torques: Sequence[TorqueRows], sd: FloatArray, factor: Factor, step: FloatArray
+    course: Shares, torques: Sequence[TorqueRows], sd: FloatArray, factor: CholeskyFactor, step: FloatArray
 ) -> FloatArray:
     """Return the change (count, nv) of `shared_step`; sd: (K, R) standard deviations of what strikes have in common, Nm.
 

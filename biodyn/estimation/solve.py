@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.banded import Factor, Normal
 from biodyn.estimation.constants import Constants, constants_of
 from biodyn.estimation.deviation import Path, moved
 from biodyn.estimation.inertias import with_changed_inertias
-from biodyn.estimation.memory import Memory
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.shared_course import shared_step
 from biodyn.estimation.sizes import kept
+from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.terms import (
     REACH,
     Derivatives,
@@ -52,7 +51,7 @@ class Solution:
 
     coefficients: FloatArray
     path: Path
-    factor: Factor
+    factor: CholeskyFactor
     derivatives: Derivatives
     stiff: FloatArray
     held: FloatArray
@@ -78,7 +77,7 @@ class _At:
     held: FloatArray
     shown: bool
 
-    def add_all(self, normal: Normal, problem: Problem) -> tuple[list[Rows], list[TorqueRows]]:
+    def add_all(self, normal: NormalEquations, problem: Problem) -> tuple[list[Rows], list[TorqueRows]]:
         """Add all equations; returns the rows of balance and torques."""
         add_markers(normal, problem, *self.information)
         add_smoothness(normal, problem, self.coefficients, self.stiff, shown=self.shown)
@@ -91,7 +90,6 @@ def solve(
     iterations: int,
     mean_information: FloatArray | None = None,
     certainty: bool = False,
-    memory: Memory | None = None,
 ) -> Solution:
     """Return the motion, the inertias and the errors of the plates that explain everything best.
 
@@ -99,7 +97,6 @@ def solve(
     certainty: whether it will be asked for. The last equations hold a single strike to the course that all share, as if that were
         known (`shared_course`). It is found, and errs alike in all strikes, so equations that know nothing of it tell the
         covariance: their torques change at strikes by all that the course and the single strike may differ by.
-    memory: where the equations and the factor lie; None = in memory of their own.
     """
     model, nv = problem.model, problem.model.multibody.nv
     c = np.zeros((problem.knots.count, nv))
@@ -112,18 +109,18 @@ def solve(
     stiff = smoothness(problem, told[0].mean(axis=0) if mean_information is None else mean_information)
     held = kept(model, problem.start.q, levers(problem, told[0]), problem.sizes)
     path, changed = problem.start, model
-    normal = Normal.empty(problem.knots.count, REACH, nv, memory)
     # The first step finds the error of the balance, the second the inertias with it: they hardly answer to later ones.
     last_telling = min(1, iterations - 1)
     for number in range(iterations):
         if number:
-            told, normal = marker_information(problem, path.q), normal.again()
+            told = marker_information(problem, path.q)
+        normal = NormalEquations(problem.knots.count, REACH, nv)
         derivatives = torque_derivatives(problem, changed.multibody, path)
         at = _At(changed.multibody, path, c, told, derivatives, stiff, held, shown=number > 0)
         balance, torques = at.add_all(normal, problem)
-        factor = Factor(normal)
+        factor = CholeskyFactor(normal)
         if problem.tells_constants and number <= last_telling:
-            found = constants_of(problem, factor, balance, path, normal.g, found)
+            found = constants_of(problem, factor, balance, path, normal.right, found)
             step = found.step
             if number == 0:
                 problem = replace(problem, sizes=replace(problem.sizes, balance=found.balance))
@@ -133,13 +130,13 @@ def solve(
                 told_of_constants = found.told
                 problem = replace(problem, wrenches=problem.plates.put_right(problem.wrenches, of_plates))
         else:
-            step = factor.solve(normal.g)
+            step = factor.solve(normal.right)
         if 0 < number == iterations - 1:
             step = step + shared_step(problem, changed.multibody, path, torques, factor, step)
             if certainty and problem.strikes_known and problem.sizes.strikes_alike_share:
-                normal = normal.again()
+                normal = NormalEquations(problem.knots.count, REACH, nv)
                 at.add_all(normal, replace(problem, sizes=replace(problem.sizes, strikes_alike_share=0.0)))
-                factor = Factor(normal)
+                factor = CholeskyFactor(normal)
         c = c + step
         path = moved(model.multibody, problem.start, problem.knots, c)
     return Solution(

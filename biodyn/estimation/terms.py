@@ -8,17 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.estimation.banded import Normal, inverse_diagonals
 from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import FRAME_S
+from biodyn.estimation.solver import NormalEquations
 from biodyn.estimation.strikes import alike, at_strikes, kinds_of, midway, shown_changes, shown_sizes
 from biodyn.kernels import normal as kernels
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 from biodyn.rigid_body.multibody import Multibody
 from biodyn.rigid_body.second_order import inverse_dynamics_derivatives
-from biodyn.threads import by_halves
 
 #: Third differences of coefficients: what the smoothness of a motion is made of.
 THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
@@ -44,22 +43,18 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
     # another layout in memory would be another kernel to compile
     scale = np.ascontiguousarray(np.sqrt(problem.weights) / problem.sizes.marker_sd_m)
     seen_at = np.ascontiguousarray(problem.seen_at)
-    # memory that is not asked for as zeros comes in large pages: a third of the time
-    square, pull = np.empty((len(q), mb.nv, mb.nv)), np.zeros((len(q), mb.nv))
-
-    def fill(part: slice) -> None:
-        square[part] = 0.0
-        bodies, work = (joints[part], R[part], p[part], on_links), np.zeros((paths.shape[1], 3))
-        seen, filled = (scale[part], seen_at[part]), (square[part], pull[part])
-        kernels.marker_equations(*bodies, p_LM, paths, lengths, *seen, *filled, work)
-
-    by_halves(len(q), fill)
+    square, pull, work = np.zeros((len(q), mb.nv, mb.nv)), np.zeros((len(q), mb.nv)), np.zeros((paths.shape[1], 3))
+    kernels.marker_equations(joints, R, p, on_links, p_LM, paths, lengths, scale, seen_at, square, pull, work)
     return square, pull
 
 
 def levers(problem: Problem, information: FloatArray) -> FloatArray:
     """Return how far (T, nv) the markers move for one unit of a coordinate that no other undoes, m a radian or m a m."""
-    variance = inverse_diagonals(information, 1e-3)
+    n = information.shape[1]
+    # one coordinate may be known a million times better than another: inverted with a diagonal of ones
+    scale = np.sqrt(np.diagonal(information, axis1=1, axis2=2) + 1e-3)
+    scaled = (information + 1e-3 * np.eye(n)) / (scale[:, :, None] * scale[:, None, :])
+    variance = np.diagonal(np.linalg.inv(scaled), axis1=1, axis2=2) / scale**2
     sd = float(np.median(problem.sizes.marker_sd_m))
     return np.asarray(sd / np.sqrt(np.maximum(variance, 1e-12)))
 
@@ -75,14 +70,16 @@ def smoothness(problem: Problem, information: FloatArray) -> FloatArray:
     return np.asarray(own * problem.sizes.stiffness)
 
 
-def add_markers(normal: Normal, problem: Problem, information: FloatArray, right: FloatArray) -> None:
+def add_markers(normal: NormalEquations, problem: Problem, information: FloatArray, right: FloatArray) -> None:
     """The markers lie where they were measured: their `marker_information`."""
     step = problem.knots.step
     for offset, weights in enumerate(problem.knots.weights[0]):
-        normal.add_shared(0, used_weights(weights), information[offset::step], right[offset::step])
+        normal.add_weighted(0, used_weights(weights), information[offset::step], right[offset::step])
 
 
-def add_smoothness(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray, shown: bool = False) -> None:
+def add_smoothness(
+    normal: NormalEquations, problem: Problem, c: FloatArray, precision: FloatArray, shown: bool = False
+) -> None:
     """Accelerations change little: the third derivative of the motion is small (`smooth_thirds`)."""
     weights, third = smooth_thirds(problem, c, precision, shown)
     normal.add_diagonal(0, THIRD, weights, -weights * third)
@@ -122,7 +119,7 @@ def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
     return shown_sizes(third, known, shares, knots.knot_s)
 
 
-def add_kept(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
+def add_kept(normal: NormalEquations, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
     """Coordinates keep to where they were fitted, within what little is known of them. precision: (T, nv) a frame."""
     step = problem.knots.step
     own = step * precision[::step]
@@ -162,12 +159,11 @@ Derivatives = tuple[FloatArray, FloatArray, FloatArray]
 def torque_derivatives(problem: Problem, mb: Multibody, path: Path) -> Derivatives:
     """Return the derivatives (T, nv, nv) of all generalised forces by place, rate and acceleration of the deviation."""
     found = inverse_dynamics_derivatives(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
-    by_halves(len(path.q), lambda part: by_deviation(mb, path.of(part), *(one[part] for one in found)))
-    return found
+    return by_deviation(mb, path, *found)
 
 
 def add_dynamics(
-    normal: Normal, problem: Problem, mb: Multibody, path: Path, parts: Derivatives, shown: bool = False
+    normal: NormalEquations, problem: Problem, mb: Multibody, path: Path, parts: Derivatives, shown: bool = False
 ) -> tuple[list[Rows], list[TorqueRows]]:
     """The whole body is in balance, and torques are smooth: their `torque_derivatives`. Returns the rows of both.
 
@@ -186,9 +182,9 @@ def add_dynamics(
             for rows_at, columns in problem.torque_groups
         ]
     for rows in found:
-        normal.add_wide(0, rows.rows, rows.rest)
+        normal.add_rows(0, rows.rows, rows.rest)
     for one in torques:
-        normal.add_wide(0, one.rows, one.rest, one.columns)
+        normal.add_rows(0, one.rows, one.rest, one.columns)
     return found, torques
 
 
@@ -223,14 +219,8 @@ def rows_of(
     used = np.ascontiguousarray(used_weights(np.stack([weights[offset] for weights in knots.weights])))
     among = np.arange(parts[0].shape[2]) if columns is None else columns
     rows = np.empty((*scale.shape, used.shape[1] + len(differences) - 1, len(among)))
-    of_scale = np.ascontiguousarray(scale, dtype=np.float64)
-
-    def fill(part: slice) -> None:
-        frames, work = (offset + part.start * knots.step, knots.step), np.empty((3, len(among)))
-        filled = of_scale[part], rows[part], work
-        kernels.spread_rows(*parts, frames, places, among, used, differences, *filled)
-
-    by_halves(len(rows), fill)
+    of_scale, work = np.ascontiguousarray(scale, dtype=np.float64), np.empty((3, len(among)))
+    kernels.spread_rows(*parts, (offset, knots.step), places, among, used, differences, of_scale, rows, work)
     return rows
 
 

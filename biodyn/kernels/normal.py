@@ -1,81 +1,46 @@
-"""Normal equations of measurements along a path, summed in place by block columns; the markers' part of a frame.
-
-`panels` (T, n, stride) holds the lower triangle by columns, as `kernels.panels` factors it: panels[k, c, r] = A[k n + r, k n + c]
-from r = c on, for n unknowns in each of T frames. A kernel adds to the columns of the frames begin .. end - 1 all that its term
-says of them, so that every term can be added while these columns are near the processor.
-"""
+"""Normal equations of an estimated trajectory: rows along a spline, their squares in a band matrix, markers of a frame."""
 
 from __future__ import annotations
 
 from biodyn.kernels.jit import exact_kernel, kernel
-from biodyn.kernels.lanes import WIDTH
-from biodyn.kernels.products import add_grouped, add_squares
 
 
 @kernel
-def add_rows(panels, n, stride, seen, rows, shape, runs, work, begin, end):
-    """Add |rest - rows x|^2 of every t: rows (T', m, W, p) on the frames first + t to first + t + W - 1.
+def add_rows(band, n, first, rows, places, work):
+    """Add rows[t]^T rows[t] of every t: rows (T', m, W, p) on the unknowns `places` (p,) of the knots first + t + s, s < W.
 
-    panels: flat, of n unknowns a frame. seen: (first, count, start, step), the t-th of `count` parts being number start + step t
-    of the rows; with the step -1 its frames stand the other way round, too. rows: flat, shape: theirs. runs (R, 3): [a, b, c]
-    says that the unknowns from a to a + c - 1 of the rows are those from b to b + c - 1 of a frame. work:
-    (end - begin + W - 1) m (W n + 2 WIDTH) doubles, 0 but for what an earlier call with these runs left.
+    band (T n, (reach + 1) n): band[j, i - j] = A[i, j], n unknowns a knot. work (m, W n), zeros.
     """
-    (first, count, start, step), (_, m, width, p) = seen, shape
-    below = width * n + 2 * WIDTH
-    to_group, before = n - m * below, max(begin - first - width + 1, 0)
-    for t in range(before, min(end - first, count)):  # with zeros for the unknowns that have none
-        for i in range(m):
-            source, place = ((start + step * t) * m + i) * width * p, ((t - before) * m + i) * below
+    count, m, width, p = rows.shape
+    for t in range(count):
+        for r in range(m):
             for s in range(width):
-                given = source + (s if step > 0 else width - 1 - s) * p
-                for j in range(runs.shape[0]):
-                    own, own_place = rows[given + runs[j, 0] :], work[place + s * n + runs[j, 1] :]
-                    for r in range(runs[j, 2]):
-                        own_place[r] = own[r]
-    for k in range(max(begin, first), min(end, first + count + width - 1)):
-        low = max(0, k - first - count + 1)
-        groups, at = min(width, k - first + 1) - low, (k - first - low - before) * m * below + low * n
-        for j in range(runs.shape[0]):
-            some = runs[j, 1], runs[j, 2]
-            add_squares(panels, k * n * stride, stride, work, at, below, n, *some, m, groups, to_group, width - low)
+                for c in range(p):
+                    work[r, s * n + places[c]] = rows[t, r, s, c]
+        for j in range(width * n):
+            column = band[(first + t) * n + j]
+            for r in range(m):
+                own, factor = work[r, j:], work[r, j]
+                if factor != 0.0:
+                    for i in range(width * n - j):
+                        column[i] += factor * own[i]
 
 
 @kernel
-def add_repeated(panels, seen, weights, square, begin, end):
-    """Add terms whose rows are weights[s] J on frame first + t + s: square (T', n, n) = J^T J; seen: as of `add_rows`."""
-    (first, count, start, step), n, width = seen, square.shape[1], weights.shape[0]
-    for k in range(max(begin, first), min(end, first + count + width - 1)):
-        for c in range(n):
-            column = panels[k, c, c:]
-            for s in range(max(0, k - first - count + 1), min(width, k - first + 1)):
-                own, w = square[start + step * (k - first - s), c], weights[s] * weights[s]
+def add_weighted(band, first, weights, square):
+    """Add terms whose rows on knot first + t + s are weights[s] J[t]: square (T', n, n) = J^T J; band as of `add_rows`."""
+    n, width = square.shape[1], weights.shape[0]
+    for t in range(square.shape[0]):
+        for s in range(width):
+            for c in range(n):
+                column, own, w = band[(first + t + s) * n + c], square[t, c], weights[s] * weights[s]
                 before = own[c:]
                 for r in range(n - c):
                     column[r] += w * before[r]
                 for d in range(1, width - s):
-                    ahead = column[d * n - c :]
-                    w = weights[s] * weights[s + d]
+                    ahead, w = column[d * n - c :], weights[s] * weights[s + d]
                     for r in range(n):
                         ahead[r] += w * own[r]
-
-
-@kernel
-def gather_rows(rows, shape, values, lanes, right, begin, end):
-    """Add to the frames begin .. end - 1 of right (T, n, lanes) the sum over s of rows[k - s, :, s]^T values[k - s].
-
-    All flat. rows (T', m, W, n), its shape; values (T', m, lanes); lanes: a multiple of WIDTH.
-    """
-    count, m, width, n = shape
-    along = width * n
-    for k in range(begin, min(end, count + width - 1)):
-        low = max(0, k - count + 1)
-        groups, t = min(width, k + 1) - low, k - low
-        leaps = n - m * along, -m * lanes
-        of_rows, of_values = t * m * along + low * n, t * m * lanes
-        add_grouped(
-            right, k * n * lanes, lanes, rows, of_rows, along, values, of_values, lanes, n, lanes, m, groups, leaps[0], leaps[1],
-        )  # fmt: skip
 
 
 @exact_kernel

@@ -24,7 +24,6 @@ from biodyn.kernels import (
     kinematics,
     manifold,
     normal,
-    panels,
     recursion,
     rnea,
     storage,
@@ -32,7 +31,6 @@ from biodyn.kernels import (
 )
 from biodyn.kernels import regressor as regressors
 from biodyn.kernels.jit import is_cached
-from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.watch import COMPILING, tell
 from biodyn.rigid_body.algorithms import (
     body_poses,
@@ -70,14 +68,8 @@ def trial_kernels() -> tuple[Any, ...]:
         manifold.difference,
         manifold.integrate,
         normal.add_rows,
-        normal.add_repeated,
-        normal.gather_rows,
+        normal.add_weighted,
         normal.spread_rows,
-        panels.factorise,
-        panels.forward,
-        panels.backward,
-        panels.inverse_block,
-        panels.variances,
         regressors.regressor,
         normal.marker_equations,
         normal.marker_columns,
@@ -117,7 +109,6 @@ def _work() -> dict[str, Callable[[], object]]:
         "columns": lambda: joint_jacobians(mb, q),
         "marker equations": lambda: _marker_equations(mb, q),
         "normal equations": lambda: _normal_equations(mb.nv),
-        "solution": lambda: _equations_solved(mb.nv),
         "regressor": lambda: regressor(mb, q, v, v),
         "difference": lambda: difference(mb, q, q),
         "integrate": lambda: integrate(mb, q, v),
@@ -128,43 +119,12 @@ def _work() -> dict[str, Callable[[], object]]:
 
 
 def _normal_equations(n: int) -> None:
-    """Sum equations of n unknowns in one frame."""
-    lanes = n + WIDTH
-    whole = np.zeros((1, n, lanes))
-    whole[0, :, :n] = np.eye(n)
-    work = np.zeros(lanes + WIDTH)
-    normal.add_rows(whole.ravel(), n, lanes, (0, 1, 0, 1), np.zeros(n), (1, 1, 1, n), np.array([[0, 0, n]]), work, 0, 1)
-    normal.add_repeated(whole, (0, 1, 0, 1), np.zeros(1), np.zeros((1, n, n)), 0, 1)
-    normal.gather_rows(np.zeros(n), (1, 1, 1, n), np.zeros(WIDTH), WIDTH, np.zeros(n * WIDTH), 0, 1)
-    square, one, first = np.zeros((1, n, n)), np.ones(1), np.arange(1)
-    normal.spread_rows(
-        square,
-        square,
-        square,
-        (0, 1),
-        first,
-        first,
-        np.ones((3, 1)),
-        one,
-        one[None],
-        np.empty((1, 1, 1, 1)),
-        np.empty((3, 1)),
-    )
-
-
-def _equations_solved(n: int) -> None:
-    """Solve equations of n unknowns in one frame that are coupled with none, and with those of the next one."""
-    flat, right, used = np.zeros(n * (2 * n + WIDTH)), np.zeros(n * WIDTH), np.array([[0, WIDTH]])
-    flat[:: 2 * n + WIDTH + 1] = 1.0
-    shape = (n, 1, 2 * n + WIDTH)
-    panels.factorise(flat, *shape, 0, 1, 1)
-    panels.forward(flat, *shape, right, WIDTH, 0, 1, used, 0, 1, 1)
-    panels.backward(flat, *shape, right, WIDTH, 0, 1)
-    across = n + (-n) % WIDTH + WIDTH
-    ring, square = np.zeros(n * across), np.zeros(n * n)
-    panels.inverse_block(flat, *shape, 0, ring, across, np.empty(panels.inverse_work(n, 1, across)))
-    own, work = np.zeros(n), np.empty(panels.variances_work(n, across))
-    panels.variances(ring, n, 1, across, np.zeros((3, 1)), square, square, square, own, own, work)
+    """Add equations of n unknowns at one knot."""
+    band, places, square, one, first = np.zeros((n, n)), np.arange(n), np.zeros((1, n, n)), np.ones(1), np.arange(1)
+    normal.add_rows(band, n, 0, np.zeros((1, 1, 1, n)), places, np.zeros((1, n)))
+    normal.add_weighted(band, 0, one, square)
+    room = np.empty((1, 1, 1, 1)), np.empty((3, 1))
+    normal.spread_rows(square, square, square, (0, 1), first, first, np.ones((3, 1)), one, one[None], *room)
 
 
 def _recursions() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -13,17 +12,17 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.filters import one_filter
 from biodyn.conventions import SIDES, FloatArray, IntArray
-from biodyn.estimation.banded import Factor, Normal, inverse_diagonals
 from biodyn.estimation.constants import alike_for
 from biodyn.estimation.deviation import DEGREE, Knots, Path, moved
 from biodyn.estimation.estimate import estimate_trial
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns, with_changed_inertias
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.plates import PlateUnknowns
-from biodyn.estimation.posterior import inverse_windows, posterior
+from biodyn.estimation.posterior import posterior
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import FRAME_S, sizes_of
 from biodyn.estimation.solve import solve
+from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.strikes import Shares
 from biodyn.estimation.terms import (
     REACH,
@@ -220,7 +219,7 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
 
     def cost(c: FloatArray) -> float:
         path = moved(mb, problem.start, problem.knots, c)
-        normal = _Squares.empty(problem.knots.count, REACH, mb.nv)
+        normal = _Squares(problem.knots.count, REACH, mb.nv)
         add_dynamics(normal, problem, mb, path, torque_derivatives(problem, mb, path))
         add_smoothness(normal, problem, c, stiff)
         links, p_LM, _ = problem.model.marker_arrays()
@@ -230,23 +229,23 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
         ]
         return float(0.5 * (np.sum(rest**2) + sum(normal.squares)))
 
-    normal = Normal.empty(problem.knots.count, REACH, mb.nv)
+    normal = NormalEquations(problem.knots.count, REACH, mb.nv)
     add_markers(normal, problem, *marker_information(problem, problem.start.q))
     add_dynamics(normal, problem, mb, problem.start, torque_derivatives(problem, mb, problem.start))
     add_smoothness(normal, problem, np.zeros_like(direction), stiff)
     h = 1e-4
     numeric = (cost(h * direction) - cost(-h * direction)) / (2.0 * h)
-    assert -float(np.sum(normal.g * direction)) == pytest.approx(numeric, rel=1e-5)
+    assert -float(np.sum(normal.right * direction)) == pytest.approx(numeric, rel=1e-5)
 
 
-class _Squares(Normal):
+class _Squares(NormalEquations):
     """Equations that keep the squares of their terms."""
 
     @property
     def squares(self) -> list[float]:
         return self.__dict__.setdefault("_squares", [])
 
-    def add_wide(self, first: int, rows: FloatArray, residual: FloatArray, columns: IntArray | None = None) -> None:
+    def add_rows(self, first: int, rows: FloatArray, residual: FloatArray, columns: IntArray | None = None) -> None:
         self.squares.append(float(np.sum(residual**2)))
 
     def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, right: FloatArray) -> None:
@@ -281,7 +280,7 @@ def test_the_banded_system_is_the_dense_one(frames: int, m: int) -> None:
     """Terms of all kinds, one of some unknowns only, against the same sum without a band; more frames than are summed at once."""
     rng = np.random.default_rng(1)
     n, reach = 3, 2
-    normal, dense, right = Normal.empty(frames, reach, n), np.eye(frames * n), np.zeros(frames * n)
+    normal, dense, right = NormalEquations(frames, reach, n), np.eye(frames * n), np.zeros(frames * n)
     identity = np.ones((frames, n))
     normal.add_diagonal(0, np.ones(1), identity, 0.0 * identity)
 
@@ -292,16 +291,16 @@ def test_the_banded_system_is_the_dense_one(frames: int, m: int) -> None:
         right[at] += flat.T @ rest
 
     rows, rest = rng.normal(size=(frames - reach, m, reach + 1, n)), rng.normal(size=(frames - reach, m))
-    normal.add_wide(0, rows, rest)
+    normal.add_rows(0, rows, rest)
     some, some_rest, columns = rng.normal(size=(4, m, 2, 2)), rng.normal(size=(4, m)), np.array([0, 2])
-    normal.add_wide(1, some, some_rest, columns)
+    normal.add_rows(1, some, some_rest, columns)
     weights, J, pull = (
         np.array([1.0, -2.0, 0.5]),
         rng.normal(size=(frames - reach, m, n)),
         rng.normal(size=(frames - reach, m)),
     )
     turned = J.transpose(0, 2, 1)
-    normal.add_shared(0, weights, turned @ J, (turned @ pull[:, :, None])[..., 0])
+    normal.add_weighted(0, weights, turned @ J, (turned @ pull[:, :, None])[..., 0])
     for t in range(frames - reach):
         add(t, rows[t], rest[t])
         add(t, weights[:, None] * J[t][:, None], pull[t])
@@ -309,12 +308,10 @@ def test_the_banded_system_is_the_dense_one(frames: int, m: int) -> None:
         whole = np.zeros((m, 2, n))
         whole[:, :, columns] = some[t]
         add(1 + t, whole, some_rest[t])
-    np.testing.assert_allclose(normal.right, right, atol=1e-12)
+    np.testing.assert_allclose(normal.right.ravel(), right, atol=1e-12)
     several = rng.normal(size=(frames, n, 3))
     several[:2, :, 0] = several[:4, :, 2] = 0.0  # columns may begin later, in no order
-    factor, order = Factor(normal), elimination_order(frames, reach, n)
-    L = np.zeros_like(dense)
-    L[np.ix_(order, order)] = np.linalg.cholesky(dense[np.ix_(order, order)])
+    factor, L = CholeskyFactor(normal), np.linalg.cholesky(dense)
     for found, matrix in ((factor.solve(several), dense), (factor.forward(several.copy()), L)):
         np.testing.assert_allclose(found.reshape(-1, 3), np.linalg.solve(matrix, several.reshape(-1, 3)), atol=1e-10)
     assert factor.solve(several[..., :0]).shape == (frames, n, 0)
@@ -322,29 +319,11 @@ def test_the_banded_system_is_the_dense_one(frames: int, m: int) -> None:
     np.testing.assert_allclose(back.ravel(), np.linalg.solve(L.T, several[..., 0].ravel()), atol=1e-10)
 
 
-def elimination_order(frames: int, reach: int, n: int) -> IntArray:
-    """Places of the unknowns: of the first half of the frames, of the second backwards, of those between; frames in order."""
-    between = min(reach, frames)
-    first = (frames - between) // 2
-    last = np.arange(frames - 1, first + between - 1, -1)
-    order = np.concatenate([np.arange(first), last, np.arange(first, first + between)])
-    return (order[:, None] * n + np.arange(n)).ravel()
-
-
-@pytest.mark.parametrize("count", [1, 64, 130])
-def test_every_matrix_has_the_diagonal_of_its_own_inverse(count: int) -> None:
-    n, rng = 7, np.random.default_rng(count)
-    half = rng.normal(size=(count, n, n))
-    matrices = half @ half.transpose(0, 2, 1)
-    expected = np.diagonal(np.linalg.inv(matrices + 0.1 * np.eye(n)), axis1=1, axis2=2)
-    np.testing.assert_allclose(inverse_diagonals(matrices, 0.1), expected, rtol=1e-11)
-
-
 def test_equations_without_a_solution_are_refused() -> None:
-    normal = Normal.empty(3, 1, 2)
+    normal = NormalEquations(3, 1, 2)
     normal.add_diagonal(0, np.ones(1), np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.zeros((3, 2)))
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        Factor(normal)
+        CholeskyFactor(normal)
 
 
 def test_unit_changes_of_inertias_are_those_of_the_changed_model(walk: TrialAnalysis) -> None:
@@ -394,9 +373,9 @@ def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(walk: T
     c[3:] = np.cumsum(np.cumsum(np.cumsum(third, axis=0), axis=0), axis=0)
 
     def held(problem: Problem, precision: float, shown: bool) -> FloatArray:
-        normal = Normal.empty(problem.knots.count, REACH, nv)
+        normal = NormalEquations(problem.knots.count, REACH, nv)
         add_smoothness(normal, problem, c, np.full(nv, precision), shown=shown)
-        return np.asarray(normal.diagonals[:, 0] / np.sum(THIRD**2))
+        return np.asarray(normal.band[:, 0].reshape(-1, nv) / np.sum(THIRD**2))
 
     found = held(problem, 1e12, True)  # next to nothing is usual
     np.testing.assert_allclose(found[52:60], 1e6, rtol=0.02)
@@ -516,37 +495,35 @@ def test_the_filters_of_the_start_are_no_filters_of_the_result(walk: TrialAnalys
 def test_the_inverse_near_the_diagonal_is_the_dense_one(frames: int) -> None:
     n, reach = 3, 2
     factor = some_factor(frames, n, reach)
-    dense = factor.solve(np.eye(frames * n).reshape(frames, n, -1)).reshape(frames, n, frames, n)
+    dense = factor.solve(np.eye(frames * n).reshape(frames, n, -1)).reshape(frames * n, frames * n)
     met = []
-    for window in chain(*inverse_windows(factor)):
-        met.append(window.first)
-        there = window.first + window.order
-        expected = dense[there][:, :, there].reshape(reach * n, -1)
-        np.testing.assert_allclose(window.near[:, : reach * n], expected, atol=1e-12)
-        assert not window.near[:, reach * n :].any()
-    assert sorted(met) == list(range(frames - reach + 1))
+    for k, near in factor.inverse_blocks():
+        met.append(k)
+        there = slice(k * n, (k + reach) * n)
+        np.testing.assert_allclose(near, dense[there, there], atol=1e-12)
+    assert met == list(range(frames - reach, -1, -1))
 
 
-def some_factor(frames: int, n: int, reach: int) -> Factor:
+def some_factor(frames: int, n: int, reach: int) -> CholeskyFactor:
     rng = np.random.default_rng(1)
-    normal = Normal.empty(frames, reach, n)
+    normal = NormalEquations(frames, reach, n)
     count = max(frames - reach, 0)
-    normal.add_wide(0, rng.normal(size=(count, 5, reach + 1, n)), rng.normal(size=(count, 5)))
+    normal.add_rows(0, rng.normal(size=(count, 5, reach + 1, n)), rng.normal(size=(count, 5)))
     normal.add_diagonal(0, np.ones(1), np.ones((frames, n)), np.zeros((frames, n)))
-    return Factor(normal)
+    return CholeskyFactor(normal)
 
 
 def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> None:
     """Markers and balance drawn anew 200 times with the errors that they are taken to have; the smoothness is weak."""
     problem = consistent(walk, LOOSE)
     mb, nv, draws = problem.model.multibody, problem.model.multibody.nv, 200
-    normal = Normal.empty(problem.knots.count, REACH, nv)
+    normal = NormalEquations(problem.knots.count, REACH, nv)
     information, pull = marker_information(problem, problem.start.q)
     add_markers(normal, problem, information, pull)
     derivatives = torque_derivatives(problem, mb, problem.start)
     balance, _ = add_dynamics(normal, problem, mb, problem.start, derivatives)
     add_smoothness(normal, problem, np.zeros((problem.knots.count, nv)), np.full(nv, 10.0))
-    factor = Factor(normal)
+    factor = CholeskyFactor(normal)
     rng = np.random.default_rng(5)
     right = np.zeros((problem.knots.count, nv, draws))
     marker_errors = np.linalg.cholesky(information + 1e-9 * np.eye(nv)) @ rng.normal(size=(FRAMES, nv, draws))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.banded import Factor, Normal
 from biodyn.estimation.shared_course import course_of, towards_course
+from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.strikes import Kinds, Shares
 from biodyn.estimation.terms import TorqueRows
 
@@ -62,21 +62,21 @@ def test_a_strike_at_a_knot_asks_for_no_number_that_nothing_tells() -> None:
     course = course_of(knees(), since_s)
     assert (course.squares(np.ones(course.shape)) > 0.0).all()
     normal, part = equations(np.zeros((62, 2)), course)
-    factor = Factor(normal)
+    factor = CholeskyFactor(normal)
     step = np.ones((62, 2))
     assert np.isfinite(towards_course(course, [part], np.full(course.shape, COMMON_NM), factor, step)).all()
 
 
-def equations(tau: FloatArray, course: Shares) -> tuple[Normal, TorqueRows]:
+def equations(tau: FloatArray, course: Shares) -> tuple[NormalEquations, TorqueRows]:
     """Torques (K, 2) measured with `NOISE_NM`, whose second differences are small but for what a single strike may."""
     count = len(tau)
-    normal = Normal.empty(count, 2, 2)
+    normal = NormalEquations(count, 2, 2)
     normal.add_diagonal(0, np.ones(1), np.full(tau.shape, NOISE_NM**-2), tau / NOISE_NM**2)
     struck = course.values(np.ones(course.count)) > 0.0
     scale = 1.0 / np.hypot(CHANGE_NM, OWN_NM * struck)
     rows = np.einsum("s,ij->isj", [1.0, -2.0, 1.0], np.eye(2)) * scale[:, :, None, None]
     part = TorqueRows(np.arange(2), np.arange(2), rows, np.zeros(scale.shape), scale)
-    normal.add_wide(0, part.rows, part.rest)
+    normal.add_rows(0, part.rows, part.rest)
     return normal, part
 
 
@@ -86,9 +86,9 @@ def test_the_step_is_that_of_all_unknowns_together(monkeypatch: pytest.MonkeyPat
     course, rng = course_of(knees(), since()[1:-1]), np.random.default_rng(3)
     tau = rng.normal(size=(FRAMES, 2)).cumsum(axis=0)
     normal, part = equations(tau, course)
-    right = normal.right.copy()
-    factor = Factor(normal)
-    step = factor.solve(right.reshape(FRAMES, 2))
+    right = normal.right.ravel()
+    factor = CholeskyFactor(normal)
+    step = factor.solve(normal.right)
     found = step + towards_course(course, [part], np.full(course.shape, COMMON_NM), factor, step)
     D = np.zeros((*course.shape, FRAMES, 2))
     for k in range(len(D)):
@@ -110,9 +110,8 @@ def test_bursts_that_all_strikes_share_are_kept() -> None:
     burst = -20.0 * np.exp(-0.5 * (own / 0.015) ** 2)
     course = course_of(knees(), s[1:-1])
     normal, part = equations(burst + NOISE_NM * rng.normal(size=burst.shape), course)
-    right = normal.right.copy()
-    factor = Factor(normal)
-    alone = factor.solve(right.reshape(FRAMES, 2))
+    factor = CholeskyFactor(normal)
+    alone = factor.solve(normal.right)
     found = alone + towards_course(course, [part], np.full(course.shape, COMMON_NM), factor, alone)
     near = np.abs(own) < 0.05
     before, after = (float(np.sqrt(np.mean((one - burst)[near] ** 2))) for one in (alone, found))

@@ -1,15 +1,12 @@
-"""Sums of an estimate's equations, and products of matrices, against the same written out with whole matrices."""
+"""Sums of an estimate's equations against the same written out with whole matrices."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from biodyn.estimation.banded import Factor, Normal, add_gathered
+from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.kernels import normal as kernels
-from biodyn.kernels import products
-from biodyn.kernels.jit import kernel
-from biodyn.kernels.lanes import WIDTH
 
 # Sums of some hundred products of numbers near 1: round-off of a double.
 _ROUND_OFF = 1e-12
@@ -38,28 +35,15 @@ def test_wide_rows_are_summed_and_solved_as_whole_matrices_are(n, places, m, wid
     rng = np.random.default_rng(n + m)
     rows = rng.normal(size=(frames - width + 1, m, width, len(places)))
     residual = rng.normal(size=rows.shape[:2])
-    normal = Normal.empty(frames, 6, n)
-    normal.add_wide(0, rows, residual, np.array(places))
+    normal = NormalEquations(frames, 6, n)
+    normal.add_rows(0, rows, residual, np.array(places))
     normal.add_diagonal(0, np.ones(1), np.full((frames, n), 2.0), np.zeros((frames, n)))
     J = whole_rows(rows, places, frames, n)
     A = J.T @ J + 2.0 * np.eye(frames * n)
-    assert np.allclose(normal.right, J.T @ residual.ravel(), rtol=0.0, atol=_ROUND_OFF)
-    found = Factor(normal).solve(normal.g).ravel()
+    assert np.allclose(normal.right.ravel(), J.T @ residual.ravel(), rtol=0.0, atol=_ROUND_OFF)
+    found = CholeskyFactor(normal).solve(normal.right).ravel()
     # of a condition of some hundred
     assert np.allclose(found, np.linalg.solve(A, J.T @ residual.ravel()), rtol=0.0, atol=1e3 * _ROUND_OFF)
-
-
-@pytest.mark.parametrize("lanes", [WIDTH, 3 * WIDTH])
-def test_gathered_rows_are_those_of_the_transposed_matrix(lanes):
-    rng = np.random.default_rng(lanes)
-    frames, n, m, width = 300, 7, 3, 4  # enough frames for two halves side by side
-    rows = rng.normal(size=(frames - width + 1, m, width, n))
-    values, right = rng.normal(size=(*rows.shape[:2], lanes - 3)), np.ones((frames, n, lanes))
-    add_gathered(right, rows, values)
-    J = whole_rows(rows, list(range(n)), frames, n)
-    expected = (J.T @ values.reshape(-1, lanes - 3)).reshape(frames, n, -1)
-    assert np.allclose(right[:, :, : lanes - 3], 1.0 + expected, rtol=0.0, atol=_ROUND_OFF)
-    assert np.all(right[:, :, lanes - 3 :] == 1.0)
 
 
 @pytest.mark.parametrize(("first", "step", "differences"), [(0, 1, [1.0]), (1, 2, [1.0]), (0, 2, [1.0, -2.0, 1.0])])
@@ -81,28 +65,3 @@ def test_spread_rows_are_derivatives_by_the_coefficients_of_a_spline(first, step
             expected[t, :, d : d + 5] += difference * np.einsum("omp,os->msp", at, weights)
     expected *= scale[:, :, None, None]
     assert np.allclose(rows, expected, rtol=0.0, atol=_ROUND_OFF)
-
-
-def test_sums_over_one_and_over_two_lanes_are_the_same_to_the_last_bit(monkeypatch):
-    """So a computer with more registers gives the numbers of one with fewer."""
-    rng = np.random.default_rng(3)
-    rows, count, lanes, to_next = 8, 9, 37, 56
-    A, B = rng.normal(size=count * rows), rng.normal(size=count * to_next)
-    found = []
-    for in_pairs in (False, True):
-        monkeypatch.setattr(products, "_IN_PAIRS", in_pairs)
-        own = products.part(products.add_products.py_func)
-
-        @kernel
-        def product(C, A, B, own=own):
-            own(
-                C, np.int64(0), np.int64(to_next), A, np.int64(0), np.int64(rows), np.int64(1), B, np.int64(0), np.int64(to_next),
-                np.int64(rows), np.int64(lanes), np.int64(count), -1.0, np.int64(rows),
-            )  # fmt: skip
-
-        C = np.zeros(rows * to_next)
-        product(C, A, B)
-        found.append(C.reshape(rows, to_next)[:, :lanes])
-    assert np.array_equal(*found)
-    expected = -A.reshape(count, rows).T @ B.reshape(count, to_next)[:, :lanes]
-    assert np.allclose(found[0], expected, rtol=0.0, atol=_ROUND_OFF)
