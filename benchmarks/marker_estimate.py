@@ -39,10 +39,9 @@ def main() -> None:
     """Print both parts and store them."""
     parser = parser_of(__doc__, seed=100, count=5)
     parser.add_argument("--noise", type=float, default=0.5)
-    parser.add_argument("--sd", type=float, default=EstimationSettings().coordinate_marker_sd_m)
     parser.add_argument("--people", nargs="+", default=["subject18", "subject19"])
     arguments = parser.parse_args()
-    settings = EstimationSettings(coordinate_marker_sd_m=arguments.sd)
+    settings = EstimationSettings()
     kept = Record("marker_estimate", vars(arguments))
     for name, value in _walks(settings).items():
         kept.add(name, value, "Nm, N")

@@ -36,6 +36,8 @@ _HELD_NM_KG = 0.01
 # The step changes its accelerations so many times less than the motion may: else they jump where the balance begins to count.
 _STEADY = 20.0
 _ROOT = 6
+# Error of the balance that may remain, times the error that was found.
+_CLOSED_SHARE = 0.075
 # What the body gives way by fades out within this: else torques of real walks jump by up to 0.11 Nm/kg from one frame to the next
 # where a plate begins to tell, as without the last step by 0.04.
 _FADE_S = 0.1
@@ -58,8 +60,8 @@ class Closing:
     unbalanced: FloatArray
 
 
-def closed(problem: Problem, solution: Solution, closed_share: float) -> Closing:
-    """Return the motion in balance to within `closed_share` times the error of the balance that was found.
+def closed(problem: Problem, solution: Solution) -> Closing:
+    """Return the motion in balance to within `_CLOSED_SHARE` times the error of the balance that was found.
 
     problem: of which the solution is. As much of the step is taken as the markers' errors hide in these frames.
 
@@ -69,7 +71,7 @@ def closed(problem: Problem, solution: Solution, closed_share: float) -> Closing
     mb, coefficients = solution.model.multibody, solution.coefficients
     tight = replace(
         solution.problem,
-        sizes=replace(solution.problem.sizes, balance=closed_share * solution.problem.sizes.balance),
+        sizes=replace(solution.problem.sizes, balance=_CLOSED_SHARE * solution.problem.sizes.balance),
         torque_change_nm=np.full_like(problem.torque_change_nm, np.inf),  # they are held, however fast they change
     )
     free = _moving(tight)

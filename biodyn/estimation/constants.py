@@ -27,6 +27,8 @@ _PROBES = 4  # vectors of random signs: the trace to some per cent
 _LEAST_SHARE, _MOST_TIMES = 0.25, 10.0
 # A correlation below this is none.
 _UNRELATED = 0.05
+# The expected error of the balance counts as much as this many independent samples of the trial.
+_PRIOR_SAMPLES = 4.0
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,11 @@ def constants_of(
     path: Path,
     right: FloatArray,
     before: Constants | None = None,
+    others: tuple[Told, ...] = (),
 ) -> Constants:
     """Return the step, and the constants that go with it, of the first equations: `right` (count, nv), rows of the balance.
 
+    others: what other walks of the session tell of the constants.
     before: what was found with earlier equations; then the error of the balance stays, without it is found too.
     """
     effect, rest, sizes_too = _constant_rows(problem, path), _rest(problem, balance), before is None
@@ -82,7 +86,7 @@ def constants_of(
     pull = share * (asked - products[constant, motion])
     gross = (*problem.inertias.seldom_gross, *problem.plates.seldom_gross)
     told = Told(names, share * information, pull, gross, problem.plates.sizes.gross_share)
-    known = told.with_others(problem.others)
+    known = told.with_others(others)
     values, taken = known.values, np.zeros(several.shape[2])
     taken[motion], taken[constant] = 1.0, -values
     step = factor.backward((halved @ taken).reshape(right.shape))
@@ -150,14 +154,14 @@ def _balance_error(problem: Problem, left: FloatArray, trace: float) -> FloatArr
 
     One step of expectation and maximisation (Dempster et al. 1977): the mean square of what is left over (T, 3), and the `trace`
     of what the motion, uncertain itself, adds to it. It counts by the number of its independent samples, the expectation by its
-    `balance_samples`. The moments' error stays: what plates and mass centres leave of them passes into the hips all the same.
+    `_PRIOR_SAMPLES`. The moments' error stays: what plates and mass centres leave of them passes into the hips all the same.
     """
     sizes, own = problem.sizes, left[problem.balanced]
     result = sizes.balance.copy()
     if len(own):
         square = (float(np.sum(own**2)) + trace) / own.size
         samples = own.size / alike_for(own)
-        found = (sizes.balance_samples + samples * square) / (sizes.balance_samples + samples)
+        found = (_PRIOR_SAMPLES + samples * square) / (_PRIOR_SAMPLES + samples)
         result[_FORCE] *= np.clip(np.sqrt(found), _LEAST_SHARE, _MOST_TIMES)
     return result
 

@@ -84,7 +84,7 @@ def estimate_trial(
     the motion that was fitted or needs a plate or a body mass that cannot be.
     """
     loads = known_loads(inputs.fit, reaction)
-    trial = _Trial.of(inputs, reaction, smooth_torques(inputs, loads, settings), settings)
+    trial = _Trial.of(inputs, reaction, smooth_torques(inputs, loads))
     windows = trial.windows(loads.balanced)
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
     measured = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
@@ -99,11 +99,11 @@ def estimate_trial(
         problem = trial.problem(known, window.rows)
         if constants is None:
             of_window = plates.of_frames(window.rows)
-            problem = replace(problem, inertias=unknowns, plates=of_window, tells_constants=True, others=others)
+            problem = replace(problem, inertias=unknowns, plates=of_window, tells_constants=True)
         if window.rows != window.stretch and window.stretch.start not in of_stretch:
             of_stretch[window.stretch.start] = trial.mean_information(known, window.stretch)
-        solution = _solved(problem, settings, of_stretch.get(window.stretch.start), bands)
-        found.take(window, problem, solution, settings)
+        solution = _solved(problem, of_stretch.get(window.stretch.start), bands, others)
+        found.take(window, problem, solution)
         if constants is None:
             constants = _Constants.of(solution, window.rows, len(trial.moving))
             put_right = replace(loads, wrenches=plates.put_right(loads.wrenches, solution.plates))
@@ -173,21 +173,18 @@ class _Trial:
     """
 
     inputs: TrialInputs
-    settings: EstimationSettings
     torques: SmoothTorques
     moving: BoolArray
     to_close: BoolArray
     since_strike_s: FloatArray
 
     @classmethod
-    def of(
-        cls, inputs: TrialInputs, reaction: GroundReaction, torques: SmoothTorques, settings: EstimationSettings
-    ) -> _Trial:
+    def of(cls, inputs: TrialInputs, reaction: GroundReaction, torques: SmoothTorques) -> _Trial:
         """Return what the inputs tell."""
         moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
         to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
         since_s = since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
-        return cls(inputs, settings, torques, moving, to_close, since_s)
+        return cls(inputs, torques, moving, to_close, since_s)
 
     def windows(self, balanced: BoolArray) -> list[TimeWindow]:
         """The windows to solve, the one with most frames in balance first; EstimateError where there is none."""
@@ -209,7 +206,7 @@ class _Trial:
         return Problem(
             model=known.model,
             start=Path(motion.q[rows], motion.v[rows], motion.vdot[rows]),
-            knots=Knots(rows.stop - rows.start, knot_step(inputs.rate_hz, self.settings), inputs.rate_hz),
+            knots=Knots(rows.stop - rows.start, knot_step(inputs.rate_hz), inputs.rate_hz),
             sizes=known.sizes,
             seen_at=np.nan_to_num(raw)[rows],
             weights=weights[rows],
@@ -248,14 +245,14 @@ class _Found:
         certain = Posterior(*(np.full((len(motion.v), count), np.nan) for _ in range(2))) if bands else None
         return cls(np.zeros_like(motion.v), np.full((len(motion.v), 6), np.nan), certain)
 
-    def take(self, window: TimeWindow, problem: Problem, solution: Solution, settings: EstimationSettings) -> None:
+    def take(self, window: TimeWindow, problem: Problem, solution: Solution) -> None:
         """Put in what a window found, and close it."""
         if self.certain is not None:
             found = posterior(problem, solution.factor, solution.derivatives)
             columns = [coordinate.v_index for coordinate in problem.model.coordinates]
             self.certain.place[window.kept] = found.place[window.inner][:, columns]
             self.certain.force[window.kept] = found.force[window.inner][:, columns]
-        closing = _closed(problem, solution, settings)
+        closing = _closed(problem, solution)
         self.deviation[window.rows] += window.weights[:, None] * closing.deviation
         self.unbalanced[window.kept] = closing.unbalanced[window.inner]
 
@@ -282,13 +279,13 @@ def _found_constants(
 
 def _solved(
     problem: Problem,
-    settings: EstimationSettings,
     mean_information: FloatArray | None,
     certainty: bool,
+    others: tuple[Told, ...],
 ) -> Solution:
     """The solution of a window; EstimateError where its equations have none."""
     try:
-        solution = solve(problem, settings.iterations, mean_information, certainty)
+        solution = solve(problem, mean_information=mean_information, certainty=certainty, others=others)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"Its equations have no solution ({error}).") from error
     except ModelError as error:
@@ -298,10 +295,10 @@ def _solved(
     return solution
 
 
-def _closed(problem: Problem, solution: Solution, settings: EstimationSettings) -> Closing:
+def _closed(problem: Problem, solution: Solution) -> Closing:
     """The last step of a window; EstimateError where its equations have no solution."""
     try:
-        return closed(problem, solution, settings.closed_share)
+        return closed(problem, solution)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"The equations of its last step have no solution ({error}).") from error
 

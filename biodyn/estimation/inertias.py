@@ -21,6 +21,12 @@ from biodyn.uncertainty.error_sources import segment_groups
 _BODY_MASS = "body mass"
 # Lighter segments tell too little of where their mass lies.
 _HEAVY_SHARE = 0.02
+# Prior standard deviations. Mass centres, m; that of the trunk, the heaviest segment, includes its unmeasured posture.
+_CENTRE_SD_M, _HEAVIEST_CENTRE_SD_M = 0.01, 0.013
+# Mass of the body, share. Mass of a segment, share of itself: tables differ by 8 %; shoes make feet heavier by a third.
+_MASS_SD, _SEGMENT_MASS_SD, _FOOT_MASS_SD = 0.01, 0.08, 0.16
+# Share of the variance of mass centres that both sides have in common, as mirror images.
+_SIDES_ALIKE = 0.8
 _SIDEWAYS = 2  # the axis of a segment that points outward on one side of the body and inward on the other
 
 
@@ -126,31 +132,33 @@ def inertia_unknowns(model: SubjectModel, settings: EstimationSettings) -> Inert
     """Return what may change of a model by the settings."""
     heavy = [body for body in model.bodies if body.inertia.mass > _HEAVY_SHARE * model.mass_kg]
     heaviest = max(heavy, key=lambda body: body.inertia.mass).definition.name
-    sd = {body.definition.name: settings.centre_sd_m for body in heavy} | {heaviest: settings.heaviest_centre_sd_m}
-    free = {name: size for name, size in sd.items() if size > 0.0}
-    found = [*_centres(model, free, settings.sides_alike_share), *_masses(model, len(free), settings)]
+    factor = settings.inertia_sd_factor
+    if not factor:
+        return InertiaUnknowns.none()
+    sd = {body.definition.name: _CENTRE_SD_M for body in heavy} | {heaviest: _HEAVIEST_CENTRE_SD_M}
+    free = {name: factor * size for name, size in sd.items()}
+    found = [*_centres(model, free), *_masses(model, len(free), factor)]
     bodies = tuple(body.definition.name for body in model.bodies)
     return InertiaUnknowns(
         tuple(one.name for one in found),
         tuple(free),
-        np.stack([one.centre_m for one in found], axis=2) if found else np.zeros((len(free), 3, 0)),
+        np.stack([one.centre_m for one in found], axis=2),
         bodies,
-        np.stack([one.mass_share for one in found], axis=1) if found else np.zeros((len(bodies), 0)),
-        settings.mass_sd_share,
-        np.array([_mass_sd(model, name, settings) for name in bodies]),
+        np.stack([one.mass_share for one in found], axis=1),
+        factor * _MASS_SD,
+        np.array([factor * _segment_mass_sd(model, name) for name in bodies]),
     )
 
 
-def _centres(model: SubjectModel, sd_m: Mapping[str, float], alike: float) -> Iterator[_Unknown]:
-    """Mass centres of the segments `sd_m`; `alike` is the share of the variance that both sides have in common."""
+def _centres(model: SubjectModel, sd_m: Mapping[str, float]) -> Iterator[_Unknown]:
+    """Mass centres of the segments `sd_m`: a part that both sides have in common, and one of each side alone."""
     sides = {body.definition.name: body.definition.side for body in model.bodies}
     names = tuple(sd_m)
     for group in segment_groups(model):
         own = [name for name in group if name in sd_m]
-        both = alike if len(own) > 1 else 0.0
+        both = _SIDES_ALIKE if len(own) > 1 else 0.0
         parts = [(f"{_kind(own[0], sides)}, both sides", own, both)] if both else []
-        if both < 1.0:
-            parts += [(name, [name], 1.0 - both) for name in own]
+        parts += [(name, [name], 1.0 - both) for name in own]
         for what, members, share in parts:
             for axis in range(3):
                 moves = np.zeros((len(names), 3))
@@ -161,22 +169,21 @@ def _centres(model: SubjectModel, sd_m: Mapping[str, float], alike: float) -> It
                 yield _Unknown(f"mass centre of {what}, axis {'xyz'[axis]}", moves, np.zeros(len(model.bodies)))
 
 
-def _masses(model: SubjectModel, centres: int, settings: EstimationSettings) -> Iterator[_Unknown]:
+def _masses(model: SubjectModel, centres: int, factor: float) -> Iterator[_Unknown]:
     """How the mass is divided, both sides alike, and the mass of the body."""
     sides = {body.definition.name: body.definition.side for body in model.bodies}
     weights, still = np.array([body.inertia.mass for body in model.bodies]), np.zeros((centres, 3))
     for group in segment_groups(model):
-        if sd := _mass_sd(model, group[0], settings):
-            more = sd * np.array([name in group for name in sides], dtype=np.float64)
-            # what one gains the others lose
-            yield _Unknown(f"mass of {_kind(group[0], sides)}", still, more - weights @ more / weights.sum())
-    if settings.mass_sd_share:
-        yield _Unknown(_BODY_MASS, still, np.full(len(weights), settings.mass_sd_share))
+        sd = factor * _segment_mass_sd(model, group[0])
+        more = sd * np.array([name in group for name in sides], dtype=np.float64)
+        # what one gains the others lose
+        yield _Unknown(f"mass of {_kind(group[0], sides)}", still, more - weights @ more / weights.sum())
+    yield _Unknown(_BODY_MASS, still, np.full(len(weights), factor * _MASS_SD))
 
 
-def _mass_sd(model: SubjectModel, name: str, settings: EstimationSettings) -> float:
+def _segment_mass_sd(model: SubjectModel, name: str) -> float:
     """One standard deviation of a segment's mass, share of itself."""
-    return settings.foot_mass_sd_share if name in model.sole_body.values() else settings.segment_mass_sd_share
+    return _FOOT_MASS_SD if name in model.sole_body.values() else _SEGMENT_MASS_SD
 
 
 def _kind(name: str, sides: Mapping[str, str]) -> str:

@@ -17,13 +17,21 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.estimation.deviation import DEGREE, Knots, Path
 from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.sizes import KNOTS_HZ, MOMENT_SD_NM
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.terms import THIRD, on_coefficients, third_differences, used_weights
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody
 from biodyn.rigid_body.coupling.followed import FollowedMarkers
 
-_SAMPLE_S = 0.01  # the settings state errors for a hundredth of a second
+_SAMPLE_S = 0.01  # errors are stated for a hundredth of a second
+# Errors in a hundredth of a second: of a given coordinate, rad and m, and of a marker of weight 1 that it was fitted to, m.
+COORDINATE_SD_RAD, COORDINATE_SD_M, COORDINATE_MARKER_SD_M = 0.02, 0.01, 0.005
+# Deviations from given coordinates, and from coordinates fitted to markers, that swing faster count as unlikely, Hz.
+_DEVIATION_HZ, _MARKER_DEVIATION_HZ = 3.0, 8.0
+# Prior standard deviations: of the trunk's mass centre along an axis, m, and of each body's mass, share.
+CENTRE_SD_M, MASS_SD_SHARE = 0.015, 0.02
+_MOST_STEPS = 20
 _STEP = 1e-6  # of differences, rad and m: half the digits of a double
 _INERTIA_STEP = 1e-3  # in standard deviations; the residual is linear in masses, nearly so in centres
 _HALVINGS = 6
@@ -97,12 +105,12 @@ class CoordinateEstimate:
 
 def estimate_coordinates(problem: CoordinateProblem, settings: EstimationSettings) -> CoordinateEstimate:
     """Return the motion and the inertias that explain given coordinates and measured forces best together."""
-    step = max(1, round(problem.rate_hz / settings.knots_hz))
+    step = max(1, round(problem.rate_hz / KNOTS_HZ))
     search = _Search(problem, settings, Knots(len(problem.given.q), step, problem.rate_hz))
     c = np.zeros((search.knots.count, int(problem.free.sum())))
     p = np.zeros(search.inertias.count)
     cost, taken, settled = search.cost(c, p), 0, False
-    while taken < settings.coordinate_iterations and not settled:
+    while taken < _MOST_STEPS and not settled:
         dc, dp = search.step(c, p)
         for halving in range(_HALVINGS):
             share = 0.5**halving
@@ -174,20 +182,20 @@ class _Search:
             int(np.argmax(masses)),
             tuple(np.flatnonzero(masses > 0.0).tolist()),
             len(masses),
-            settings.coordinate_centre_sd_m,
-            settings.coordinate_mass_sd_share,
+            CENTRE_SD_M,
+            MASS_SD_SHARE,
         )
         sample = problem.rate_hz * _SAMPLE_S  # rows in which a hundredth of a second is measured
         turning = problem.rotational[self.free]
-        sd = np.where(turning, settings.coordinate_sd_rad, settings.coordinate_sd_m)
+        sd = np.where(turning, COORDINATE_SD_RAD, COORDINATE_SD_M)
         self.kept = knots.step / sample / sd**2
-        self.marked = 1.0 / (sample * settings.coordinate_marker_sd_m**2)
+        self.marked = 1.0 / (sample * COORDINATE_MARKER_SD_M**2)
         marked = problem.markers is not None
-        fastest_hz = settings.coordinate_marker_deviation_hz if marked else settings.coordinate_deviation_hz
+        fastest_hz = _MARKER_DEVIATION_HZ if marked else _DEVIATION_HZ
         self.smooth = self.kept / ((2.0 * np.pi * fastest_hz) ** 3 * knots.knot_s**3) ** 2
         if marked:
             self.kept = self.kept / _UNMEASURED**2
-        by_axis = np.where(problem.rotational[problem.root], settings.moment_sd_nm, settings.force_sd_n)
+        by_axis = np.where(problem.rotational[problem.root], MOMENT_SD_NM, settings.force_sd_n)
         self.scale = problem.balanced[:, None] / (by_axis * np.sqrt(sample))
 
     def path(self, c: FloatArray) -> Path:

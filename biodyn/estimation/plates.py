@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray, Side
-from biodyn.estimation.deviation import cross_matrix
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.recording import Contact, GroundReaction
 
@@ -21,6 +20,8 @@ _MOMENT, _FORCE = slice(0, 3), slice(3, 6)
 _UP = 1  # axis of World
 _NO_PLATE = -1
 _OF_A_PLATE = 3  # unknowns: its place along two axes, its gain
+# Prior share of plates (and body masses) that are far off, by eight standard deviations: such an error is found whole.
+_GROSS_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ class PlateUnknowns:
         """What one standard deviation of each unknown of the plate that carries a foot does to its wrench, (T, K, 6, 3)."""
         result = np.zeros((*wrenches.shape, _OF_A_PLATE))
         for i, axis in enumerate(self.axes_W):
-            result[..., _MOMENT, i] = wrenches[..., _FORCE] @ (self.sizes.place_m * cross_matrix(axis[None])[0].T)
+            result[..., _MOMENT, i] = np.cross(self.sizes.place_m * axis, wrenches[..., _FORCE])
         result[..., 2] = -self.sizes.gain * wrenches
         return result
 
@@ -207,7 +208,7 @@ def plate_unknowns(
         settings.plate_place_sd_m,
         settings.plate_gain_sd_share,
         settings.force_delay_sd_s,
-        settings.plate_gross_share,
+        _GROSS_SHARE,
     )
     numbers = tuple(sorted({contact.plate for contact in contacts if contact.decision == "assigned"}))
     floor = np.sort(np.argsort(np.abs(R_WL[_UP]))[:2])

@@ -12,7 +12,6 @@ from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns
 from biodyn.estimation.plates import PlateUnknowns
 from biodyn.estimation.sizes import Sizes
-from biodyn.estimation.told import Told
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body.jacobians import on_path
 
@@ -32,7 +31,6 @@ class Problem:
         since_strike_s: (T, 2) of `strikes.since_strikes`.
         inertias: what the trial may change of the body's inertias; plates: of its plates.
         tells_constants: whether inertias, plates and the error of the balance are found from this stretch.
-        others: what other walks of the session tell of inertias and plates.
     """
 
     model: SubjectModel
@@ -52,7 +50,6 @@ class Problem:
     inertias: InertiaUnknowns
     plates: PlateUnknowns
     tells_constants: bool = True
-    others: tuple[Told, ...] = ()
 
     @property
     def strikes_known(self) -> bool:

@@ -16,7 +16,7 @@ from biodyn.estimation.deviation import Path
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.solver import CholeskyFactor
 from biodyn.estimation.strikes import OF_A_STRIKE, Kinds, Shares, kinds_of, struck
-from biodyn.estimation.terms import TorqueRows, shown_torques
+from biodyn.estimation.terms import TORQUE_SHOWN, TorqueRows, shown_torques
 from biodyn.rigid_body import inverse_dynamics
 from biodyn.rigid_body.multibody import Multibody
 
@@ -47,7 +47,7 @@ def shared_step(
 
     What is found beside the motion (inertias, plates) stays as the step has it.
     """
-    common = problem.sizes.torque_shown * np.sqrt(problem.sizes.strikes_alike_share)
+    common = TORQUE_SHOWN * np.sqrt(problem.sizes.strikes_alike_share)
     if not (torques and common and problem.strikes_known):
         return np.zeros_like(step)
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)

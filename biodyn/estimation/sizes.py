@@ -24,6 +24,16 @@ _KEPT_RAD = np.radians(2.0)
 _KEPT_LEVER_M = 0.06
 _AT_LIMIT_RAD = np.radians(0.1)
 _LIMIT_TOLERANCE_RAD = 1e-6
+# Expected error of the balance of moments in a hundredth of a second, Nm.
+MOMENT_SD_NM = 1.5
+# Factor on the smoothness that the markers themselves ask for.
+_SMOOTHNESS = 5.0
+# Time over which errors of the body model stay alike, s.
+_CORRELATION_S = 0.07
+# Knots of the estimated trajectory, 1/s.
+KNOTS_HZ = 100.0
+# Share of the variance of the torques' changes at foot strikes that all strikes of a person have in common.
+_STRIKES_ALIKE = 0.9
 
 
 @dataclass(frozen=True)
@@ -34,11 +44,7 @@ class Sizes:
         marker_sd_m: (M,) error of each fitted marker in a frame, an axis.
         stiffness: (nv,) of the smoothing spline with the cut-off that the markers of the segment ask for.
         balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame: as expected, later as found.
-        balance_samples: for how many independent samples the expected one counts.
-        strike_torque_nm_kg: what the slope of a torque may change by in `FRAME_S` at a strike before a step showed it, Nm/kg.
-        strike_motion: times faster that accelerations may change there.
-        torque_shown, motion_shown: times what an earlier step shows of the changes of torques and of accelerations, that they may
-            change. strikes_alike_share: of the variance of the former, that all strikes have in common.
+        strikes_alike_share: of the variance of the torques' changes at strikes, that all strikes have in common.
         alike_frames: how many frames a model's error stays alike.
         unseen_sd_rad: (nv,) of coordinates whose motion is assumed; infinite for others.
     """
@@ -46,19 +52,14 @@ class Sizes:
     marker_sd_m: FloatArray
     stiffness: FloatArray
     balance: FloatArray
-    balance_samples: float
-    strike_torque_nm_kg: float
-    strike_motion: float
-    torque_shown: float
-    motion_shown: float
     strikes_alike_share: float
     alike_frames: float
     unseen_sd_rad: FloatArray
 
 
-def knot_step(rate_hz: float, settings: EstimationSettings) -> int:
+def knot_step(rate_hz: float) -> int:
     """Return how many frames lie between two knots."""
-    return max(round(rate_hz / settings.knots_hz), 1)
+    return max(round(rate_hz / KNOTS_HZ), 1)
 
 
 def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magnitudes) -> Sizes:
@@ -70,17 +71,12 @@ def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magn
     )
     cutoffs = coordinate_cutoffs(model, chosen_cutoffs(raw, rate_hz), inputs.cutoff_hz)
     frame = np.sqrt(FRAME_S * rate_hz)
-    alike = max(2.0 * settings.correlation_s * rate_hz, 1.0)
+    alike = max(2.0 * _CORRELATION_S * rate_hz, 1.0)
     return Sizes(
         marker_sd_m=np.hypot(noise, settings.marker_sd_m * frame),
-        stiffness=settings.smoothness * np.array([stiffness(hz, rate_hz, _BENT) for hz in cutoffs]),
-        balance=frame * np.repeat([settings.moment_sd_nm, settings.force_sd_n], 3),
-        balance_samples=settings.balance_samples,
-        strike_torque_nm_kg=settings.strike_torque_nm_kg,
-        strike_motion=settings.strike_motion,
-        torque_shown=settings.torque_shown,
-        motion_shown=settings.motion_shown,
-        strikes_alike_share=settings.strikes_alike_share,
+        stiffness=_SMOOTHNESS * np.array([stiffness(hz, rate_hz, _BENT) for hz in cutoffs]),
+        balance=frame * np.repeat([MOMENT_SD_NM, settings.force_sd_n], 3),
+        strikes_alike_share=_STRIKES_ALIKE,
         alike_frames=alike,
         unseen_sd_rad=_unseen(model, magnitudes) * frame,
     )

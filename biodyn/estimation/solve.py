@@ -87,9 +87,10 @@ class _At:
 
 def solve(
     problem: Problem,
-    iterations: int,
+    iterations: int = 2,
     mean_information: FloatArray | None = None,
     certainty: bool = False,
+    others: tuple[Told, ...] = (),
 ) -> Solution:
     """Return the motion, the inertias and the errors of the plates that explain everything best.
 
@@ -120,7 +121,7 @@ def solve(
         balance, torques = at.add_all(normal, problem)
         factor = CholeskyFactor(normal)
         if problem.tells_constants and number <= last_telling:
-            found = constants_of(problem, factor, balance, path, normal.right, found)
+            found = constants_of(problem, factor, balance, path, normal.right, found, others)
             step = found.step
             if number == 0:
                 problem = replace(problem, sizes=replace(problem.sizes, balance=found.balance))

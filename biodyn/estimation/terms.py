@@ -28,6 +28,11 @@ _ROOT = 6
 REACH = len(_SECOND) + DEGREE - 2
 # A coordinate that no marker tells counts as one that is known within this, for its smoothness.
 _UNSEEN_RAD = np.radians(3.0)
+# In the first step, at a foot strike: change of a torque's slope in a hundredth of a second, Nm/kg, and factor by which
+# accelerations may change faster than elsewhere. That step shows how fast both do change.
+_STRIKE_TORQUE_NM_KG, _STRIKE_MOTION = 1.0, 16.0
+# In later steps: factors on the changes of torques and accelerations that the step before showed at the same time after a strike.
+TORQUE_SHOWN, _MOTION_SHOWN = 2.0, 1.5
 
 
 def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -91,7 +96,7 @@ def smooth_thirds(
     """Return the precisions of the third differences of the motion, and these (count - 3, nv); c: (count, nv) coefficients.
 
     precision: (nv,) a frame, see `smoothness`. shown: the motion is that of an earlier step, which shows how fast accelerations
-    change about strikes; without one they may change `Sizes.strike_motion` times as fast at a strike.
+    change about strikes; without one they may change `_STRIKE_MOTION` times as fast at a strike.
     """
     knots = problem.knots
     count = knots.count - len(THIRD) + 1
@@ -100,12 +105,12 @@ def smooth_thirds(
     third[1 : knots.knots] += np.diff(problem.start.vdot[:: knots.step], axis=0) * knots.knot_s**2
     usual = precision / knots.step**DEGREE
     if shown and problem.strikes_known:
-        return 1.0 / (1.0 / usual + (problem.sizes.motion_shown * _shown_thirds(problem, third)) ** 2), third
+        return 1.0 / (1.0 / usual + (_MOTION_SHOWN * _shown_thirds(problem, third)) ** 2), third
     nearest = at_strikes(problem.since_strike_s[:: knots.step])
     struck = np.zeros(count)
     struck[: knots.knots] = nearest
     struck[1 : knots.knots] = np.maximum(nearest[1:], nearest[:-1])
-    return usual / (1.0 + (problem.sizes.strike_motion - 1.0) * struck[:, None]) ** 2, third
+    return usual / (1.0 + (_STRIKE_MOTION - 1.0) * struck[:, None]) ** 2, third
 
 
 def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
@@ -228,13 +233,13 @@ def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
     """Return the standard deviations (knots - 2, R) of the second differences of the torques from knot to knot, Nm.
 
     tau: (knots, R) of an earlier step; None = there is none yet, and at a strike torques may change by
-    `Sizes.strike_torque_nm_kg`.
+    `_STRIKE_TORQUE_NM_KG`.
     """
     if tau is None:
         struck = at_strikes(problem.since_strike_s[:: problem.knots.step][1:-1])
-        burst_nm = problem.sizes.strike_torque_nm_kg * problem.model.mass_kg * (problem.knots.knot_s / FRAME_S) ** 1.5
+        burst_nm = _STRIKE_TORQUE_NM_KG * problem.model.mass_kg * (problem.knots.knot_s / FRAME_S) ** 1.5
         return np.maximum(problem.torque_change_nm, burst_nm * struck[:, None])
-    own = problem.sizes.torque_shown * np.sqrt(1.0 - problem.sizes.strikes_alike_share)
+    own = TORQUE_SHOWN * np.sqrt(1.0 - problem.sizes.strikes_alike_share)
     return np.hypot(problem.torque_change_nm, own * shown_torques(problem, tau))
 
 

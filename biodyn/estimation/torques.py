@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.sizes import knot_step
 from biodyn.estimation.strikes import kinds_of
 from biodyn.model.body_model import SubjectModel
@@ -28,6 +27,8 @@ _SHARE, _DEVIATIONS = 0.8, 1.2816
 _LEAST_CHANGES = 20
 # Torques about an axis that hardly moves change by this at least, Nm/kg per s^1.5.
 _LEAST_ROUGHNESS = 1.0
+# The slope of a torque may change (as a random walk) by this factor times the usual change in the filtered motion.
+_ROUGHNESS = 2.0
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class SmoothTorques:
     change_nm: FloatArray
 
 
-def smooth_torques(inputs: TrialInputs, loads: Loads, settings: EstimationSettings) -> SmoothTorques:
+def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
     """Return the torques of legs and trunk, and how fast they change in the motion as it was fitted.
 
     Both sides count as one torque. One that is never known long enough may change as it likes: nothing is asked of it.
@@ -53,8 +54,8 @@ def smooth_torques(inputs: TrialInputs, loads: Loads, settings: EstimationSettin
     places = torque_places(model)
     known = _known(model, loads, places)
     change = np.full(len(places), np.inf)
-    if settings.torque_roughness and len(places):
-        step = knot_step(inputs.rate_hz, settings)
+    if len(places):
+        step = knot_step(inputs.rate_hz)
         knot_s = step / inputs.rate_hz
         least = _LEAST_ROUGHNESS * model.mass_kg * knot_s**1.5
         differences = _second_differences(inputs, loads, places, known, step)
@@ -63,7 +64,7 @@ def smooth_torques(inputs: TrialInputs, loads: Loads, settings: EstimationSettin
             own = differences[:, columns][np.isfinite(differences[:, columns])]
             if len(own) >= _LEAST_CHANGES:
                 usual = float(np.quantile(own, _SHARE)) / _DEVIATIONS
-                change[columns] = max(settings.torque_roughness * usual, least)
+                change[columns] = max(_ROUGHNESS * usual, least)
     return SmoothTorques(places, known, change)
 
 

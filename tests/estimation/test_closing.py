@@ -31,10 +31,13 @@ def inputs() -> TrialInputs:
 
 def estimated(inputs: TrialInputs, reaction: GroundReaction | None = None, closed_share: float = 0.075) -> Estimate:
     """The estimate with constants as the tables and the file have them, so that only the motion can give way."""
-    nothing = ("centre_sd_m", "heaviest_centre_sd_m", "segment_mass_sd_share", "foot_mass_sd_share", "mass_sd_share")
-    plates = ("plate_place_sd_m", "plate_gain_sd_share", "force_delay_sd_s")
-    settings = EstimationSettings(**dict.fromkeys((*nothing, *plates), 0.0), closed_share=closed_share)  # type: ignore[arg-type]
-    return estimate_trial(inputs, inputs.reaction if reaction is None else reaction, 6.0, settings, load_magnitudes())
+    names = ("inertia_sd_factor", "plate_place_sd_m", "plate_gain_sd_share", "force_delay_sd_s")
+    settings = EstimationSettings(**dict.fromkeys(names, 0.0))  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(closing, "_CLOSED_SHARE", closed_share)
+        return estimate_trial(
+            inputs, inputs.reaction if reaction is None else reaction, 6.0, settings, load_magnitudes()
+        )
 
 
 def lifted(inputs: TrialInputs, force_n: FloatArray) -> GroundReaction:

@@ -63,8 +63,11 @@ def walk(estimated: TrialAnalysis) -> TrialAnalysis:
     return estimated.as_fitted
 
 
-def consistent(walk: TrialAnalysis, settings: EstimationSettings, step: int = 1) -> Problem:
-    """A stretch of the walk with markers where the model has them and one foot's wrench that balances the body exactly."""
+def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Problem:
+    """A stretch of the walk with markers where the model has them and one foot's wrench that balances the body exactly.
+
+    loose: the motion is hardly smoothed, and torques may change without a limit.
+    """
     model, part = walk.model, slice(FIRST, FIRST + FRAMES)
     motion = walk.fit.motion
     path = motion_from_configuration(np.arange(FRAMES) / 100.0, motion.q[part], q_kinds(model))
@@ -78,11 +81,12 @@ def consistent(walk: TrialAnalysis, settings: EstimationSettings, step: int = 1)
     wrench = np.concatenate([moment + np.cross(p[:, 0], force), force], axis=1)[:, None]
     assert walk.propagation is not None
     places = torque_places(model)
+    sizes = sizes_of(walk.propagation, EstimationSettings(), load_magnitudes())  # type: ignore[call-arg]
     return Problem(
         model=model,
         start=start,
         knots=Knots(FRAMES, step, 100.0),
-        sizes=sizes_of(walk.propagation, settings, load_magnitudes()),
+        sizes=replace(sizes, stiffness=1e-4 / 5.0 * sizes.stiffness) if loose else sizes,
         seen_at=seen_at,
         weights=np.ones(seen_at.shape[:2]),
         wrenches=wrench,
@@ -91,9 +95,7 @@ def consistent(walk: TrialAnalysis, settings: EstimationSettings, step: int = 1)
         to_close=np.ones(FRAMES, dtype=bool),
         torque_rows=places,
         torque_known=np.ones((FRAMES, len(places)), dtype=bool),
-        torque_change_nm=np.full(
-            len(places), 30.0 * model.mass_kg * 0.01**1.5 if settings.torque_roughness else np.inf
-        ),
+        torque_change_nm=np.full(len(places), np.inf if loose else 30.0 * model.mass_kg * 0.01**1.5),
         since_strike_s=np.full((FRAMES, len(SIDES)), np.inf),
         inertias=NOTHING,
         plates=PlateUnknowns.none(100.0),
@@ -105,28 +107,24 @@ def residual(problem: Problem, path: Path) -> FloatArray:
     return inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)[:, :6]
 
 
-LOOSE = EstimationSettings(smoothness=1e-4, torque_roughness=0.0)  # type: ignore[call-arg]
-
-
 def test_each_torque_may_change_as_fast_as_its_own_movement_does(walk: TrialAnalysis) -> None:
     inputs = walk.propagation
     assert inputs is not None
     loads = known_loads(inputs.fit, walk.reaction)
-    usual = smooth_torques(inputs, loads, EstimationSettings())  # type: ignore[call-arg]
+    usual = smooth_torques(inputs, loads)
     limit = dict(zip(usual.places.tolist(), usual.change_nm.tolist(), strict=True))
     of = {c.name: limit[c.v_index] for c in walk.model.coordinates if c.v_index in limit}
     assert of["hip_flexion_r"] == of["hip_flexion_l"]  # both sides count together
     assert of["hip_flexion_r"] > 2.0 * of["hip_rotation_r"]
     motion = inputs.fit.motion
     hasty = replace(inputs, fit=replace(inputs.fit, motion=replace(motion, v=2.0 * motion.v, vdot=4.0 * motion.vdot)))
-    twice = smooth_torques(hasty, loads, EstimationSettings(torque_roughness=2.0))  # type: ignore[call-arg]
+    twice = smooth_torques(hasty, loads)
     assert (twice.change_nm > usual.change_nm).mean() > 0.8  # legs that swing at twice the speed
-    assert np.isinf(smooth_torques(inputs, loads, LOOSE).change_nm).all()
 
 
 def test_motion_and_torques_are_nearly_free_at_a_strike_at_any_rate(walk: TrialAnalysis) -> None:
     """As long as no step has shown what they do; elsewhere they keep to what is usual."""
-    problem = consistent(walk, EstimationSettings())  # type: ignore[call-arg]
+    problem = consistent(walk)
     stiff = smoothness(problem, np.eye(problem.model.multibody.nv))
 
     def freedom(times: int) -> tuple[FloatArray, FloatArray]:
@@ -141,18 +139,18 @@ def test_motion_and_torques_are_nearly_free_at_a_strike_at_any_rate(walk: TrialA
         return torque_changes(at_rate, None) / problem.torque_change_nm, np.sqrt(precision[0] / precision)
 
     torque, motion = freedom(1)
-    burst = problem.sizes.strike_torque_nm_kg * problem.model.mass_kg / problem.torque_change_nm
+    burst = 1.0 * problem.model.mass_kg / problem.torque_change_nm
     np.testing.assert_allclose(torque[29], burst)  # the second difference about the frame of the strike
     np.testing.assert_allclose(torque[:25], 1.0)
     np.testing.assert_allclose(torque[35:], 1.0)
-    assert motion.max() == pytest.approx(problem.sizes.strike_motion)
+    assert motion.max() == pytest.approx(16.0)
     np.testing.assert_allclose(motion[40 : FRAMES - 10], 1.0)
     np.testing.assert_allclose(freedom(2)[0][: len(torque)], torque)
     np.testing.assert_allclose(freedom(2)[1][:FRAMES], motion[:FRAMES])
 
 
 def test_what_is_consistent_stays(walk: TrialAnalysis) -> None:
-    problem = consistent(walk, LOOSE)
+    problem = consistent(walk, loose=True)
     assert np.abs(residual(problem, problem.start)).max() < 1e-8  # the balance is exact
     found = solve(problem, 2)
     step = difference(problem.model.multibody, problem.start.q, found.path.q)
@@ -161,7 +159,7 @@ def test_what_is_consistent_stays(walk: TrialAnalysis) -> None:
 
 def test_a_disturbed_start_comes_back_to_the_truth(walk: TrialAnalysis) -> None:
     """Half a degree of a wave in every coordinate, which neither markers nor forces know of."""
-    problem = consistent(walk, LOOSE)
+    problem = consistent(walk, loose=True)
     mb = problem.model.multibody
     wave = np.sin(np.linspace(0.0, 6.0, problem.knots.count))[:, None] * np.deg2rad(0.5) * np.ones(mb.nv)
     wave[:, 3:6] *= 0.3  # m
@@ -177,7 +175,7 @@ def test_a_disturbed_start_comes_back_to_the_truth(walk: TrialAnalysis) -> None:
 
 def test_the_error_of_the_balance_is_found_from_what_is_left(walk: TrialAnalysis) -> None:
     """3 N are expected. Forces that are off by a slow wave of 20 N move it; those without error only show that they fit."""
-    problem = consistent(walk, EstimationSettings(heaviest_centre_sd_m=0.0, centre_sd_m=0.0))  # type: ignore[call-arg]
+    problem = consistent(walk)
 
     def found(error_n: float) -> float:
         wrenches = problem.wrenches.copy()
@@ -191,7 +189,7 @@ def test_the_error_of_the_balance_is_found_from_what_is_left(walk: TrialAnalysis
 
 def test_an_error_that_lasts_tells_as_little_as_it_changes(walk: TrialAnalysis) -> None:
     """The same power in every frame, once new and once one slow wave: the wave counts as few samples."""
-    problem = consistent(walk, EstimationSettings())  # type: ignore[call-arg]
+    problem = consistent(walk)
     rng, time_s = np.random.default_rng(4), np.arange(FRAMES) / 100.0
     waves = 15.0 * np.sqrt(2.0) * np.sin(2.0 * np.pi * time_s / 0.8)[:, None] * np.ones(3)
     samples = [alike_for(errors) for errors in (waves, rng.normal(0.0, 15.0, (FRAMES, 3)))]
@@ -206,8 +204,7 @@ def test_an_error_that_lasts_tells_as_little_as_it_changes(walk: TrialAnalysis) 
 @pytest.mark.parametrize("step", [1, 2])
 def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: int) -> None:
     """Against central differences of the cost, in a random direction; markers off by a centimetre, forces by 3 %."""
-    settings = EstimationSettings()  # type: ignore[call-arg]
-    problem = consistent(walk, settings, step)
+    problem = consistent(walk, step)
     rng = np.random.default_rng(3)
     problem = replace(
         problem,
@@ -336,7 +333,7 @@ def test_unit_changes_of_inertias_are_those_of_the_changed_model(walk: TrialAnal
 
 
 def test_markers_say_what_their_jacobians_say(walk: TrialAnalysis) -> None:
-    problem = consistent(walk, LOOSE)
+    problem = consistent(walk, loose=True)
     rng, mb = np.random.default_rng(2), walk.model.multibody
     weights = rng.choice([0.0, 0.5, 1.0], problem.weights.shape)
     problem = replace(problem, weights=weights, seen_at=problem.seen_at + rng.normal(0.0, 0.01, problem.seen_at.shape))
@@ -354,9 +351,12 @@ def test_markers_say_what_their_jacobians_say(walk: TrialAnalysis) -> None:
     np.testing.assert_allclose(pull, pulled, atol=1e-9 * np.abs(pulled).max())
 
 
-def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(walk: TrialAnalysis) -> None:
+def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(
+    walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A coordinate that was seen to change ten times as fast there is held a hundredth as much, and alike on both sides."""
-    problem = consistent(walk, EstimationSettings(motion_shown=1.0))  # type: ignore[call-arg]
+    problem = consistent(walk)
+    monkeypatch.setattr("biodyn.estimation.terms._MOTION_SHOWN", 1.0)
     frames = 2 * FRAMES
     time_s = np.arange(frames) / 100.0
     since_s = np.stack([time_s - (0.3 if side == "r" else 0.8) for side in SIDES], axis=1)
@@ -389,8 +389,7 @@ def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(walk: T
 
 
 def test_strikes_share_a_course_only_where_there_are_some(walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = EstimationSettings()  # type: ignore[call-arg]
-    problem = consistent(walk, usual)
+    problem = consistent(walk)
     noise = np.random.default_rng(0).normal(0.0, 0.002, problem.seen_at.shape)
     problem = replace(problem, seen_at=problem.seen_at + noise)
     since_s = np.full((FRAMES, len(SIDES)), np.inf)
@@ -403,7 +402,7 @@ def test_strikes_share_a_course_only_where_there_are_some(walk: TrialAnalysis, m
     monkeypatch.setattr(
         "biodyn.estimation.shared_course.towards_course", lambda course, *_: asked.append(course) or 0.0
     )
-    for one in (problem, alone, replace(struck, sizes=replace(struck.sizes, torque_shown=0.0))):
+    for one in (problem, alone):
         solve(one, 2)
     solve(struck, 1)  # a single step has none before it that could show anything
     assert not asked
@@ -435,21 +434,23 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
     walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the overlap nothing is felt, so that a minute needs no more memory than ten seconds."""
-    nothing = ("centre_sd_m", "heaviest_centre_sd_m", "segment_mass_sd_share", "foot_mass_sd_share", "mass_sd_share")
-    plates = ("plate_place_sd_m", "plate_gain_sd_share", "force_delay_sd_s")
-    held = EstimationSettings(**dict.fromkeys((*nothing, *plates), 0.0))  # type: ignore[arg-type]
+    names = ("inertia_sd_factor", "plate_place_sd_m", "plate_gain_sd_share", "force_delay_sd_s")
+    held = EstimationSettings(**dict.fromkeys(names, 0.0))  # type: ignore[arg-type]
 
-    def torques(settings: EstimationSettings) -> FloatArray:
+    def torques(learning: bool) -> FloatArray:
         assert walk.propagation is not None
-        return estimate_trial(walk.propagation, walk.reaction, 6.0, settings, load_magnitudes()).dynamics.torques
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("TORQUE_SHOWN", "_MOTION_SHOWN") if not learning else ():
+                patch.setattr(f"biodyn.estimation.terms.{name}", 0.0)
+            patch.setattr("biodyn.estimation.shared_course.TORQUE_SHOWN", 2.0 if learning else 0.0)
+            return estimate_trial(walk.propagation, walk.reaction, 6.0, held, load_magnitudes()).dynamics.torques
 
-    alone = held.model_copy(update={"torque_shown": 0.0, "motion_shown": 0.0})
-    whole, with_strikes = torques(alone), torques(held)
+    whole, with_strikes = torques(learning=False), torques(learning=True)
     monkeypatch.setattr("biodyn.estimation.windows._LONGEST_S", 2.0)
     monkeypatch.setattr("biodyn.estimation.windows._WINDOW_S", 1.5)
-    assert np.nanmax(np.abs(torques(alone) - whole)) < 1e-4 * np.nanmax(np.abs(whole))
+    assert np.nanmax(np.abs(torques(learning=False) - whole)) < 1e-4 * np.nanmax(np.abs(whole))
     # how fast torques change about strikes, a window of two seconds learns from fewer strikes
-    assert np.nanmax(np.abs(torques(held) - with_strikes)) < 0.01 * np.nanmax(np.abs(with_strikes))
+    assert np.nanmax(np.abs(torques(learning=True) - with_strikes)) < 0.01 * np.nanmax(np.abs(with_strikes))
 
 
 def test_the_estimate_closes_the_residual_and_keeps_the_raw_one(estimated: TrialAnalysis) -> None:
@@ -515,7 +516,7 @@ def some_factor(frames: int, n: int, reach: int) -> CholeskyFactor:
 
 def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> None:
     """Markers and balance drawn anew 200 times with the errors that they are taken to have; the smoothness is weak."""
-    problem = consistent(walk, LOOSE)
+    problem = consistent(walk, loose=True)
     mb, nv, draws = problem.model.multibody, problem.model.multibody.nv, 200
     normal = NormalEquations(problem.knots.count, REACH, nv)
     information, pull = marker_information(problem, problem.start.q)
@@ -544,7 +545,7 @@ def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> 
 @pytest.mark.parametrize("step", [1, 2, 7])
 def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis, step: int) -> None:
     """The same as the whole inverse says, also where the frames are no multiple of those between two knots."""
-    problem = consistent(walk, EstimationSettings(), step)  # type: ignore[call-arg]
+    problem = consistent(walk, step)
     frames = FRAMES - 3
     problem = replace(
         problem,
@@ -575,6 +576,6 @@ def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis,
 
 def test_fewer_than_three_knots_have_no_change_of_torques(walk: TrialAnalysis) -> None:
     """There is no second difference; the rest of the equations stands."""
-    problem = consistent(walk, EstimationSettings(), FRAMES)  # type: ignore[call-arg]
+    problem = consistent(walk, FRAMES)
     assert problem.knots.knots == 1
     assert np.isfinite(solve(problem, 2).path.q).all()

@@ -129,12 +129,15 @@ def test_constants_that_answer_widen_the_trunks_bands_and_narrow_the_hips(
     assert answered["centre_of_pressure"]["ankle_angle_r"] < 0.8 * alone["centre_of_pressure"]["ankle_angle_r"]
 
 
-def test_what_strikes_share_is_uncertain_too(filtered: TrialAnalysis, estimate: Estimate) -> None:
+def test_what_strikes_share_is_uncertain_too(
+    filtered: TrialAnalysis, estimate: Estimate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wider where feet strike than if the shared course were known, the same elsewhere; the motion is the same."""
     inputs = filtered.propagation
     assert inputs is not None
     assert estimate.account.random is not None
-    single = estimated(inputs, EstimationSettings(strikes_alike_share=0.0))
+    monkeypatch.setattr("biodyn.estimation.sizes._STRIKES_ALIKE", 0.0)
+    single = estimated(inputs)
     assert single.account.random is not None
     # Strikes that share nothing at all have the same sizes to change by: the covariances agree but for the other motion.
     ratio = estimate.account.random.force / single.account.random.force
