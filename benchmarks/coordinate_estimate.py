@@ -19,7 +19,7 @@ from common.arguments import parser_of
 from common.record import Record
 from scipy.ndimage import gaussian_filter1d
 
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.signals.derivatives import coordinate_motion

@@ -25,13 +25,11 @@ from estimate_sources import analysed
 from rough_walks import BASE, TORQUES, series_of, true_series
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, without_side
-from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.noise_model import NoiseModel, kinds_of, shown_changes, similar_times, since_strikes
 from biodyn.estimation.plates import PlateUnknowns
-from biodyn.estimation.problem import Problem
-from biodyn.estimation.sizes import Sizes
+from biodyn.estimation.problem import Knots, Path, Problem
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
-from biodyn.estimation.strikes import alike, kinds_of, shown_changes, since_strikes
 from biodyn.estimation.terms import (
     REACH,
     add_markers,
@@ -309,7 +307,7 @@ def _changes(scene: Scene) -> FloatArray:
     own = {c.v_index: there[c.name] for c in model.coordinates}
     tau = truth.tau[:, [own[at] for at in places.tolist()]]
     rate_hz = truth.options.rate_hz
-    shares = alike(kinds_of(model, places), since_strikes(strikes, len(tau), rate_hz)[1:-1])
+    shares = similar_times(kinds_of(model, places), since_strikes(strikes, len(tau), rate_hz)[1:-1])
     return shown_changes(tau, np.ones(tau.shape, dtype=np.bool_), shares, 1.0 / rate_hz)
 
 
@@ -320,7 +318,7 @@ def _problem(scene: Scene, knots: Knots, weights: FloatArray, noise_m: float, ba
         model=model,
         start=scene.path,
         knots=knots,
-        sizes=Sizes(
+        sizes=NoiseModel(
             marker_sd_m=np.full(len(model.markers), noise_m),
             stiffness=np.zeros(nv),
             balance=np.repeat(ROOT_SD, 3),

@@ -19,7 +19,7 @@ from common.arguments import parser_of
 from common.record import Record
 from coordinate_estimate import _JOINTS, _short, _with_other_masses
 
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.processing.kinematics.model_markers import fit_model
 from biodyn.processing.signals.automatic_cutoff import automatic_cutoff

@@ -22,7 +22,7 @@ from common import Record, Table, parser_of, real_recordings, walks_below
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
-from biodyn.estimation.account import EstimateAccount
+from biodyn.estimation.summary import EstimateSummary
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.trial.run import analyse_trial
@@ -79,7 +79,7 @@ def _walk(path: Path, table: str) -> tuple[float, ...]:
     return (*levers, *account.residual_before, *_plates(analysis, forward, right), float(trunk))
 
 
-def _direction(account: EstimateAccount) -> FloatArray:
+def _direction(account: EstimateSummary) -> FloatArray:
     """Horizontal unit vector (3,) of the way that the pelvis goes."""
     _, places = account.raw_fit.body_pose(account.raw_fit.model.skeleton.root.name)
     seen = places[np.isfinite(places).all(axis=1)]
@@ -87,7 +87,7 @@ def _direction(account: EstimateAccount) -> FloatArray:
     return np.asarray(way / np.linalg.norm(way))
 
 
-def _levers(account: EstimateAccount) -> FloatArray:
+def _levers(account: EstimateSummary) -> FloatArray:
     """How far (3,) m in World the mass centre lies horizontally beyond the forces' line, weighed by the vertical force."""
     fit, dynamics = account.raw_fit, account.raw_dynamics
     _, root = fit.body_pose(fit.model.skeleton.root.name)
@@ -120,7 +120,7 @@ def _plates(analysis: TrialAnalysis, forward: FloatArray, right: FloatArray) -> 
     return float(mean @ forward), float(mean @ right)
 
 
-def _moved(account: EstimateAccount, segment: str) -> FloatArray:
+def _moved(account: EstimateSummary, segment: str) -> FloatArray:
     """Mean move (3,) m of a segment's mass centre, World."""
     R, _ = account.raw_fit.body_pose(segment)
     return np.asarray(np.nanmean(R @ account.centre_shifts_m[segment], axis=0))

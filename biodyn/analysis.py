@@ -10,7 +10,7 @@ from typing import Any
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Check, Diagnostic, Verdict
-from biodyn.estimation.account import EstimateAccount
+from biodyn.estimation.summary import EstimateSummary
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
@@ -168,7 +168,7 @@ class TrialAnalysis:
     subject_fit: SubjectFit | None = None
     propagation: TrialInputs | None = None
     uncertainty: TorqueUncertainty | None = None
-    estimate: EstimateAccount | None = None
+    estimate: EstimateSummary | None = None
     variations: tuple[Variation, ...] = ()
     user_files: tuple[UserFile, ...] = ()
     consistency: Consistency | None = None

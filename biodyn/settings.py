@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from biodyn.errors import SettingsError, printable
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.library.load import beside, is_path, nearest, read_entry, read_user_toml
 from biodyn.library.section import Field, Section, ValidationError, field_validator, invalid_entry, model_validator
 from biodyn.library.tables import entry_names, library_entry

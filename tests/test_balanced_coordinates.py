@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter1d
 from support.real import recordings
 
 from biodyn.errors import InputFileError
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.kinematics.model_markers import fit_model
 from biodyn.processing.signals.derivatives import coordinate_motion

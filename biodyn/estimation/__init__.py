@@ -1,15 +1,11 @@
-"""Motion and forces as one estimate: the trajectory that best explains markers, measured wrenches and the laws of motion.
+"""Motion and forces as one estimate: the trajectory that fits markers, measured wrenches and the laws of motion best.
 
-Goes in: a trial after its inverse dynamics (`TrialInputs`), the ground reaction at full bandwidth, and the section
-[estimation] (`parameters`). Comes out: an `Estimate`: another `Fit`, `Dynamics` and ground reaction of the same trial, and an
-account of what was left over before and after, what was moved for it, and by how much each torque changed.
+In: a trial after its inverse dynamics (`TrialInputs`), the ground reaction at full bandwidth, and the section [estimation]
+(`settings`). Out: an `Estimate`: another `Fit`, `Dynamics` and ground reaction of the same trial, and a `summary` of residuals
+before and after, of what was moved, and of how much each torque changed.
 
-The call is `estimate.estimate_trial`. Read `deviation` (the unknowns: a small change of the motion, and how it changes
-velocities and accelerations), `terms` (what the markers, the balance of the whole body and the smoothness of motion and
-torques say of it), `sizes`, `torques` and `strikes` (how much each of them counts, and how fast each torque may change, in
-the stride and about foot strikes), `shared_course` (what all strikes have in common), `inertias` (mass centres that the trial
-may move), `plates` (errors of the force plates), `constants` (what a trial tells of both, and of the balance's error), `solve`
-(Gauss-Newton over all frames at once, by `banded` and `halves`; of long trials in `windows`), `closing` (the motion in balance
-that is nearest), `account`.
-docs/methods.md tells the equations and their evidence.
+The entry point is `estimate.estimate_trial`. Read `problem` (the unknowns and the data), `terms` (markers, balance of the whole
+body, smoothness of motion and torques), `noise_model` (their sizes), `inertias` and `plates` (unknown parameters),
+`shared_parameters` (their estimate from one or several walks), `gauss_newton` (the steps), `solver` (banded equations) and
+`posterior` (standard deviations). docs/methods.md has the equations and their evidence.
 """

@@ -8,22 +8,24 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import EstimateError, ModelError
-from biodyn.estimation.account import EstimateAccount, account_of
-from biodyn.estimation.closing import Closing, closed
-from biodyn.estimation.deviation import Knots, Path
+from biodyn.estimation.gauss_newton import ResidualElimination, Solution, eliminate_residual, solve
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
-from biodyn.estimation.limits import require_possible
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.noise_model import (
+    NoiseModel,
+    SmoothTorques,
+    balance_of,
+    knot_step,
+    noise_model_of,
+    since_strikes,
+    smooth_torques,
+)
 from biodyn.estimation.plates import PlateUnknowns, plate_unknowns, reaction_put_right
 from biodyn.estimation.posterior import Posterior, posterior
-from biodyn.estimation.problem import Problem
-from biodyn.estimation.sizes import Sizes, balance_of, knot_step, sizes_of
-from biodyn.estimation.solve import Solution, solve
-from biodyn.estimation.strikes import since_strikes
+from biodyn.estimation.problem import Knots, Path, Problem, TimeWindow, windows_of
+from biodyn.estimation.settings import EstimationSettings
+from biodyn.estimation.shared_parameters import EstimatedParameters, InformationForm
+from biodyn.estimation.summary import EstimateSummary, require_plausible, summarise
 from biodyn.estimation.terms import marker_information
-from biodyn.estimation.told import Told
-from biodyn.estimation.torques import SmoothTorques, smooth_torques
-from biodyn.estimation.windows import TimeWindow, windows_of
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics, Loads, known_loads, solve_dynamics
 from biodyn.processing.kinematics.fit import Fit, q_kinds
@@ -31,9 +33,42 @@ from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import body_poses, integrate
+from biodyn.uncertainty.bands import TorqueUncertainty, torque_bands
 from biodyn.uncertainty.found import FoundConstants
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes
+from biodyn.uncertainty.parameters import UncertaintySettings
+
+# The source that the estimate's own uncertainty stands for, and the one that no longer exists: there is no cut-off to choose.
+_RANDOM, _FILTER = "marker_noise", "cutoff"
+
+
+def estimate_bands(
+    inputs: TrialInputs,
+    fit: Fit,
+    dynamics: Dynamics,
+    reaction: GroundReaction,
+    account: EstimateSummary,
+    settings: UncertaintySettings,
+) -> TorqueUncertainty | None:
+    """Return the bands of an estimate's torques; None where the settings switch them off, or the estimate was made without."""
+    if account.random is None:
+        return None
+    off = settings.model_copy(update={"scale": {**settings.scale, _FILTER: 0.0}})
+    of_estimate = replace(inputs, fit=fit, dynamics=dynamics, reaction=reaction, curved=False)
+    found = torque_bands(of_estimate, off, noise_in_torques=False, constants=account.constants)
+    if found is None:
+        return None
+    factor = dict(settings.scale).get("marker_noise", 1.0)
+    # The motion's noise, the constants being known, and the constants' own.
+    random = np.hypot(
+        np.where(np.isnan(dynamics.torques), np.nan, factor * account.random.force), found.by_source[_RANDOM]
+    )
+    by_source = {name: sd for name, sd in found.by_source.items() if name != _FILTER}
+    # Where the joints are keeps the noise of the fitted motion, which the estimate lies no farther from: centres and skin are
+    # nearly all of it.
+    return replace(found, by_source={**by_source, _RANDOM: random})
+
 
 #: Plate forces are taken up to this share of the marker rate: half of it is all that frames can hold.
 WIDEST_SHARE_OF_RATE = 0.4
@@ -51,14 +86,14 @@ class Estimate:
         fit, dynamics: of the estimated motion, on the model with the estimated inertias.
         reaction: the ground reaction without the errors of the plates that were found.
         account: what was left over, what was moved, what changed.
-        told: what this trial alone tells of inertias and plates, for the other walks of its session.
+        shared_parameters: information of this trial alone on inertias and plates, for the other walks of its session.
     """
 
     fit: Fit
     dynamics: Dynamics
     reaction: GroundReaction
-    account: EstimateAccount
-    told: Told | None = None
+    account: EstimateSummary
+    shared_parameters: InformationForm | None = None
 
 
 def estimate_trial(
@@ -69,13 +104,13 @@ def estimate_trial(
     magnitudes: Magnitudes,
     bands: bool = False,
     R_WL: FloatArray | None = None,
-    others: tuple[Told, ...] = (),
+    others: tuple[InformationForm, ...] = (),
 ) -> Estimate:
     """Return the estimate of a trial; `reaction` is the ground reaction up to `force_cutoff_hz`, `inputs` the trial as fitted.
 
     bands: compute how certain it is, too (`posterior`), which takes about as long again.
     R_WL: (3, 3) turns the laboratory's axes into World's; None = they are the same.
-    others: what other walks of the session tell of inertias and plates, each `Estimate.told` of its own.
+    others: what other walks of the session tell of inertias and plates, each `Estimate.shared_parameters` of its own.
 
     The window in which the body must be in balance in most frames tells the inertias, the errors of the plates and the error
     of the balance; the others take them over.
@@ -91,47 +126,48 @@ def estimate_trial(
     axes = np.eye(3) if R_WL is None else R_WL
     plates = plate_unknowns(inputs.contacts, sides, len(trial.moving), inputs.rate_hz, axes, settings, measured)
     unknowns = inertia_unknowns(inputs.model, settings)
-    known = _Known(inputs.model, loads, sizes_of(inputs, settings, magnitudes))
+    known = _Known(inputs.model, loads, noise_model_of(inputs, settings, magnitudes))
     found = _Found.nothing(inputs, bands)
-    constants: _Constants | None = None
+    parameters, precision = None, np.zeros((len(trial.moving), 6))
     of_stretch: dict[int, FloatArray] = {}
     for window in windows:
         problem = trial.problem(known, window.rows)
-        if constants is None:
+        if parameters is None:
             of_window = plates.of_frames(window.rows)
             problem = replace(problem, inertias=unknowns, plates=of_window, tells_constants=True)
         if window.rows != window.stretch and window.stretch.start not in of_stretch:
             of_stretch[window.stretch.start] = trial.mean_information(known, window.stretch)
         solution = _solved(problem, of_stretch.get(window.stretch.start), bands, others)
         found.take(window, problem, solution)
-        if constants is None:
-            constants = _Constants.of(solution, window.rows, len(trial.moving))
-            put_right = replace(loads, wrenches=plates.put_right(loads.wrenches, solution.plates))
-            known = _Known(solution.model, put_right, solution.problem.sizes)
-    assert constants is not None  # there is a window
+        if solution.parameters is not None:
+            parameters, sizes = solution.parameters, solution.problem.sizes
+            precision[window.rows] = problem.balanced[:, None] / (sizes.alike_frames * sizes.balance**2)
+            put_right = replace(loads, wrenches=plates.put_right(loads.wrenches, parameters.plates))
+            known = _Known(solution.model, put_right, sizes)
+    assert parameters is not None  # there is a window
     q = inputs.fit.motion.q.copy()
     q[trial.moving] = integrate(known.model.multibody, q[trial.moving], found.deviation[trial.moving])
     fit = _fit_of(inputs, known.model, q)
-    reaction = reaction_put_right(reaction, sides, plates, constants.plates)
+    reaction = reaction_put_right(reaction, sides, plates, parameters.plates)
     dynamics = solve_dynamics(fit, reaction)
-    account = account_of(
+    account = summarise(
         inputs,
         fit,
         dynamics,
-        unknowns if len(constants.inertias) else None,
-        constants.inertias,
+        unknowns if len(parameters.inertias) else None,
+        parameters.inertias,
         force_cutoff_hz,
         balance_of(known.sizes, inputs.rate_hz),
         found.unbalanced,
-        plates.account(constants.plates, constants.plates_sd, constants.plates_drawn),
+        plates.account(parameters.plates, parameters.plates_sd, parameters.plates_prior_sd),
         found.certain,
         walks=1 + len(others),
-        constants=_found_constants(known.model, unknowns, plates, constants, dynamics, 1 + len(others))
+        constants=_parameters_for_bands(known.model, unknowns, plates, parameters, precision, dynamics, 1 + len(others))
         if bands
         else None,
     )
-    require_possible(account, settings.force_sd_n)
-    return Estimate(fit, dynamics, reaction, account, constants.told)
+    require_plausible(account, settings.force_sd_n)
+    return Estimate(fit, dynamics, reaction, account, parameters.shared_parameters)
 
 
 @dataclass(frozen=True)
@@ -140,29 +176,7 @@ class _Known:
 
     model: SubjectModel
     loads: Loads
-    sizes: Sizes
-
-
-@dataclass(frozen=True)
-class _Constants:
-    """What the first window found of inertias and plates, see `Solution`, without its large equations.
-
-    precision: (T, 6) of the balance in each frame of the trial that told them, 0 elsewhere.
-    """
-
-    inertias: FloatArray
-    plates: FloatArray
-    plates_sd: FloatArray
-    plates_drawn: FloatArray
-    told: Told | None
-    precision: FloatArray
-
-    @classmethod
-    def of(cls, found: Solution, rows: slice, frames: int) -> _Constants:
-        """Return those of a solution of the window `rows` of a trial's frames."""
-        precision, sizes = np.zeros((frames, 6)), found.problem.sizes
-        precision[rows] = found.problem.balanced[:, None] / (sizes.alike_frames * sizes.balance**2)
-        return cls(found.inertias, found.plates, found.plates_sd, found.plates_drawn, found.told, precision)
+    sizes: NoiseModel
 
 
 @dataclass(frozen=True)
@@ -232,7 +246,7 @@ class _Trial:
 
 @dataclass(frozen=True)
 class _Found:
-    """What the windows found, for all frames: deviation (T, nv), `Closing.unbalanced` (T, 6), and how certain it is."""
+    """The results of all windows: update (T, nv), `ResidualElimination.unbalanced` (T, 6), and standard deviations."""
 
     deviation: FloatArray
     unbalanced: FloatArray
@@ -257,11 +271,12 @@ class _Found:
         self.unbalanced[window.kept] = closing.unbalanced[window.inner]
 
 
-def _found_constants(
+def _parameters_for_bands(
     model: SubjectModel,
     unknowns: InertiaUnknowns,
     plates: PlateUnknowns,
-    found: _Constants,
+    found: EstimatedParameters,
+    precision: FloatArray,
     dynamics: Dynamics,
     walks: int,
 ) -> FoundConstants | None:
@@ -271,8 +286,8 @@ def _found_constants(
     return FoundConstants(
         parameters=unknowns.parameter_changes(model),
         wrenches=plates.changes(np.nan_to_num(dynamics.foot_wrenches)),
-        precision=walks * found.precision,
-        before=np.concatenate([np.ones(unknowns.count), 1.0 / found.plates_drawn**2]),
+        precision=walks * precision,
+        before=np.concatenate([np.ones(unknowns.count), 1.0 / found.plates_prior_sd**2]),
         rate_hz=plates.rate_hz,
     )
 
@@ -281,7 +296,7 @@ def _solved(
     problem: Problem,
     mean_information: FloatArray | None,
     certainty: bool,
-    others: tuple[Told, ...],
+    others: tuple[InformationForm, ...],
 ) -> Solution:
     """The solution of a window; EstimateError where its equations have none."""
     try:
@@ -295,10 +310,10 @@ def _solved(
     return solution
 
 
-def _closed(problem: Problem, solution: Solution) -> Closing:
+def _closed(problem: Problem, solution: Solution) -> ResidualElimination:
     """The last step of a window; EstimateError where its equations have no solution."""
     try:
-        return closed(problem, solution)
+        return eliminate_residual(problem, solution)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"The equations of its last step have no solution ({error}).") from error
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, FloatArray, without_side
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
 from biodyn.model.inertia import Inertia
@@ -60,7 +60,7 @@ class InertiaUnknowns:
         return len(self.names)
 
     @property
-    def seldom_gross(self) -> tuple[tuple[str, ...], ...]:
+    def outlier_groups(self) -> tuple[tuple[str, ...], ...]:
         """Names of the unknown whose error is seldom a gross one: the body's mass, else every plate would read wrong for it."""
         return ((_BODY_MASS,),) if self.mass_share_sd else ()
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.estimation.deviation import DEGREE, Knots, Path
-from biodyn.estimation.parameters import EstimationSettings
-from biodyn.estimation.sizes import KNOTS_HZ, MOMENT_SD_NM
+from biodyn.estimation.noise_model import KNOTS_HZ, MOMENT_SD_NM
+from biodyn.estimation.problem import DEGREE, Knots, Path
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.terms import THIRD, on_coefficients, third_differences, used_weights
 from biodyn.rigid_body import Multibody

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray, Side
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.recording import Contact, GroundReaction
 
 _MOMENT, _FORCE = slice(0, 3), slice(3, 6)
@@ -28,13 +28,13 @@ _GROSS_SHARE = 0.01
 class PlateSizes:
     """One standard deviation of a plate's place along each axis of the floor, m, of its gain, share, and of the delay, s.
 
-    gross_share: of plates whose place or gain is far beyond that.
+    outlier_share: of plates whose place or gain is far beyond that.
     """
 
     place_m: float = 0.0
     gain: float = 0.0
     delay_s: float = 0.0
-    gross_share: float = 0.0
+    outlier_share: float = 0.0
 
     @property
     def any(self) -> bool:
@@ -50,7 +50,7 @@ class PlateErrors:
         number: of the plate in the file.
         shift_m: (2,) by how much it stands beside the place in the file, along the floor's axes of the laboratory.
         shift_sd_m: (2,) standard deviation that is left. gain, gain_sd: share that it reads too much, and what is left.
-        shift_drawn_m, gain_drawn: standard deviations that they were drawn towards 0 with, larger for gross errors.
+        shift_prior_sd_m, gain_prior_sd: standard deviations that they were drawn towards 0 with, larger for gross errors.
     """
 
     number: int
@@ -58,8 +58,8 @@ class PlateErrors:
     shift_sd_m: FloatArray
     gain: float
     gain_sd: float
-    shift_drawn_m: float
-    gain_drawn: float
+    shift_prior_sd_m: float
+    gain_prior_sd: float
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class PlateUnknowns:
         return (*(f"plate {number}, {what}" for number in self.numbers for what in of_one), "delay of the forces")
 
     @property
-    def seldom_gross(self) -> tuple[tuple[str, ...], ...]:
+    def outlier_groups(self) -> tuple[tuple[str, ...], ...]:
         """Names of the unknowns whose errors are seldom gross ones: places, both axes together, and gains."""
         ends = (_OF_A_PLATE * n for n in range(len(self.numbers) if self.count else 0))
         return tuple(part for at in ends for part in (self.names[at : at + 2], self.names[at + 2 : at + 3]))

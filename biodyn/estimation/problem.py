@@ -1,19 +1,224 @@
-"""What the estimate of one unbroken stretch of a trial is computed from."""
+"""What the estimate of one stretch of a trial is computed from: the unknown trajectory update, the data, and time windows.
+
+The update of the coordinates along v is a quintic spline with knots at every r-th frame, d(t) = sum_k c_k B_k(t), as the fitted
+motion is (`signals.derivatives`), with fewer knots. A frame u knots behind knot k depends on the coefficients k .. k + 5. The
+root rotates and moves about its own axes: for q = q0 exp(d) its velocity is Ad(exp(-d)) v0 + J(d) d', with J the right Jacobian
+of the rigid motions (Barfoot 2017, ch. 7).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
+from scipy.interpolate import BSpline
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.noise_model import NoiseModel
 from biodyn.estimation.plates import PlateUnknowns
-from biodyn.estimation.sizes import Sizes
 from biodyn.model.body_model import SubjectModel
+from biodyn.rigid_body import Multibody, integrate
 from biodyn.rigid_body.jacobians import on_path
+
+DEGREE = 5
+_ROOT = slice(0, 6)
+
+
+@dataclass(frozen=True)
+class Path:
+    """A motion: q (T, nq), v, vdot (T, nv)."""
+
+    q: FloatArray
+    v: FloatArray
+    vdot: FloatArray
+
+
+@dataclass(frozen=True)
+class Knots:
+    """A uniform quintic spline over T frames, a knot at every `step`-th of them.
+
+    Attributes:
+        frames, step, rate_hz: number of frames, frames a knot, frames a second.
+    """
+
+    frames: int
+    step: int
+    rate_hz: float
+
+    @property
+    def knots(self) -> int:
+        """Number of knots at frames: 0, step, 2 step, ..."""
+        return (self.frames - 1) // self.step + 1
+
+    @property
+    def count(self) -> int:
+        """Number of coefficients."""
+        return self.knots + DEGREE
+
+    @property
+    def knot_s(self) -> float:
+        """Time between two knots, s."""
+        return self.step / self.rate_hz
+
+    @cached_property
+    def weights(self) -> tuple[FloatArray, ...]:
+        """Weights (step, 6) of place, rate and acceleration of frames behind a knot, on the coefficients from the knot's on."""
+        basis = BSpline.basis_element(np.arange(-DEGREE, 2.0), extrapolate=False)
+        # Behind its knot by u, the coefficient k + j is that of the basis whose support began u + 5 - j knots ago.
+        at = np.arange(self.step)[:, None] / self.step - np.arange(DEGREE + 1.0)
+        scales = (1.0, 1.0 / self.knot_s, 1.0 / self.knot_s**2)
+        return tuple(np.nan_to_num(basis(at, nu=nu)) * scale for nu, scale in enumerate(scales))
+
+    def values(self, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return place, rate and acceleration (T, n) of the spline with coefficients c (count, n)."""
+        found = tuple(np.zeros((self.frames, c.shape[1])) for _ in range(3))
+        for offset in range(self.step):
+            for order, result in enumerate(found):
+                rows = result[offset :: self.step]
+                for j, weight in enumerate(self.weights[order][offset]):
+                    rows += weight * c[j : j + len(rows)]
+        return found[0], found[1], found[2]
+
+
+def apply_update(mb: Multibody, start: Path, knots: Knots, c: FloatArray) -> Path:
+    """Return the motion that deviates from `start` by coefficients c (count, nv); the root's terms to the third order."""
+    whole, d1, d2 = knots.values(c)
+    v, vdot = start.v + d1, start.vdot + d2
+    if _has_free_root(mb):
+        d, d1, d2 = whole[:, _ROOT], d1[:, _ROOT], d2[:, _ROOT]
+        carried = inverse_adjoint(d)
+        bracket = bracket_matrix(d)
+        own_v = _times(carried, start.v[:, _ROOT])
+        xi = _right_jacobian(bracket, d1)
+        v[:, _ROOT] = own_v + xi
+        vdot[:, _ROOT] = (
+            _times(carried, start.vdot[:, _ROOT])
+            + _times(bracket_matrix(own_v), xi)
+            + _right_jacobian(bracket, d2)
+            + _times(bracket_matrix(d1), _times(bracket, d1)) / 6.0
+        )
+    return Path(integrate(mb, start.q, whole), v, vdot)
+
+
+def chain_to_update(
+    mb: Multibody, path: Path, by_q: FloatArray, by_v: FloatArray, by_vdot: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Turn derivatives (T, m, nv) by q, v and vdot into those by the deviation, its rate and its acceleration, in place.
+
+    The root's axes turn with it: dv = d' + [v, d] and dvdot = d'' + [v, d'] + [vdot, d].
+    """
+    if not _has_free_root(mb):
+        return by_q, by_v, by_vdot
+    of_v, of_vdot = bracket_matrix(path.v[:, _ROOT]), bracket_matrix(path.vdot[:, _ROOT])
+    by_q[:, :, _ROOT] += by_v[:, :, _ROOT] @ of_v + by_vdot[:, :, _ROOT] @ of_vdot
+    by_v[:, :, _ROOT] += by_vdot[:, :, _ROOT] @ of_v
+    return by_q, by_v, by_vdot
+
+
+def bracket_matrix(twist: FloatArray) -> FloatArray:
+    """Return the matrix (T, 6, 6) of the Lie bracket with twists (T, 6) [angular; linear]."""
+    result = np.zeros((len(twist), 6, 6))
+    result[:, :3, :3] = result[:, 3:, 3:] = cross_matrix(twist[:, :3])
+    result[:, 3:, :3] = cross_matrix(twist[:, 3:])
+    return result
+
+
+def inverse_adjoint(d: FloatArray) -> FloatArray:
+    """Return Ad(exp(-d)) (T, 6, 6) of twists d (T, 6): what a twist is in axes apply_update by exp(d)."""
+    w = cross_matrix(d[:, :3])
+    square = w @ w
+    angle2 = np.sum(d[:, :3] ** 2, axis=1)[:, None, None]
+    half, sixth = 0.5 - angle2 / 24.0, 1.0 / 6.0 - angle2 / 120.0
+    R = np.eye(3) + (1.0 - angle2 / 6.0 + angle2**2 / 120.0) * w + (half + angle2**2 / 720.0) * square
+    p = _times(np.eye(3) + half * w + sixth * square, d[:, 3:])
+    result = np.zeros((len(d), 6, 6))
+    turned = R.transpose(0, 2, 1)
+    result[:, :3, :3] = result[:, 3:, 3:] = turned
+    result[:, 3:, :3] = -turned @ cross_matrix(p)
+    return result
+
+
+def _has_free_root(mb: Multibody) -> bool:
+    return mb.bodies[0].joint.kind == "free"
+
+
+def _right_jacobian(bracket: FloatArray, x: FloatArray) -> FloatArray:
+    """J(d) x = x - [d, x] / 2 + [d, [d, x]] / 6 - [d, [d, [d, x]]] / 24."""
+    once = _times(bracket, x)
+    twice = _times(bracket, once)
+    return x - once / 2.0 + twice / 6.0 - _times(bracket, twice) / 24.0
+
+
+def _times(A: FloatArray, x: FloatArray) -> FloatArray:
+    return np.asarray((A @ x[:, :, None])[..., 0])
+
+
+def cross_matrix(x: FloatArray) -> FloatArray:
+    """Return the matrices (T, 3, 3) of the cross product with vectors x (T, 3)."""
+    result = np.zeros((len(x), 3, 3))
+    result[:, 0, 1], result[:, 0, 2], result[:, 1, 2] = -x[:, 2], x[:, 1], -x[:, 0]
+    result[:, 1, 0], result[:, 2, 0], result[:, 2, 1] = x[:, 2], -x[:, 1], x[:, 0]
+    return result
+
+
+# Longer stretches are solved in windows. What happens beyond the overlap is hardly felt, and neighbours fade into each other
+# over it.
+_LONGEST_S = 10.5
+_WINDOW_S = 5.0
+_OVERLAP_S = 1.0
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """Frames `rows` of a stretch that are solved at once, and those of them whose result is kept."""
+
+    stretch: slice
+    rows: slice
+    kept: slice
+
+    @property
+    def inner(self) -> slice:
+        """The kept frames, counted from the first solved one."""
+        return slice(self.kept.start - self.rows.start, self.kept.stop - self.rows.start)
+
+    @property
+    def weights(self) -> FloatArray:
+        """How much (rows,) each frame counts beside the same one of the neighbours: windows fade into each other smoothly.
+
+        Two windows close the same imbalance by motions that differ by some micrometres, or by more where one of them takes only a
+        part of its last step; at a seam that is an impact.
+        """
+        frames = np.arange(self.rows.start, self.rows.stop)
+        result = np.ones(len(frames))
+        for seam, overlap in (
+            (self.kept.start, self.kept.start - self.rows.start),
+            (self.kept.stop, self.kept.stop - self.rows.stop),
+        ):
+            if overlap:
+                result *= smooth_step(0.5 + 0.5 * (frames - seam) / overlap)
+        return result
+
+
+def smooth_step(x: FloatArray) -> FloatArray:
+    """From 0 at x = 0 to 1 at 1, with two derivatives that vanish at both ends; s(x) + s(1 - x) = 1."""
+    x = np.clip(x, 0.0, 1.0)
+    return np.asarray(x**3 * (10.0 + x * (6.0 * x - 15.0)))
+
+
+def windows_of(rows: slice, rate_hz: float) -> list[TimeWindow]:
+    """Return the windows of a stretch: itself, or overlapping ones of equal length."""
+    frames = rows.stop - rows.start
+    if frames <= _LONGEST_S * rate_hz:
+        return [TimeWindow(rows, rows, rows)]
+    overlap = round(_OVERLAP_S * rate_hz)
+    edges = np.linspace(rows.start, rows.stop, 1 + round(frames / (_WINDOW_S * rate_hz))).round().astype(int).tolist()
+    return [
+        TimeWindow(rows, slice(max(first - overlap, rows.start), min(last + overlap, rows.stop)), slice(first, last))
+        for first, last in pairwise(edges)
+    ]
 
 
 @dataclass(frozen=True)
@@ -36,7 +241,7 @@ class Problem:
     model: SubjectModel
     start: Path
     knots: Knots
-    sizes: Sizes
+    sizes: NoiseModel
     seen_at: FloatArray
     weights: FloatArray
     wrenches: FloatArray

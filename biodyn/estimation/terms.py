@@ -8,15 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
-from biodyn.estimation.problem import Problem
-from biodyn.estimation.sizes import FRAME_S
+from biodyn.estimation.noise_model import (
+    FRAME_S,
+    kinds_of,
+    midway_since_strike,
+    shown_changes,
+    shown_sizes,
+    similar_times,
+    strike_nearness,
+)
+from biodyn.estimation.problem import DEGREE, Knots, Path, Problem, chain_to_update
 from biodyn.estimation.solver import NormalEquations
-from biodyn.estimation.strikes import alike, at_strikes, kinds_of, midway, shown_changes, shown_sizes
 from biodyn.kernels import normal as kernels
-from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
+from biodyn.rigid_body import Multibody, body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
-from biodyn.rigid_body.multibody import Multibody
 from biodyn.rigid_body.second_order import inverse_dynamics_derivatives
 
 #: Third differences of coefficients: what the smoothness of a motion is made of.
@@ -106,7 +111,7 @@ def smooth_thirds(
     usual = precision / knots.step**DEGREE
     if shown and problem.strikes_known:
         return 1.0 / (1.0 / usual + (_MOTION_SHOWN * _shown_thirds(problem, third)) ** 2), third
-    nearest = at_strikes(problem.since_strike_s[:: knots.step])
+    nearest = strike_nearness(problem.since_strike_s[:: knots.step])
     struck = np.zeros(count)
     struck[: knots.knots] = nearest
     struck[1 : knots.knots] = np.maximum(nearest[1:], nearest[:-1])
@@ -117,8 +122,8 @@ def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
     """The root mean squares of third differences (count, nv) among those as long after a strike (`strikes.shown_sizes`)."""
     knots, since_s = problem.knots, problem.since_strike_s[:: problem.knots.step]
     between = np.clip(np.arange(len(third)), 1, knots.knots - 1)
-    middle = midway(since_s[between - 1], since_s[between])
-    shares = alike(kinds_of(problem.model, np.arange(third.shape[1])), middle)
+    middle = midway_since_strike(since_s[between - 1], since_s[between])
+    shares = similar_times(kinds_of(problem.model, np.arange(third.shape[1])), middle)
     known = np.zeros(third.shape, dtype=np.bool_)
     known[1 : knots.knots] = True  # what lies beyond the first and the last knot is no motion
     return shown_sizes(third, known, shares, knots.knot_s)
@@ -164,7 +169,7 @@ Derivatives = tuple[FloatArray, FloatArray, FloatArray]
 def torque_derivatives(problem: Problem, mb: Multibody, path: Path) -> Derivatives:
     """Return the derivatives (T, nv, nv) of all generalised forces by place, rate and acceleration of the deviation."""
     found = inverse_dynamics_derivatives(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
-    return by_deviation(mb, path, *found)
+    return chain_to_update(mb, path, *found)
 
 
 def add_dynamics(
@@ -236,7 +241,7 @@ def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
     `_STRIKE_TORQUE_NM_KG`.
     """
     if tau is None:
-        struck = at_strikes(problem.since_strike_s[:: problem.knots.step][1:-1])
+        struck = strike_nearness(problem.since_strike_s[:: problem.knots.step][1:-1])
         burst_nm = _STRIKE_TORQUE_NM_KG * problem.model.mass_kg * (problem.knots.knot_s / FRAME_S) ** 1.5
         return np.maximum(problem.torque_change_nm, burst_nm * struck[:, None])
     own = TORQUE_SHOWN * np.sqrt(1.0 - problem.sizes.strikes_alike_share)
@@ -246,7 +251,7 @@ def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
 def shown_torques(problem: Problem, tau: FloatArray) -> FloatArray:
     """Return the `strikes.shown_changes` (knots - 2, R) of torques tau (knots, R)."""
     at_knots = slice(None, None, problem.knots.step)
-    shares = alike(kinds_of(problem.model, problem.torque_rows), problem.since_strike_s[at_knots][1:-1])
+    shares = similar_times(kinds_of(problem.model, problem.torque_rows), problem.since_strike_s[at_knots][1:-1])
     return shown_changes(tau, problem.torque_known[at_knots], shares, problem.knots.knot_s)
 
 

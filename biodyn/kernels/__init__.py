@@ -6,7 +6,7 @@ Comes out: nothing but the filled outputs; nothing is allocated in a loop over f
 Read `types` (the tree) and `vec3` (vectors as tuples), `joints` (the only file that knows kinds of joints), then
 `kinematics`, `rnea`, `aba`, `crba`, `energetics`, `id_derivatives`, `regressor`, `manifold`, and `ik` with `ik_terms`
 (inverse kinematics); `coupled_ik` over `laws` is the same for coordinates that move several joints by functions, `normal`
-sums the equations of an estimate, `panels` solves them, both by `products` of matrices; `recursion` runs along time, `text`
+sums the equations of an estimate; `recursion` runs along time, `text`
 writes the rows of tables. `lanes` and `sweep` are the same algorithms on eight frames side by
 side, `blocks` takes frames in and out of the lanes. `jit` holds the decorators, `storage` where compiled kernels are kept,
 `watch` when something is compiled.

@@ -17,7 +17,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError
-from biodyn.estimation.told import Told
+from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.io import read, read_facts, remembered_sha256
 from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
 from biodyn.model.from_library.recognition.corrected import corrected
@@ -259,7 +259,7 @@ def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles)
 class WalkTold:
     """What a walk shows, or why it shows nothing; corners_L: (P, 4, 3) m of its plates in axes of the laboratory."""
 
-    told: Told | str
+    told: InformationForm | str
     corners_L: FloatArray | None = None
 
 

@@ -16,7 +16,7 @@ from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import SubjectError, printable
-from biodyn.estimation.account import EstimateAccount
+from biodyn.estimation.summary import EstimateSummary
 from biodyn.io.second_opinions import SecondOpinions
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
@@ -246,7 +246,7 @@ class Solved(Grounded):
 
     dynamics: Dynamics
     propagation: TrialInputs
-    estimate: EstimateAccount | None = None
+    estimate: EstimateSummary | None = None
     uncertainty: TorqueUncertainty | None = None
 
 

@@ -23,10 +23,9 @@ from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, EstimateError, PlateError, SettingsError
-from biodyn.estimation.bands import estimate_bands
-from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, Estimate, estimate_trial
-from biodyn.estimation.notes import estimate_notes, no_estimate
-from biodyn.estimation.told import Told
+from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, Estimate, estimate_bands, estimate_trial
+from biodyn.estimation.shared_parameters import InformationForm
+from biodyn.estimation.summary import estimate_failed, estimate_findings
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_freed, with_mass
 from biodyn.processing.calibration.subject import stride_mass
@@ -287,7 +286,7 @@ def estimate(trial: Solved) -> Solved:
     settings = trial.settings
     if not trial.signals.method.is_estimate:
         return trial
-    shared: tuple[Told, ...] = ()
+    shared: tuple[InformationForm, ...] = ()
     session_notes: tuple[Diagnostic, ...] = ()
     if settings.model.fit == "session" and settings.estimation.session:
         shared, session_notes = _shared_parameters(trial)
@@ -299,7 +298,7 @@ def estimate(trial: Solved) -> Solved:
         # nobody asked for an estimate by name: the filtered motion is used
         filtered = with_method(trial.signals, fallen_back(error.message.rstrip(".")))
         propagation = replace(trial.propagation, signals=filtered)
-        return replace(trial, signals=filtered, propagation=propagation).noted(no_estimate(error))
+        return replace(trial, signals=filtered, propagation=propagation).noted(estimate_failed(error))
     dynamics, _ = _in_moment_axes(trial, found.fit, found.dynamics)
     points = gait_points(found.fit, SIDES, trial.rate_hz)
     unfiltered = points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
@@ -322,12 +321,12 @@ def estimate(trial: Solved) -> Solved:
             *kept,
             *event_notes,
             *session_notes,
-            *estimate_notes(found.account, settings.limits.time_offset_s, assumed),
+            *estimate_findings(found.account, settings.limits.time_offset_s, assumed),
         ),
     )
 
 
-def _estimated(trial: Solved, shared: tuple[Told, ...] = (), bands: bool = False) -> Estimate:
+def _estimated(trial: Solved, shared: tuple[InformationForm, ...] = (), bands: bool = False) -> Estimate:
     """The estimate of a trial after its inverse dynamics; EstimateError where something that no plate shows carries the body."""
     settings = trial.settings
     if trial.other_loads:
@@ -343,9 +342,9 @@ def _estimated(trial: Solved, shared: tuple[Told, ...] = (), bands: bool = False
     return estimate_trial(trial.propagation, reaction, cutoff_hz, chosen, magnitudes, bands, R_WL, shared)
 
 
-def _shared_parameters(trial: Solved) -> tuple[tuple[Told, ...], tuple[Diagnostic, ...]]:
+def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tuple[Diagnostic, ...]]:
     """What every other walk of the session shows of inertias and plates, and why others show nothing."""
-    shared: list[Told] = []
+    shared: list[InformationForm] = []
     notes: list[Diagnostic] = []
     for other, key in other_walks(trial):
         walk = trial.memory.of(key, partial(_walk_alone, other))
@@ -364,7 +363,7 @@ def _walk_alone(other: Trial) -> WalkTold:
     try:
         with other.opinions:
             solved: Solved = run_steps(other, STEPS, "inverse dynamics")
-        told = _estimated(solved).told
+        told = _estimated(solved).shared_parameters
         return WalkTold("no frame of it is in balance" if told is None else told, corners_L(solved))
     except (BiodynError, OSError) as error:
         return WalkTold(str(getattr(error, "message", error)))

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation import closing, windows
 from biodyn.estimation import estimate as module
+from biodyn.estimation import gauss_newton
+from biodyn.estimation import problem as windows
 from biodyn.estimation.estimate import Estimate, estimate_trial
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.recording import GroundReaction
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.inputs import TrialInputs
@@ -34,7 +35,7 @@ def estimated(inputs: TrialInputs, reaction: GroundReaction | None = None, close
     names = ("inertia_sd_factor", "plate_place_sd_m", "plate_gain_sd_share", "force_delay_sd_s")
     settings = EstimationSettings(**dict.fromkeys(names, 0.0))  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(closing, "_CLOSED_SHARE", closed_share)
+        patch.setattr(gauss_newton, "_CLOSED_SHARE", closed_share)
         return estimate_trial(
             inputs, inputs.reaction if reaction is None else reaction, 6.0, settings, load_magnitudes()
         )
@@ -76,7 +77,7 @@ def test_torques_do_not_jump_where_the_balance_begins_to_count(
     time_s = np.arange(len(inputs.fit.solved)) / inputs.rate_hz
     reaction = lifted(inputs, 40.0 * np.cos(2.0 * np.pi * 3.0 * time_s))
     unclosed, fading = (estimated(inputs, reaction, closed_share=share) for share in (1.0, 0.075))
-    monkeypatch.setattr(closing, "_FADE_S", 1e-9)
+    monkeypatch.setattr(gauss_newton, "_FADE_S", 1e-9)
     at_once = estimated(inputs, reaction)
     edges = np.flatnonzero(np.diff(np.isfinite(fading.dynamics.residual_force[:, 0])))
     assert len(edges)
@@ -150,7 +151,7 @@ def test_windows_that_take_different_shares_do_not_jump(inputs: TrialInputs, mon
     seam = len(frames) // 2
     reaction = lifted(inputs, 80.0 * (frames >= seam))
     taken: list[float] = []
-    original = module.closed
+    original = module.eliminate_residual
 
     def noted(*given):  # type: ignore[no-untyped-def]
         found = original(*given)
@@ -161,7 +162,7 @@ def test_windows_that_take_different_shares_do_not_jump(inputs: TrialInputs, mon
     monkeypatch.setattr(windows, "_WINDOW_S", 1.5)
     monkeypatch.setattr(windows, "_OVERLAP_S", 0.5)
     unclosed = estimated(inputs, reaction, closed_share=1.0)
-    monkeypatch.setattr(module, "closed", noted)
+    monkeypatch.setattr(module, "eliminate_residual", noted)
     change = leg_torques(estimated(inputs, reaction)) - leg_torques(unclosed)
     assert len(taken) == 2
     assert min(taken) < 0.8 * max(taken)

@@ -12,18 +12,16 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.filters import one_filter
 from biodyn.conventions import SIDES, FloatArray, IntArray
-from biodyn.estimation.constants import alike_for
-from biodyn.estimation.deviation import DEGREE, Knots, Path, moved
 from biodyn.estimation.estimate import estimate_trial
+from biodyn.estimation.gauss_newton import solve
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns, with_changed_inertias
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.noise_model import FRAME_S, Shares, noise_model_of, smooth_torques, torque_places
 from biodyn.estimation.plates import PlateUnknowns
 from biodyn.estimation.posterior import posterior
-from biodyn.estimation.problem import Problem
-from biodyn.estimation.sizes import FRAME_S, sizes_of
-from biodyn.estimation.solve import solve
+from biodyn.estimation.problem import DEGREE, Knots, Path, Problem, apply_update
+from biodyn.estimation.settings import EstimationSettings
+from biodyn.estimation.shared_parameters import correlation_length
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
-from biodyn.estimation.strikes import Shares
 from biodyn.estimation.terms import (
     REACH,
     THIRD,
@@ -36,7 +34,6 @@ from biodyn.estimation.terms import (
     torque_changes,
     torque_derivatives,
 )
-from biodyn.estimation.torques import smooth_torques, torque_places
 from biodyn.processing.dynamics.solve import known_loads
 from biodyn.processing.gait.events import plate_events
 from biodyn.processing.kinematics.fit import q_kinds
@@ -81,7 +78,7 @@ def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Probl
     wrench = np.concatenate([moment + np.cross(p[:, 0], force), force], axis=1)[:, None]
     assert walk.propagation is not None
     places = torque_places(model)
-    sizes = sizes_of(walk.propagation, EstimationSettings(), load_magnitudes())  # type: ignore[call-arg]
+    sizes = noise_model_of(walk.propagation, EstimationSettings(), load_magnitudes())  # type: ignore[call-arg]
     return Problem(
         model=model,
         start=start,
@@ -163,7 +160,7 @@ def test_a_disturbed_start_comes_back_to_the_truth(walk: TrialAnalysis) -> None:
     mb = problem.model.multibody
     wave = np.sin(np.linspace(0.0, 6.0, problem.knots.count))[:, None] * np.deg2rad(0.5) * np.ones(mb.nv)
     wave[:, 3:6] *= 0.3  # m
-    away = moved(mb, problem.start, problem.knots, wave)
+    away = apply_update(mb, problem.start, problem.knots, wave)
     before = np.sqrt(np.mean(residual(problem, away) ** 2))
     found = solve(replace(problem, start=away), 3)
     after = np.sqrt(np.mean(residual(problem, found.path) ** 2))
@@ -192,7 +189,7 @@ def test_an_error_that_lasts_tells_as_little_as_it_changes(walk: TrialAnalysis) 
     problem = consistent(walk)
     rng, time_s = np.random.default_rng(4), np.arange(FRAMES) / 100.0
     waves = 15.0 * np.sqrt(2.0) * np.sin(2.0 * np.pi * time_s / 0.8)[:, None] * np.ones(3)
-    samples = [alike_for(errors) for errors in (waves, rng.normal(0.0, 15.0, (FRAMES, 3)))]
+    samples = [correlation_length(errors) for errors in (waves, rng.normal(0.0, 15.0, (FRAMES, 3)))]
     assert samples[0] > 10.0
     assert samples[1] < 2.0
     unbalanced = replace(problem, balanced=np.zeros(FRAMES, dtype=bool))
@@ -215,7 +212,7 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
     direction = rng.normal(size=(problem.knots.count, mb.nv)) * 1e-2
 
     def cost(c: FloatArray) -> float:
-        path = moved(mb, problem.start, problem.knots, c)
+        path = apply_update(mb, problem.start, problem.knots, c)
         normal = _Squares(problem.knots.count, REACH, mb.nv)
         add_dynamics(normal, problem, mb, path, torque_derivatives(problem, mb, path))
         add_smoothness(normal, problem, c, stiff)
@@ -256,7 +253,7 @@ def test_the_deviation_of_the_root_belongs_to_its_path(walk: TrialAnalysis) -> N
     knots = Knots(FRAMES, 1, 100.0)
     c = np.zeros((knots.count, mb.nv))
     c[:, :6] = 0.1 * np.sin(np.linspace(0.0, 9.0, knots.count)[:, None] + np.arange(6.0))
-    away = moved(mb, Path(path.q, path.v, path.vdot), knots, c)
+    away = apply_update(mb, Path(path.q, path.v, path.vdot), knots, c)
     again = motion_from_configuration(path.time_s, away.q, q_kinds(walk.model))
     inner = slice(8, -8)  # the spline's ends are its own
     np.testing.assert_allclose(away.v[inner], again.v[inner], atol=2e-4)
@@ -400,7 +397,7 @@ def test_strikes_share_a_course_only_where_there_are_some(walk: TrialAnalysis, m
     assert np.abs(without[0] - without[1]).max() > 1e-5
     asked: list[Shares] = []
     monkeypatch.setattr(
-        "biodyn.estimation.shared_course.towards_course", lambda course, *_: asked.append(course) or 0.0
+        "biodyn.estimation.gauss_newton.step_towards_template", lambda course, *_: asked.append(course) or 0.0
     )
     for one in (problem, alone):
         solve(one, 2)
@@ -442,12 +439,12 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
         with pytest.MonkeyPatch.context() as patch:
             for name in ("TORQUE_SHOWN", "_MOTION_SHOWN") if not learning else ():
                 patch.setattr(f"biodyn.estimation.terms.{name}", 0.0)
-            patch.setattr("biodyn.estimation.shared_course.TORQUE_SHOWN", 2.0 if learning else 0.0)
+            patch.setattr("biodyn.estimation.gauss_newton.TORQUE_SHOWN", 2.0 if learning else 0.0)
             return estimate_trial(walk.propagation, walk.reaction, 6.0, held, load_magnitudes()).dynamics.torques
 
     whole, with_strikes = torques(learning=False), torques(learning=True)
-    monkeypatch.setattr("biodyn.estimation.windows._LONGEST_S", 2.0)
-    monkeypatch.setattr("biodyn.estimation.windows._WINDOW_S", 1.5)
+    monkeypatch.setattr("biodyn.estimation.problem._LONGEST_S", 2.0)
+    monkeypatch.setattr("biodyn.estimation.problem._WINDOW_S", 1.5)
     assert np.nanmax(np.abs(torques(learning=False) - whole)) < 1e-4 * np.nanmax(np.abs(whole))
     # how fast torques change about strikes, a window of two seconds learns from fewer strikes
     assert np.nanmax(np.abs(torques(learning=True) - with_strikes)) < 0.01 * np.nanmax(np.abs(with_strikes))

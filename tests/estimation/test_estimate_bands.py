@@ -10,9 +10,8 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.estimation.bands import estimate_bands
-from biodyn.estimation.estimate import Estimate, estimate_trial
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.estimate import Estimate, estimate_bands, estimate_trial
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.simulation.rough_walks import RoughRecording, rough_recording
@@ -136,7 +135,7 @@ def test_what_strikes_share_is_uncertain_too(
     inputs = filtered.propagation
     assert inputs is not None
     assert estimate.account.random is not None
-    monkeypatch.setattr("biodyn.estimation.sizes._STRIKES_ALIKE", 0.0)
+    monkeypatch.setattr("biodyn.estimation.noise_model._STRIKES_ALIKE", 0.0)
     single = estimated(inputs)
     assert single.account.random is not None
     # Strikes that share nothing at all have the same sizes to change by: the covariances agree but for the other motion.

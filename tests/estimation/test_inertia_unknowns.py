@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.estimation.account import EstimateAccount
 from biodyn.estimation.estimate import Estimate, estimate_trial
 from biodyn.estimation.inertias import inertia_unknowns, with_changed_inertias
-from biodyn.estimation.notes import estimate_notes
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.settings import EstimationSettings
+from biodyn.estimation.summary import EstimateSummary, estimate_findings
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
 from biodyn.model.inertia import Inertia
@@ -82,19 +81,19 @@ def test_heavy_legs_are_noticed(walk: TrialAnalysis) -> None:
     }
     as_table, light = (estimated(walk, model).account for model in (walk.model, with_inertias(walk.model, wrong)))
 
-    def legs(account: EstimateAccount) -> float:
+    def legs(account: EstimateSummary) -> float:
         return account.segment_mass_changes["femur_r"] + account.segment_mass_changes["tibia_r"]
 
     assert legs(light) - legs(as_table) > 0.05
-    assert all(note.code != "estimate-segment-mass" for note in estimate_notes(as_table, LATE_S))
+    assert all(note.code != "estimate-segment-mass" for note in estimate_findings(as_table, LATE_S))
     beyond = replace(as_table, segment_mass_changes={"tibia_r": -0.3, "calcn_r": -0.49})
-    assert [note.about for note in estimate_notes(beyond, LATE_S) if note.code == "estimate-segment-mass"] == [
+    assert [note.about for note in estimate_findings(beyond, LATE_S) if note.code == "estimate-segment-mass"] == [
         "tibia_r",
         "calcn_r",
     ]
 
 
-def in_shoes(walk: TrialAnalysis, shoe_kg: float) -> EstimateAccount:
+def in_shoes(walk: TrialAnalysis, shoe_kg: float) -> EstimateSummary:
     """The account of somebody whose feet the model has too light by what a shoe weighs."""
     feet = set(walk.model.sole_body.values())
     bare = {}
@@ -113,10 +112,10 @@ def test_shoes_are_found_and_no_warning(walk: TrialAnalysis) -> None:
     missing = 0.35 / (masses(walk.model)["calcn_r"] - 0.35)
     found = account.segment_mass_changes["calcn_r"]
     assert 0.5 * missing < found < 1.2 * missing
-    (note,) = (note for note in estimate_notes(account, LATE_S) if note.about == "calcn_r")
+    (note,) = (note for note in estimate_findings(account, LATE_S) if note.about == "calcn_r")
     assert (note.code, note.severity) == ("estimate-shoes", "info")
     heavy = replace(account, segment_mass_changes={**account.segment_mass_changes, "calcn_r": 0.9, "calcn_l": 0.9})
-    assert "estimate-segment-mass" not in {note.code for note in estimate_notes(heavy, LATE_S)}
+    assert "estimate-segment-mass" not in {note.code for note in estimate_findings(heavy, LATE_S)}
     leaden = replace(account, segment_mass_changes={**account.segment_mass_changes, "calcn_r": 1.1, "calcn_l": 1.1})
-    codes = [note.code for note in estimate_notes(leaden, LATE_S) if note.about in ("calcn_r", "calcn_l")]
+    codes = [note.code for note in estimate_findings(leaden, LATE_S) if note.about in ("calcn_r", "calcn_l")]
     assert codes == ["estimate-segment-mass"] * 2

@@ -14,10 +14,10 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import EstimateError
 from biodyn.estimation.estimate import Estimate, estimate_trial
-from biodyn.estimation.notes import estimate_notes
-from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.plates import PlateUnknowns, plate_unknowns
-from biodyn.estimation.told import Told
+from biodyn.estimation.settings import EstimationSettings
+from biodyn.estimation.shared_parameters import InformationForm
+from biodyn.estimation.summary import estimate_findings
 from biodyn.recording import Contact, GroundReaction
 from biodyn.settings import QualityLimits
 from biodyn.trial.run import analyse_trial
@@ -40,7 +40,7 @@ def settings(**changed: float) -> EstimationSettings:
 
 
 def estimated(
-    walk: TrialAnalysis, reaction: GroundReaction, chosen: EstimationSettings, others: tuple[Told, ...] = ()
+    walk: TrialAnalysis, reaction: GroundReaction, chosen: EstimationSettings, others: tuple[InformationForm, ...] = ()
 ) -> Estimate:
     assert walk.propagation is not None
     return estimate_trial(walk.propagation, reaction, 6.0, chosen, load_magnitudes(), R_WL=TURNED, others=others)
@@ -143,11 +143,11 @@ def test_a_planted_error_is_found_taken_out_and_told(
 
     found = estimated(walk, wrong, settings())
     assert least * planted < error_of(found) - error_of(sound) < 1.1 * planted
-    (note,) = [note for note in estimate_notes(found.account, LATE_S) if note.code == code]
+    (note,) = [note for note in estimate_findings(found.account, LATE_S) if note.code == code]
     (alone,) = re.findall(r"asks for about (\d+) (?:cm|%)\.", note.hint)
     size = {"m": 100.0, "%": 1.0}[note.unit]  # of cm, %: what was found, and what there is
     assert note.value * size < float(alone) + 0.5 < 2.0 * planted * 100.0
-    assert code not in [note.code for note in estimate_notes(sound.account, LATE_S)]
+    assert code not in [note.code for note in estimate_findings(sound.account, LATE_S)]
     assert _apart(found, sound) < 0.6 * _apart(estimated(walk, wrong, settings(**HELD)), held)
 
 
@@ -159,16 +159,16 @@ def test_late_forces_are_told_alike_by_a_walk_and_by_a_session(
     planted = 0.02
     wrong = with_errors(walk, {unknowns_of(walk, settings()).count - 1: planted})
     found = estimated(walk, wrong, settings())
-    assert found.told is not None
-    assert sound.told is not None
-    with_more = estimated(walk, wrong, settings(), (found.told,) * more)
-    (note,) = [n for n in estimate_notes(with_more.account, LATE_S) if n.code == "estimate-force-delay"]
-    (of_one,) = [n for n in estimate_notes(found.account, LATE_S) if n.code == "estimate-force-delay"]
+    assert found.shared_parameters is not None
+    assert sound.shared_parameters is not None
+    with_more = estimated(walk, wrong, settings(), (found.shared_parameters,) * more)
+    (note,) = [n for n in estimate_findings(with_more.account, LATE_S) if n.code == "estimate-force-delay"]
+    (of_one,) = [n for n in estimate_findings(found.account, LATE_S) if n.code == "estimate-force-delay"]
     # gross errors and the balance's own error are found anew with each walk
     assert note.value == pytest.approx(of_one.value, rel=0.15)
     assert found.account.plates.delay_s - sound.account.plates.delay_s > 0.5 * planted
-    sound_more = estimated(walk, walk.reaction, settings(), (sound.told,) * more)
-    assert "estimate-force-delay" not in [n.code for n in estimate_notes(sound_more.account, LATE_S)]
+    sound_more = estimated(walk, walk.reaction, settings(), (sound.shared_parameters,) * more)
+    assert "estimate-force-delay" not in [n.code for n in estimate_findings(sound_more.account, LATE_S)]
     assert not more or with_more.account.plates.delay_s > 1.1 * found.account.plates.delay_s
     assert _apart(with_more, sound_more) < 0.6 * _apart(estimated(walk, wrong, settings(**HELD)), held)
 
@@ -184,7 +184,7 @@ def test_what_every_plate_reads_alike_is_a_wrong_body_mass(walk: TrialAnalysis) 
     assert walk.propagation is not None
     assert 0.085 < found.account.mass_change_kg / walk.propagation.model.mass_kg < 0.11
     assert all(abs(error.gain) < 0.02 for error in found.account.plates.errors)
-    codes = {note.code for note in estimate_notes(found.account, LATE_S)}
+    codes = {note.code for note in estimate_findings(found.account, LATE_S)}
     assert "estimate-mass" in codes
     assert "estimate-plate-gain" not in codes
 
@@ -238,8 +238,8 @@ def test_several_walks_tell_more_of_a_plate_than_one(walk: TrialAnalysis, sound:
     """A shift of 3 cm, of which a prior of 5 mm lets one walk say a part: others that saw the same plate bring it nearer."""
     wrong = with_errors(walk, {0: 0.03})
     alone = estimated(walk, wrong, settings())
-    assert alone.told is not None
-    again = estimated(walk, wrong, settings(), others=(alone.told,) * 3)
+    assert alone.shared_parameters is not None
+    again = estimated(walk, wrong, settings(), others=(alone.shared_parameters,) * 3)
     expected = float(sound.account.plates.errors[0].shift_m[0]) + 0.03
     missed = [abs(float(found.account.plates.errors[0].shift_m[0]) - expected) for found in (alone, again)]
     assert missed[1] < 0.7 * missed[0]

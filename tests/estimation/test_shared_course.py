@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.shared_course import course_of, towards_course
+from biodyn.estimation.gauss_newton import impact_template, step_towards_template
+from biodyn.estimation.noise_model import Kinds, Shares
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
-from biodyn.estimation.strikes import Kinds, Shares
 from biodyn.estimation.terms import TorqueRows
 
 RATE_HZ, FRAMES = 100.0, 400
@@ -27,7 +27,7 @@ def knees() -> Kinds:
 
 
 def test_a_course_is_the_same_after_every_strike() -> None:
-    course = course_of(knees(), since())
+    course = impact_template(knees(), since())
     numbers = np.random.default_rng(1).normal(size=course.count)
     values = course.values(numbers)
     at = np.round(np.array(STRIKES_S) * RATE_HZ).astype(int)
@@ -42,13 +42,13 @@ def test_a_course_is_the_same_after_every_strike() -> None:
 
 
 def test_what_has_no_side_meets_right_and_left_strikes_apart() -> None:
-    one = course_of(Kinds(np.zeros(1, dtype=np.int64), ("",)), since())
-    two = course_of(Kinds(np.zeros(1, dtype=np.int64), ("r",)), since())
+    one = impact_template(Kinds(np.zeros(1, dtype=np.int64), ("",)), since())
+    two = impact_template(Kinds(np.zeros(1, dtype=np.int64), ("r",)), since())
     assert one.count == two.count  # as many as one leg has for own and other strikes
 
 
 def test_gathered_is_the_transposed_of_values() -> None:
-    course, rng = course_of(knees(), since()), np.random.default_rng(2)
+    course, rng = impact_template(knees(), since()), np.random.default_rng(2)
     numbers, values = rng.normal(size=course.count), rng.normal(size=course.shape)
     assert np.sum(course.values(numbers) * values) == pytest.approx(numbers @ course.gathered(values), rel=1e-12)
     scale = np.abs(values)
@@ -59,12 +59,12 @@ def test_gathered_is_the_transposed_of_values() -> None:
 def test_a_strike_at_a_knot_asks_for_no_number_that_nothing_tells() -> None:
     """Every fiftieth of a second from it on: the hundredths between them have no weight at all, and no equation."""
     since_s = np.stack([np.arange(60) / 50.0, np.full(60, np.inf)], axis=1)
-    course = course_of(knees(), since_s)
+    course = impact_template(knees(), since_s)
     assert (course.squares(np.ones(course.shape)) > 0.0).all()
     normal, part = equations(np.zeros((62, 2)), course)
     factor = CholeskyFactor(normal)
     step = np.ones((62, 2))
-    assert np.isfinite(towards_course(course, [part], np.full(course.shape, COMMON_NM), factor, step)).all()
+    assert np.isfinite(step_towards_template(course, [part], np.full(course.shape, COMMON_NM), factor, step)).all()
 
 
 def equations(tau: FloatArray, course: Shares) -> tuple[NormalEquations, TorqueRows]:
@@ -82,14 +82,14 @@ def equations(tau: FloatArray, course: Shares) -> tuple[NormalEquations, TorqueR
 
 def test_the_step_is_that_of_all_unknowns_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Against the dense solution of coefficients and course at once."""
-    monkeypatch.setattr("biodyn.estimation.shared_course._SOLUTIONS", 200)
-    course, rng = course_of(knees(), since()[1:-1]), np.random.default_rng(3)
+    monkeypatch.setattr("biodyn.estimation.gauss_newton._SOLUTIONS", 200)
+    course, rng = impact_template(knees(), since()[1:-1]), np.random.default_rng(3)
     tau = rng.normal(size=(FRAMES, 2)).cumsum(axis=0)
     normal, part = equations(tau, course)
     right = normal.right.ravel()
     factor = CholeskyFactor(normal)
     step = factor.solve(normal.right)
-    found = step + towards_course(course, [part], np.full(course.shape, COMMON_NM), factor, step)
+    found = step + step_towards_template(course, [part], np.full(course.shape, COMMON_NM), factor, step)
     D = np.zeros((*course.shape, FRAMES, 2))
     for k in range(len(D)):
         D[k, :, k : k + 3] = part.rows[k]
@@ -108,11 +108,11 @@ def test_bursts_that_all_strikes_share_are_kept() -> None:
     rng, s = np.random.default_rng(4), since()
     own = np.stack([s[:, 0], s[:, 1]], axis=1)
     burst = -20.0 * np.exp(-0.5 * (own / 0.015) ** 2)
-    course = course_of(knees(), s[1:-1])
+    course = impact_template(knees(), s[1:-1])
     normal, part = equations(burst + NOISE_NM * rng.normal(size=burst.shape), course)
     factor = CholeskyFactor(normal)
     alone = factor.solve(normal.right)
-    found = alone + towards_course(course, [part], np.full(course.shape, COMMON_NM), factor, alone)
+    found = alone + step_towards_template(course, [part], np.full(course.shape, COMMON_NM), factor, alone)
     near = np.abs(own) < 0.05
     before, after = (float(np.sqrt(np.mean((one - burst)[near] ** 2))) for one in (alone, found))
     assert before > 1.5

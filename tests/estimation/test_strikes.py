@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import SIDES, Side
-from biodyn.estimation.sizes import FRAME_S
-from biodyn.estimation.strikes import Kinds, Shares, alike, kinds_of, midway, shown_changes, since_strikes
-from biodyn.estimation.torques import torque_places
+from biodyn.estimation.noise_model import (
+    FRAME_S,
+    Kinds,
+    Shares,
+    kinds_of,
+    midway_since_strike,
+    shown_changes,
+    similar_times,
+    since_strikes,
+    torque_places,
+)
 from biodyn.model.body_model import SubjectModel
 from biodyn.recording import Contact
 from biodyn.simulation.person import Person, embody
@@ -32,7 +40,7 @@ def shares_of(model: SubjectModel, rate_hz: float = RATE_HZ, late_s: float = 0.0
     names = {c.v_index: c.name for c in model.coordinates}
     frames = round(FRAMES * rate_hz / RATE_HZ)
     since_s = since_strikes([contact(side, at_s + late_s) for side, at_s in STRIKES], frames, rate_hz)
-    every = dense(alike(kinds_of(model, places), since_s))
+    every = dense(similar_times(kinds_of(model, places), since_s))
     return {names[at]: every[:, i] for i, at in enumerate(places.tolist())}
 
 
@@ -68,7 +76,7 @@ def test_shares_of_a_value_are_one_together_and_change_no_faster_than_time(model
     times_s = np.arange(-0.2, 0.3, step_s) + 0.0003
     kinds = kinds_of(model, torque_places(model))
     for apart_s in (0.0, 0.1, np.inf):
-        shares = dense(alike(kinds, np.stack([times_s, times_s - apart_s], axis=1)))
+        shares = dense(similar_times(kinds, np.stack([times_s, times_s - apart_s], axis=1)))
         np.testing.assert_allclose(shares.sum(axis=2), 1.0, atol=1e-12)
         assert (shares >= 0.0).all()
         assert np.abs(np.diff(shares, axis=0)).max() <= 2.001 * step_s / FRAME_S  # both strikes act on the trunk
@@ -77,7 +85,7 @@ def test_shares_of_a_value_are_one_together_and_change_no_faster_than_time(model
 def test_feet_that_strike_at_once_have_half_of_it_each(model: SubjectModel) -> None:
     since_s = np.full((1, 2), 0.02)
     kinds = kinds_of(model, torque_places(model))
-    shares = dense(alike(kinds, since_s))[0]
+    shares = dense(similar_times(kinds, since_s))[0]
     sided = np.array([bool(side) for side in kinds.side])
     np.testing.assert_allclose(np.sort(shares[sided], axis=1)[:, -2:], 0.5)
     np.testing.assert_allclose(shares[~sided].max(axis=1), 1.0)
@@ -106,15 +114,15 @@ def test_the_nearest_strike_counts() -> None:
 def test_halfway_from_one_strike_to_the_next_is_no_strike() -> None:
     """Half a second after one and before the other: the mean of both times would be that of a strike."""
     since_s = since_strikes([contact(*strike) for strike in STRIKES], FRAMES, RATE_HZ)
-    middle_s = midway(since_s[:-1], since_s[1:])[:, SIDES.index("r")]
+    middle_s = midway_since_strike(since_s[:-1], since_s[1:])[:, SIDES.index("r")]
     np.testing.assert_allclose(middle_s[:89], np.arange(89) / RATE_HZ - 0.4 + 0.5 / RATE_HZ)
     assert (np.abs(middle_s[85:95]) > 0.4).all()
-    assert np.isinf(midway(np.full((3, 2), np.inf), np.full((3, 2), np.inf))).all()
+    assert np.isinf(midway_since_strike(np.full((3, 2), np.inf), np.full((3, 2), np.inf))).all()
 
 
 def test_the_root_is_struck_by_both_feet(model: SubjectModel) -> None:
     since_s = since_strikes([contact(*strike) for strike in STRIKES], FRAMES, RATE_HZ)
-    shares = dense(alike(kinds_of(model, np.arange(model.multibody.nv)), since_s))
+    shares = dense(similar_times(kinds_of(model, np.arange(model.multibody.nv)), since_s))
     np.testing.assert_allclose(shares[42, :6], shares[92, :6], atol=1e-9)  # 20 ms after a strike, right and left
     assert np.abs(shares[42, :6] @ shares[20, :6].T).max() < 1e-9
     np.testing.assert_allclose(shares[42, :6] @ shares[42, :6].T, np.eye(6), atol=1e-9)
@@ -126,7 +134,7 @@ def test_changes_of_all_that_is_alike_are_pooled() -> None:
     for first in (100, 300):  # strikes of both feet in turns
         since_s[first - 30 : first + 60, (0, 1)[first == 300]] = np.arange(-30, 60) / 100.0
     kinds = Kinds(np.zeros(2, dtype=np.int64), ("r", "l"))
-    shares = alike(kinds, since_s[1:-1])
+    shares = similar_times(kinds, since_s[1:-1])
     loud = np.full((398, 2), 0.5)
     loud[97:107, 0] = loud[297:307, 1] = 5.0  # each knee about strikes of its own foot
     second = loud * rng.normal(size=loud.shape)

@@ -10,7 +10,7 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.diagnostics import Diagnostic
-from biodyn.estimation.told import Known, Told
+from biodyn.estimation.shared_parameters import InformationForm, ParameterPosterior
 from biodyn.settings import settings_from
 from biodyn.trial import steps
 from biodyn.trial.run import analyse_trial
@@ -21,9 +21,11 @@ from biodyn.trial.steps import STEPS, run_steps
 FOLDER = Path(__file__).parents[2] / "sample_data" / "subject01"
 
 
-def told(names: tuple[str, ...], rng: np.random.Generator, rows: int = 6) -> tuple[Told, np.ndarray, np.ndarray]:
+def told(
+    names: tuple[str, ...], rng: np.random.Generator, rows: int = 6
+) -> tuple[InformationForm, np.ndarray, np.ndarray]:
     A, y = rng.normal(size=(rows, len(names))), rng.normal(size=rows)
-    return Told(names, A.T @ A, A.T @ y), A, y
+    return InformationForm(names, A.T @ A, A.T @ y), A, y
 
 
 def test_walks_together_are_the_least_squares_of_all_their_rows() -> None:
@@ -33,7 +35,7 @@ def test_walks_together_are_the_least_squares_of_all_their_rows() -> None:
     rows = np.zeros((len(A) + len(B) + 3, 3))
     rows[:6, :2], rows[6:12, [2, 0]], rows[12:] = A, B, np.eye(3)
     expected, *_ = np.linalg.lstsq(rows, np.concatenate([y, z, np.zeros(3)]), rcond=None)
-    found = one.with_others([other])
+    found = one.combine([other])
     np.testing.assert_allclose(found.values, expected[:2], atol=1e-12)
     np.testing.assert_allclose(found.sd, np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))[:2], atol=1e-12)
 
@@ -41,29 +43,29 @@ def test_walks_together_are_the_least_squares_of_all_their_rows() -> None:
 def test_a_walk_alone_is_itself_and_the_order_of_others_is_none() -> None:
     rng = np.random.default_rng(2)
     one, *others = (told(("a", "b", "c"), rng)[0] for _ in range(3))
-    alone = one.with_others([]).values
+    alone = one.combine([]).values
     np.testing.assert_allclose(alone, np.linalg.solve(one.information + np.eye(3), one.pull), atol=1e-14)
-    np.testing.assert_allclose(one.with_others(others).values, one.with_others(others[::-1]).values, atol=1e-12)
+    np.testing.assert_allclose(one.combine(others).values, one.combine(others[::-1]).values, atol=1e-12)
 
 
 def test_a_gross_error_is_found_whole_and_a_usual_one_is_drawn_as_ever() -> None:
     """A plate's place along two axes, each told as well as it was known before: half of it is found, of a gross one all."""
     names = ("place x", "place y", "mass")
 
-    def told_of(place: float, gross_share: float) -> Known:
+    def told_of(place: float, outlier_share: float) -> ParameterPosterior:
         pull = np.array([place, 0.0, 3.0])
-        return Told(names, np.eye(3), pull, (names[:2],), gross_share).with_others([])
+        return InformationForm(names, np.eye(3), pull, (names[:2],), outlier_share).combine([])
 
     usual = told_of(1.5, 0.01)
     np.testing.assert_allclose(usual.values, [0.75, 0.0, 1.5], rtol=2e-3)
-    np.testing.assert_allclose(usual.drawn, 1.0, rtol=2e-3)
+    np.testing.assert_allclose(usual.prior_sd, 1.0, rtol=2e-3)
     gross = told_of(9.0, 0.01)
     assert gross.values[0] > 8.5
-    assert gross.drawn[0] == gross.drawn[1] > 7.0  # a plate is moved along both axes
-    np.testing.assert_allclose([gross.values[2], gross.drawn[2]], [1.5, 1.0])  # a mass is none
+    assert gross.prior_sd[0] == gross.prior_sd[1] > 7.0  # a plate is moved along both axes
+    np.testing.assert_allclose([gross.values[2], gross.prior_sd[2]], [1.5, 1.0])  # a mass is none
     np.testing.assert_allclose(told_of(9.0, 0.0).values[0], 4.5)
-    shared = Told(names, np.eye(3), np.array([9.0, 0.0, 3.0]), (names[:2],), 0.01)
-    assert shared.with_others([shared]).values[0] > gross.values[0]
+    shared = InformationForm(names, np.eye(3), np.array([9.0, 0.0, 3.0]), (names[:2],), 0.01)
+    assert shared.combine([shared]).values[0] > gross.values[0]
 
 
 def _analysed(folder: Path, together: bool) -> TrialAnalysis:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.sessions import Laboratory
 
-import biodyn.estimation.limits
+import biodyn.estimation.summary
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import EstimateError, SettingsError
 from biodyn.estimation.estimate import estimate_trial
@@ -163,7 +163,7 @@ def test_an_estimate_that_leaves_the_markers_is_none(walk_result: TrialResult, m
     settings = settings_from(None).estimation
     made = estimate_trial(inputs, inputs.reaction, 40.0, settings, load_magnitudes())
     assert made.account.marker_rms_m < 0.002
-    monkeypatch.setattr(biodyn.estimation.limits, "_FARTHEST_M", 0.5 * made.account.marker_rms_m)
+    monkeypatch.setattr(biodyn.estimation.summary, "_FARTHEST_M", 0.5 * made.account.marker_rms_m)
     with pytest.raises(EstimateError, match="has not converged"):
         estimate_trial(inputs, inputs.reaction, 40.0, settings, load_magnitudes())
 

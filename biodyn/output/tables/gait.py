@@ -12,7 +12,7 @@ import pandas as pd
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import AXES, CYCLE_POINTS, SIDES, FloatArray, IntArray
 from biodyn.errors import ResultError
-from biodyn.estimation.account import EstimateAccount
+from biodyn.estimation.summary import EstimateSummary
 from biodyn.output.tables.registry import table
 from biodyn.processing.gait import ground_peaks as peaks
 from biodyn.processing.gait import spatiotemporal as stride
@@ -149,7 +149,7 @@ def _has_estimate(analysis: TrialAnalysis) -> bool:
     return analysis.estimate is not None
 
 
-def _account(analysis: TrialAnalysis) -> EstimateAccount:
+def _account(analysis: TrialAnalysis) -> EstimateSummary:
     if analysis.estimate is None:
         raise ResultError(
             "Motion and forces were not made one estimate.", 'Set [signals] method = "auto", the default.'

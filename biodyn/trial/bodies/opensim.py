@@ -17,7 +17,7 @@ from biodyn.checks.facts import body_against_plates
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError, SettingsError
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.geometry.rotations import axis_angle
 from biodyn.io import file_sha256
 from biodyn.io.reading import NO_FORCES

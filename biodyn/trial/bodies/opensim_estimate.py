@@ -11,9 +11,9 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.estimation.deviation import Path as Motion
 from biodyn.estimation.on_coordinates import CoordinateEstimate, CoordinateProblem, FittedMarkers, estimate_coordinates
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.problem import Path as Motion
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.io.opensim.storage import even_rate_hz
 from biodyn.processing.kinematics.model_markers import ModelFit
 from biodyn.processing.signals.derivatives import LEAST_ROWS, coordinate_motion

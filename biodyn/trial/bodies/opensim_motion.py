@@ -12,7 +12,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError, SettingsError
-from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.settings import EstimationSettings
 from biodyn.io import file_sha256
 from biodyn.io.ground_forces import forces_beside
 from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads

@@ -1,24 +1,94 @@
-"""What a stretch tells of things that do not change: inertias, plates, and how well motion and forces can be in balance at all.
+"""Parameters that do not change in a trial: inertias, plate errors, and the error of the balance, from one or several walks.
 
-The errors of a body model and of plates stay alike for some time: a trial of T frames tells no more of a constant than the number
-of times that its errors change. Taken for independent, frames would let mass centres run away, and the balance's error vanish
-or grow without bound.
+The errors of a body model and of plates stay alike for some time: a trial of T frames holds as many independent samples as its
+errors change. With frames taken for independent, mass centres would run away. Each walk of a session contributes an information
+matrix and a gradient with its motion eliminated; their sum with the prior gives the parameters of all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit, logit
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.deviation import Path, cross_matrix
-from biodyn.estimation.problem import Problem
+from biodyn.estimation.problem import Path, Problem, cross_matrix
 from biodyn.estimation.solver import CholeskyFactor
 from biodyn.estimation.terms import Rows
-from biodyn.estimation.told import Told
 from biodyn.rigid_body import body_poses
 from biodyn.rigid_body.second_order import regressor
+
+# How far a gross error goes, in standard deviations of the usual ones; until when the shares of both are found anew.
+_GROSS = 8.0
+_MOST_ROUNDS, _SETTLED = 50, 1e-6
+
+
+@dataclass(frozen=True)
+class ParameterPosterior:
+    """EstimatedParameters (P,) after all that was told, in standard deviations of before.
+
+    Attributes:
+        values, sd: the constants, and the standard deviations that are left.
+        prior_sd: what each was drawn towards 0 with: 1 = its own standard deviation, more where its error is a gross one.
+    """
+
+    values: FloatArray
+    sd: FloatArray
+    prior_sd: FloatArray
+
+
+@dataclass(frozen=True)
+class InformationForm:
+    """What a stretch tells of constants, in standard deviations of before, the motion left free.
+
+    Attributes:
+        names: (P,) of the constants. information: (P, P), and pull (P,): the value is where information @ value = pull.
+        outlier_groups: groups of names whose errors are usual ones or, seldom, gross ones, each group as a whole.
+        outlier_share: how seldom.
+    """
+
+    names: tuple[str, ...]
+    information: FloatArray
+    pull: FloatArray
+    outlier_groups: tuple[tuple[str, ...], ...] = ()
+    outlier_share: float = 0.0
+
+    def combine(self, others: Sequence[InformationForm]) -> ParameterPosterior:
+        """Return the own constants, from all that is told of them and of before.
+
+        What is believed before of an error that may be gross is a mixture of two normal densities. Which of them it is of is
+        found by expectation and maximisation (Dempster et al. 1977): a small error is drawn towards 0 as ever, a large one
+        hardly.
+        """
+        names = list(dict.fromkeys((*self.names, *(name for other in others for name in other.names))))
+        information, pull = np.zeros((len(names), len(names))), np.zeros(len(names))
+        for told in (self, *others):
+            at = np.array([names.index(name) for name in told.names], dtype=np.int64)
+            information[np.ix_(at, at)] += told.information
+            pull[at] += told.pull
+        may_be_gross = {group for told in (self, *others) for group in told.outlier_groups if self.outlier_share}
+        places = [[names.index(name) for name in group] for group in may_be_gross]
+        before = np.ones(len(names))
+        for _ in range(_MOST_ROUNDS):
+            left = np.linalg.inv(information + np.diag(before))
+            values, variance, last = left @ pull, np.diag(left), before.copy()
+            for group in places:
+                square = float(np.sum(values[group] ** 2 + variance[group]))
+                before[group] = _precision(square, len(group), self.outlier_share)
+            if np.abs(before - last).max(initial=0.0) < _SETTLED:
+                break
+        count = len(self.names)
+        return ParameterPosterior(values[:count], np.sqrt(variance[:count]), 1.0 / np.sqrt(last[:count]))
+
+
+def _precision(square: float, count: int, outlier_share: float) -> float:
+    """Expected precision of `count` numbers with this sum of squares, of usual errors (1) or of gross ones."""
+    log_odds = 0.5 * square * (1.0 - _GROSS**-2) - count * np.log(_GROSS) + logit(outlier_share)
+    gross = expit(log_odds)
+    return float(1.0 - gross + gross / _GROSS**2)
+
 
 _FORCE = slice(3, 6)
 _ROOT = 6  # equations of the whole body
@@ -32,35 +102,35 @@ _PRIOR_SAMPLES = 4.0
 
 
 @dataclass(frozen=True)
-class Constants:
+class EstimatedParameters:
     """What is found beside the motion.
 
     Attributes:
         step: (count, nv) of the motion that goes with it. inertias, plates: the unknowns, in standard deviations of before.
-        plates_sd: standard deviations left of the latter, in the same; plates_drawn: those they were drawn towards 0 with.
+        plates_sd: standard deviations left of the latter, in the same; plates_prior_sd: those they were drawn towards 0 with.
         balance: (6,) error of the balance in a frame. unbalanced: (T, 6) Nm and N, what is left of the balance itself.
-        told: what the stretch alone says of inertias and plates.
+        shared_parameters: information of the stretch alone on inertias and plates.
     """
 
     step: FloatArray
     inertias: FloatArray
     plates: FloatArray
     plates_sd: FloatArray
-    plates_drawn: FloatArray
+    plates_prior_sd: FloatArray
     balance: FloatArray
     unbalanced: FloatArray
-    told: Told
+    shared_parameters: InformationForm
 
 
-def constants_of(
+def estimate_parameters(
     problem: Problem,
     factor: CholeskyFactor,
     balance: list[Rows],
     path: Path,
     right: FloatArray,
-    before: Constants | None = None,
-    others: tuple[Told, ...] = (),
-) -> Constants:
+    before: EstimatedParameters | None = None,
+    others: tuple[InformationForm, ...] = (),
+) -> EstimatedParameters:
     """Return the step, and the constants that go with it, of the first equations: `right` (count, nv), rows of the balance.
 
     others: what other walks of the session tell of the constants.
@@ -84,9 +154,9 @@ def constants_of(
     share = 1.0 / problem.sizes.alike_frames
     names = (*problem.inertias.names, *problem.plates.names)
     pull = share * (asked - products[constant, motion])
-    gross = (*problem.inertias.seldom_gross, *problem.plates.seldom_gross)
-    told = Told(names, share * information, pull, gross, problem.plates.sizes.gross_share)
-    known = told.with_others(others)
+    gross = (*problem.inertias.outlier_groups, *problem.plates.outlier_groups)
+    told = InformationForm(names, share * information, pull, gross, problem.plates.sizes.outlier_share)
+    known = told.combine(others)
     values, taken = known.values, np.zeros(several.shape[2])
     taken[motion], taken[constant] = 1.0, -values
     step = factor.backward((halved @ taken).reshape(right.shape))
@@ -95,8 +165,8 @@ def constants_of(
     if sizes_too:
         error = _balance_error(problem, left[:, _FORCE], float(np.trace(products[probed, probed])) / _PROBES)
     unbalanced = problem.sizes.balance * (left + problem.inertias.body_share(values[:first]) * by_scale)
-    return Constants(
-        step, values[:first], values[first:], known.sd[first:], known.drawn[first:], error, unbalanced, told
+    return EstimatedParameters(
+        step, values[:first], values[first:], known.sd[first:], known.prior_sd[first:], error, unbalanced, told
     )
 
 
@@ -160,13 +230,13 @@ def _balance_error(problem: Problem, left: FloatArray, trace: float) -> FloatArr
     result = sizes.balance.copy()
     if len(own):
         square = (float(np.sum(own**2)) + trace) / own.size
-        samples = own.size / alike_for(own)
+        samples = own.size / correlation_length(own)
         found = (_PRIOR_SAMPLES + samples * square) / (_PRIOR_SAMPLES + samples)
         result[_FORCE] *= np.clip(np.sqrt(found), _LEAST_SHARE, _MOST_TIMES)
     return result
 
 
-def alike_for(values: FloatArray) -> float:
+def correlation_length(values: FloatArray) -> float:
     """Return for how many frames values (T, K) stay alike: the sum of their correlations up to the first lag without one."""
     total, power = 1.0, float(np.sum(values**2))
     for lag in range(1, len(values) // 2):
