@@ -21,7 +21,7 @@ from biodyn.errors import BiodynError
 from biodyn.processing.dynamics.solve import JointLoad, solve_dynamics
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.sensitivity import FACTORS, vary_trial
-from biodyn.uncertainty.shifts import (
+from biodyn.uncertainty.repeated import (
     LobeChange,
     lobe_changes,
     mean_changes,

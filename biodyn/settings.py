@@ -21,7 +21,7 @@ from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
 from biodyn.processing.signals.parameters import SignalSettings
-from biodyn.uncertainty.parameters import UncertaintySettings
+from biodyn.uncertainty.settings import UncertaintySettings
 from biodyn.variables.norms import unknown_norms
 from biodyn.verification.parameters import ReplaySettings
 

@@ -34,10 +34,10 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import body_poses, integrate
 from biodyn.uncertainty.bands import TorqueUncertainty, torque_bands
-from biodyn.uncertainty.found import FoundConstants
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes
-from biodyn.uncertainty.parameters import UncertaintySettings
+from biodyn.uncertainty.parameter_sensitivities import FoundConstants
+from biodyn.uncertainty.settings import UncertaintySettings
 
 # The source that the estimate's own uncertainty stands for, and the one that no longer exists: there is no cut-off to choose.
 _RANDOM, _FILTER = "marker_noise", "cutoff"

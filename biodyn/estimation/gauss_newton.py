@@ -44,6 +44,12 @@ from biodyn.rigid_body import Multibody, inverse_dynamics
 
 # -- Course of the torques that all foot strikes have in common
 
+# -- What all foot strikes of a trial have in common: a course of the torques that need not be small.
+#
+# That torques change little is said of what one cannot foresee. A person's strikes are alike, and what all of them show is no
+# chance: only what a single one differs from it by is held small. So the course that the strikes share is an unknown of its own,
+# with the limits of one strike, and each strike's own torques are drawn towards it instead of towards none.
+
 # Solutions with the factor: the torques of nineteen simulated people err as little (.5707 of 6 Hz) as with twenty (.5705).
 _SOLUTIONS = 5
 _LEAST_VARIANCE = 1e-4  # Nm^2

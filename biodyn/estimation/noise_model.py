@@ -150,6 +150,13 @@ def _unseen(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
 
 # A strike is felt from before it, muscles expect it, until the forefoot is down; s.
 _BEFORE_S, _AFTER_S = 0.08, 0.15
+# -- How fast torques and motion change about foot strikes, as the trial itself shows it.
+#
+# Muscles meet the ground with bursts: within a tenth of a second of a strike the torques of hip, knee and trunk bend five to ten
+# times as much as in the rest of the stride. One limit for the whole stride flattens them. So a first step of the estimate leaves
+# motion and torques nearly free at a strike. A person's strikes are alike, and what that step shows at the same time after all of
+# them, of both sides, tells the limits of the next one.
+
 # The burst itself: heel and shank are stopped, and muscles meet it, within some hundredths of a second.
 _BURST_S = 0.04
 #: So many hundredths of a second a strike lasts.
@@ -314,6 +321,11 @@ def shown_changes(tau: FloatArray, known: BoolArray, shares: Shares, knot_s: flo
     own = known[:-2] & known[1:-1] & known[2:]
     return shown_sizes(np.diff(tau, 2, axis=0), own, shares, knot_s)
 
+
+# -- The torques that an estimate holds smooth: which, where they are known, and how fast each of them may change.
+#
+# Muscles do not change their torque at once. How fast they do is the movement's own: a runner's hip changes its torque ten times
+# as fast as that of one who walks slowly, and his ankle a fifth as fast as his hip.
 
 # A joint that carries more of the body's mass than this is one of the trunk.
 _MUCH = 0.15

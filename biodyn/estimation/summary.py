@@ -18,8 +18,8 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.rms import rms, vector_rms
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
-from biodyn.uncertainty.found import FoundConstants
 from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.uncertainty.parameter_sensitivities import FoundConstants
 
 #: Farther off than this many standard deviations an unknown is not what people and plates differ in.
 FAR_SD = 3.0
@@ -132,6 +132,11 @@ def summarise(
 def _residual(dynamics: Dynamics) -> tuple[float, float]:
     return float(vector_rms(dynamics.residual_force)), float(vector_rms(dynamics.residual_moment))
 
+
+# -- What no sound trial asks an estimate for: markers far from where they were seen, a body or plates that cannot be.
+#
+# The estimate has not converged then, the model is not of these markers, or something acted that no plate measured: a crutch, a
+# hand on a rail, a person who helps. It looks like another mass, and like plates that read too much.
 
 # An estimate moves the model's markers by half a millimetre; this is the limit of a sound fit itself.
 _FARTHEST_M = 0.02

@@ -1,14 +1,12 @@
-"""How far the joint torques can be trusted: 1 SD bands by linear propagation of the errors of every input.
+"""Uncertainty of the joint torques: one standard deviation by linear propagation of the errors of every input.
 
-Goes in: a trial after its inverse dynamics (`inputs.TrialInputs`), the section [uncertainty] (`parameters`), and the
-standard deviations of the errors, which are data (`magnitudes`, library/uncertainty/magnitudes.toml). Comes out: a
-`TorqueUncertainty`, one standard deviation of every torque in every frame, by source and together.
+In: a trial after its inverse dynamics (`inputs.TrialInputs`), the section [uncertainty] (`settings`), and the standard deviations
+of the errors, which are data (`magnitudes`, library/uncertainty/magnitudes.toml). Out: a `TorqueUncertainty`, one standard
+deviation of every torque in every frame, by source and in total.
 
-The call is `bands.torque_bands`. Read `inputs`, `magnitudes`, then `bands` down to what it needs: `spectra` and
-`marker_moments` (markers' noise and skin behind the filter), `error_sources` (joint centres, inertias, centre of pressure,
-cut-off: a column each), `pose_errors` (of measured poses, in place of the markers'), `fit_response` (how the fit answers to a
-moved marker), `towards` (where it is steadied), `torque_response` and `marker_weights` (how the torques answer to a moved
-fit), `found` (how what an estimate found answers).
-`repeated` draws the same errors at random and analyses again, which the propagation is held against; `shifts` repeats the
-experiments of the literature. docs/uncertainty.md says what the bands hold and what they do not.
+The entry point is `bands.torque_bands`. Read `inputs`, `magnitudes`, then `bands` and what it uses: `error_sources` (joint
+centres, inertias, centre of pressure, cut-off), `measurement_noise` (markers or poses, behind the filter), `fit_response` (of the
+fit to a moved marker), `torque_response` (of the torques to a moved fit) and `parameter_sensitivities` (joint centres, and
+parameters that an estimate found). `repeated` draws the same errors at random and repeats the analysis, as a reference for the
+propagation. docs/uncertainty.md says what the bands contain and what they do not.
 """

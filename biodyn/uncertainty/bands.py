@@ -16,18 +16,31 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import body_poses
 from biodyn.uncertainty import error_sources
 from biodyn.uncertainty.error_sources import Columns, Fitted, Frames, Source
-from biodyn.uncertainty.fit_response import held_coordinates, marker_places
-from biodyn.uncertainty.found import Answers, FoundConstants, Skin, answers_of
+from biodyn.uncertainty.fit_response import Towards, fit_of, held_coordinates, marker_places
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
-from biodyn.uncertainty.marker_moments import MarkerMoments, marker_moments, quadratic
-from biodyn.uncertainty.marker_weights import along_segments, single, torque_weights, turning_of
-from biodyn.uncertainty.parameters import UncertaintySettings
-from biodyn.uncertainty.places import RATE_HZ, Places, PlaceUncertainty, found_places
-from biodyn.uncertainty.pose_errors import pose_offsets
-from biodyn.uncertainty.torque_response import rates, torque_response
-from biodyn.uncertainty.towards import Towards, fit_of
-from biodyn.uncertainty.unseen import unseen_steps, unseen_variance
+from biodyn.uncertainty.measurement_noise import MarkerMoments, marker_moments, pose_offsets, quadratic
+from biodyn.uncertainty.parameter_sensitivities import (
+    RATE_HZ,
+    Answers,
+    FoundConstants,
+    Places,
+    PlaceUncertainty,
+    Skin,
+    answers_of,
+    found_places,
+)
+from biodyn.uncertainty.settings import UncertaintySettings
+from biodyn.uncertainty.torque_response import (
+    along_segments,
+    rates,
+    single,
+    torque_response,
+    torque_weights,
+    turning_of,
+    unseen_steps,
+    unseen_variance,
+)
 
 _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
     "joint_centres": error_sources.joint_centres,

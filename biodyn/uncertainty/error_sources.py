@@ -19,8 +19,7 @@ from biodyn.recording import PlateWrench
 from biodyn.rigid_body import Multibody, body_poses, effects_of_inertia, forces_of_wrenches, inverse_dynamics
 from biodyn.rigid_body.stick_figure import StickFigure
 from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import Magnitudes
-from biodyn.uncertainty.spectra import white_noise
+from biodyn.uncertainty.magnitudes import Magnitudes, white_noise
 
 # Small against every joint, large against round-off.
 _STEP_M = 1e-4

@@ -28,9 +28,9 @@ from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.error_sources import LOWEST_CUTOFF_HZ
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
-from biodyn.uncertainty.parameters import UncertaintySettings
-from biodyn.uncertainty.places import RATE_HZ, PlaceUncertainty, largest_extent
+from biodyn.uncertainty.parameter_sensitivities import RATE_HZ, PlaceUncertainty, largest_extent
 from biodyn.uncertainty.repeated import skin_movement
+from biodyn.uncertainty.settings import UncertaintySettings
 
 #: Draws of a source: the spread of so few is known to 16 % in a frame, to some 5 % over the time of the filter and all sources.
 DRAWS: Final = 20

@@ -17,11 +17,11 @@ from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.simulation.rough_walks import RoughRecording, rough_recording
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.error_sources import Frames, joint_centres
-from biodyn.uncertainty.found import Skin, answers_of
+from biodyn.uncertainty.fit_response import Towards
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import load_magnitudes
-from biodyn.uncertainty.parameters import UncertaintySettings
-from biodyn.uncertainty.towards import Towards
+from biodyn.uncertainty.parameter_sensitivities import Skin, answers_of
+from biodyn.uncertainty.settings import UncertaintySettings
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 CUTOFF_HZ = 20.0  # of the plates: any will do

@@ -35,14 +35,12 @@ from biodyn.rigid_body.stick_figure import StickFigure
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.bands import BLOCK_FRAMES, SOURCES, blocks, torque_uncertainty
 from biodyn.uncertainty.error_sources import Fitted, Frames, filter_bias, fit_gradient
-from biodyn.uncertainty.fit_response import fit_response, held_coordinates, marker_places
+from biodyn.uncertainty.fit_response import Towards, fit_of, fit_response, held_coordinates, marker_places
 from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import load_magnitudes
-from biodyn.uncertainty.places import largest_extent
+from biodyn.uncertainty.magnitudes import PAIRS, filter_gain, filtered_noise, load_magnitudes, stride_movement
+from biodyn.uncertainty.parameter_sensitivities import largest_extent
 from biodyn.uncertainty.repeated import draw, spread
-from biodyn.uncertainty.spectra import PAIRS, filter_gain, filtered_noise, stride_movement
 from biodyn.uncertainty.torque_response import cross_motion_matrix, rates
-from biodyn.uncertainty.towards import Towards, fit_of
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 Solve = Callable[[SubjectModel, Markers], Fit]

@@ -11,7 +11,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_SIGN
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.shifts import (
+from biodyn.uncertainty.repeated import (
     lobe_changes,
     mean_changes,
     moved_moment,

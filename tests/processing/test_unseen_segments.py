@@ -19,8 +19,7 @@ from biodyn.rigid_body import body_poses
 from biodyn.simulation import SimulatedTrial
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.magnitudes import load_magnitudes
-from biodyn.uncertainty.torque_response import torque_response
-from biodyn.uncertainty.unseen import _directions, unseen_variance
+from biodyn.uncertainty.torque_response import _directions, torque_response, unseen_variance
 
 RATE_HZ = 100.0
 LEGS = ("pelvis", "femur", "tibia", "calcn")

@@ -16,7 +16,7 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.uncertainty.magnitudes import Magnitudes
-from biodyn.uncertainty.unseen import residual_sd
+from biodyn.uncertainty.torque_response import residual_sd
 
 # The upright body faces where the pelvis faces on average over about a stride.
 _FACING_S = 1.0

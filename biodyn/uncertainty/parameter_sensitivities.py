@@ -1,32 +1,121 @@
-"""How constants that an estimate found (mass centres, masses, plates) answer to the errors of everything else.
-
-An estimate of motion and forces takes what is out of balance for errors of the body's inertias and of the plates. Another error
-that puts the body out of balance, say a joint centre beside its place, moves these constants, too, and with them the torques: a
-trunk whose joint stands a centimetre too far left gets a mass centre some millimetres too far right. With r (T, 6) the force and
-moment by which an error puts the body out of balance, E (T, 6, P) those of one standard deviation of each constant, W (T, 6) the
-precision of the balance and B (P,) that of the constants before,
-
-    x = -(E^T W E + B)^-1 E^T W r
-
-is the answer of the constants, by which the torques change besides. The motion is taken as it stands: it gives way to balances
-that swing, constants to those that last.
-"""
+"""Sensitivity of the torques to joint centres, and to parameters that an estimate found with the motion."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.rigid_body import body_poses, effects_of_inertia, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
-from biodyn.uncertainty.error_sources import Frames, Source
-from biodyn.uncertainty.fit_response import FitResponse
-from biodyn.uncertainty.marker_weights import along_segments, single, torque_weights, turning_of
-from biodyn.uncertainty.torque_response import rates, torque_response
-from biodyn.uncertainty.towards import Towards, fit_of
+from biodyn.uncertainty.error_sources import Fitted, Frames, Source
+from biodyn.uncertainty.fit_response import FitResponse, Towards, fit_of
+from biodyn.uncertainty.torque_response import (
+    along_segments,
+    rates,
+    single,
+    torque_response,
+    torque_weights,
+    turning_of,
+)
+
+# -- One standard deviation of where the joints and the ends of the segments are, by the same errors as the bands of the torques.
+#
+# An error moves the fitted configuration by a step xi (`fit_response`), and a point of the body by J xi; an error of the model
+# itself (a joint centre) moves it besides, at the same configuration. Of the covariance of a point, the largest extent is
+# kept: in
+# any one direction it is uncertain by no more.
+
+#: Within 80 ms these change by little.
+RATE_HZ = 12.5
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceUncertainty:
+    """Standard deviations of the points of a `StickFigure`.
+
+    Attributes:
+        frames: (K,) numbers of the frames for which they are known.
+        sd_m: (K, 2 B) m, joints first, in the direction in which each is least certain.
+    """
+
+    frames: IntArray
+    sd_m: FloatArray
+
+
+@dataclass(eq=False)
+class Places:
+    """Gathers the uncertainty of the points of a fitted tree; of every so many frames."""
+
+    fitted: Fitted
+    every: int
+    frames: list[IntArray] = field(default_factory=list)
+    sd_m: list[FloatArray] = field(default_factory=list)
+
+    def wanted(self, frames: IntArray) -> IntArray:
+        """Which of the frames (T,), by their places, are to be known."""
+        return np.flatnonzero(frames % self.every == 0)
+
+    def add(
+        self,
+        frames: IntArray,
+        q: FloatArray,
+        by_errors: Sequence[tuple[FloatArray, FloatArray]],
+        steps: FloatArray,
+        models: Mapping[int, tuple[float, Fitted]],
+    ) -> None:
+        """Add frames (K,) with q (K, nq).
+
+        Parameters:
+            by_errors: steps (K, nv, N) of the configuration a unit of each error, and the errors' variances (K or 1, N).
+            steps: (K, nv, P) of one standard deviation each of P parameters.
+            models: those that are parameters of the model, by their column: how many of its steps make a standard deviation, and
+                the model after one step.
+        """
+        own = self.fitted
+        J = own.figure.jacobians(own.tree, q)
+        wide = J.reshape(len(q), -1, J.shape[3])
+        covariance = np.zeros((*J.shape[:3], 3))
+        for columns, variance in by_errors:
+            moved = (wide @ columns).reshape(*J.shape[:3], -1)
+            covariance += (moved * variance[:, None, None]) @ moved.transpose(0, 1, 3, 2)
+        moved = (wide @ steps).reshape(*J.shape[:3], -1)
+        here = own.figure.at(own.tree, q)
+        for column, (factor, other) in models.items():
+            moved[..., column] += factor * (other.figure.at(other.tree, q) - here)
+        covariance += moved @ moved.transpose(0, 1, 3, 2)
+        self.frames.append(frames)
+        self.sd_m.append(largest_extent(covariance))
+
+
+def found_places(places: Places) -> PlaceUncertainty | None:
+    """Return what was gathered; None where nothing was."""
+    if not places.frames:
+        return None
+    return PlaceUncertainty(np.concatenate(places.frames), np.concatenate(places.sd_m))
+
+
+def largest_extent(covariance: FloatArray) -> FloatArray:
+    """Return the standard deviations (...) along the first principal axes of covariances (..., 3, 3)."""
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[..., -1], 0.0))
+
+
+# -- How constants that an estimate found (mass centres, masses, plates) answer to the errors of everything else.
+#
+# An estimate of motion and forces takes what is out of balance for errors of the body's inertias and of the plates. Another error
+# that puts the body out of balance, say a joint centre beside its place, moves these constants, too, and with them the torques: a
+# trunk whose joint stands a centimetre too far left gets a mass centre some millimetres too far right. With r (T, 6) the force
+# and
+# moment by which an error puts the body out of balance, E (T, 6, P) those of one standard deviation of each constant, W (T, 6)
+# the
+# precision of the balance and B (P,) that of the constants before,
+#
+#     x = -(E^T W E + B)^-1 E^T W r
+#
+# is the answer of the constants, by which the torques change besides. The motion is taken as it stands: it gives way to balances
+# that swing, constants to those that last.
 
 #: What lasts longer moves constants: seconds between the frames that are asked.
 TOLD_EVERY_S = 0.04
