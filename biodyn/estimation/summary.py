@@ -45,7 +45,7 @@ class EstimateSummary:
         torque_change: (C,) Nm RMS where the torque is known before and after.
         random: one standard deviation (T, C) of angles and torques from what is random in the measurements; None if not asked.
         walks: of the session that told mass centres, mass and plates, this one among them.
-        constants: these, as the bands ask for them (`uncertainty.parameter_sensitivities`); None if not asked, or where there are none.
+        constants: these, as the bands ask for them (`parameter_sensitivities`); None if not asked, or where there are none.
     """
 
     raw_fit: Fit

@@ -1,6 +1,6 @@
 """What segments without markers may do: how far the wrench that the body asks for is open because nobody saw them.
 
-A segment whose motion is assumed may move otherwise: how far is data (`uncertainty.torque_response`). One that is fixed to its parent, as
+A segment whose motion is assumed may move otherwise: how far is data (`torque_response`). One that is fixed to its parent, as
 in the static trial, need not be: a trunk stays nearly upright while the pelvis tilts, drops and turns below it. Both are bodies
 that the markers allow, so the difference between the ground reaction that the fixed and the upright one ask for is what a
 marker set leaves open. It comes from this trial's own motion and needs no number from elsewhere.
