@@ -22,6 +22,8 @@ from biodyn.output.report.page import Methods, methods
 from biodyn.output.store.read import OLD_TRIAL_STATUS, in_todays_words
 from biodyn.output.tables.csv import with_original_texts
 from biodyn.processing.signals.chosen_method import method_of
+from biodyn.statistics.gait_measures import OUTLIER_FENCE
+from biodyn.statistics.levels import PERMUTATIONS, SEED
 from biodyn.study.collecting.metrics import NOT_RUN
 from biodyn.study.group.curves import MeanCurves, mean_and_sd, over_sessions
 from biodyn.study.group.subject_cycles import SubjectCycles
@@ -432,6 +434,10 @@ def study_methods(source: StudySource, facts: RunFacts) -> Methods | None:
         fitted=facts.listed("fitted"),
         walks_cutoff=facts.listed("cutoff", " Hz") if facts.usual.record.get("automatic_cutoff") else "",
         options=source.group["options"],
+        # of studies that do not say them: they were settings in version 0.2
+        fence=OUTLIER_FENCE,
+        permutations=PERMUTATIONS,
+        seed=SEED,
         norm_notes=source.notes("normative_bands"),
         norm_sources=list(dict.fromkeys(source.table("normative_bands").get("citation", ()))),
         tests={str(kind) for kind in source.table("spm").get("test", ())},
