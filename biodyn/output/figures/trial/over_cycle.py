@@ -43,8 +43,8 @@ def figure_over_time(trial: TrialValues, title: str, names: Sequence[str]) -> Fi
     panels = []
     for (name, lines), label in zip(found.items(), labels_below("time (s)", len(found)), strict=True):
         shown = variable(name)
-        y = Axis(unit_words(_place(name)[-1]), holds=(0.0,), grid=True)
-        layers: tuple[Layer, ...] = (*behind, *lines) if _place(name)[0] else lines
+        y = Axis(unit_words(_table_of(name)[-1]), holds=(0.0,), grid=True)
+        layers: tuple[Layer, ...] = (*behind, *lines) if _table_of(name)[0] else lines
         panels.append(Panel(f"{shown.title} ({shown.positive} +)", time_axis(lines[0].x, label), y, layers))
     keys: list[Key] = [*(side_key(side) for side in SIDES), UNMEASURED_KEY]
     return Figure(title, tuple(panels), tuple(keys), min(COLUMNS, len(panels)), caption=_CAPTION)
@@ -54,12 +54,12 @@ def _as_named(variable: str, side: str) -> tuple[str, float]:
     return f"{variable}_{side}" if side else variable, 1.0
 
 
-def _place(name: str) -> tuple[str, str, str, str]:
+def _table_of(name: str) -> tuple[str, str, str, str]:
     return next(place for place in _PLACES if name.endswith(place[0]))
 
 
 def _lines(trial: TrialValues, name: str) -> tuple[Line, ...]:
-    ending, table_name, unit_ending, unit = _place(name)
+    ending, table_name, unit_ending, unit = _table_of(name)
     table: pd.DataFrame | None = trial.tables.get(table_name)
     if table is None:
         return ()
