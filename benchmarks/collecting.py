@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 from common import REPOSITORY, Record, parser_of, take_turns, tell
+from simulator.study import write_study
 
 from biodyn.output.store.folder import RECORD_NAME
-from biodyn.simulation.study import write_study
 from biodyn.study import Study
 from biodyn.study.collecting import OutputOptions, collect
 from biodyn.study.collecting.cycles import CYCLE_COLUMNS, read_cycle_table, write_cycle_table

@@ -31,6 +31,7 @@ from common import (
     tell,
     walks_below,
 )
+from simulator import Person
 from support.planted_causes import NAMES, planted, spans_of, with_changed_writing
 
 from biodyn.analysis import TrialAnalysis
@@ -50,7 +51,6 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
 from biodyn.library.tables import for_each_side
 from biodyn.output.store.arrays import result_arrays
-from biodyn.simulation import Person
 from biodyn.trial.run import analyse_trial
 
 _WRITTEN = ("sign", "frame")

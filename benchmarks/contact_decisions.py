@@ -21,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 from common import Record, Stopwatch, Walker, parser_of, per_cent, record_session, tell, write_session
+from simulator import Person, SimulatedTrial, TrialOptions
+from simulator.reaction import foot_wrenches, moved
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.errors import BiodynError
@@ -30,8 +32,6 @@ from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stre
 from biodyn.recording import ForcePlate
 from biodyn.rigid_body import body_poses
 from biodyn.settings import Settings
-from biodyn.simulation import Person, SimulatedTrial, TrialOptions
-from biodyn.simulation.reaction import foot_wrenches, moved
 from biodyn.trial.stages import Grounded, Tracked, Trial
 from biodyn.trial.steps import STEPS, contacts, run_steps
 
@@ -108,7 +108,7 @@ def base_walk(person: Person, gait: tuple[float, float], seed: int, folder: Path
 
 
 def _placed(trial: SimulatedTrial) -> tuple[object, float]:
-    from biodyn.simulation.laboratory import place_plates
+    from simulator.laboratory import place_plates
 
     assert trial.walk is not None
     return place_plates(trial.walk, trial.options.plates, trial.options.plate_types)

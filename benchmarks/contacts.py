@@ -24,11 +24,11 @@ from common import (
     per_cent,
     recorded_sessions,
 )
+from simulator import Person, Plate, SimulatedTrial, TrialOptions
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.errors import BiodynError
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.simulation import Person, Plate, SimulatedTrial, TrialOptions
 
 TIMES_S = 0.04  # of a contact's begin and end: the raised threshold costs some milliseconds, a wrong contact tenths
 FORCE_SHARE = 0.05

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 from common import Table, Walker, parser_of, record_session, write_session
+from simulator import Person
 
-from biodyn.simulation import Person
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Solved
 from biodyn.trial.steps import STEPS, estimate, uncertainty, with_step

@@ -23,6 +23,12 @@ import numpy as np
 from common import Record, Table, parser_of
 from estimate_sources import analysed
 from rough_walks import BASE, TORQUES, series_of, true_series
+from simulator.reaction import stance_of, walk_strikes
+from simulator.rough_walks import RoughRecording, class_of, hinged_model, rough_recording
+from simulator.skin import soft_tissue
+from simulator.tables import load_data
+from simulator.walking import Walk
+from simulator.wobble import bulging, swinging
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, without_side
 from biodyn.estimation.inertias import InertiaUnknowns
@@ -45,12 +51,6 @@ from biodyn.model.observability import marker_jacobian
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Contact
 from biodyn.rigid_body import body_poses, inverse_dynamics
-from biodyn.simulation.person import load_data
-from biodyn.simulation.reaction import stance_of, walk_strikes
-from biodyn.simulation.rough_walks import RoughRecording, class_of, hinged_model, rough_recording
-from biodyn.simulation.skin import soft_tissue
-from biodyn.simulation.walking import Walk
-from biodyn.simulation.wobble import bulging, swinging
 from biodyn.uncertainty.error_sources import inertia_of, segment_groups, with_mass_factor
 from biodyn.uncertainty.magnitudes import load_magnitudes
 

@@ -27,6 +27,7 @@ from rough_walks import (
     steps_with,
     true_series,
 )
+from simulator.rough_walks import RoughRecording, class_of, hinged_model, rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
@@ -34,7 +35,6 @@ from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.simulation.rough_walks import RoughRecording, class_of, hinged_model, rough_recording
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.steps import STEPS
 

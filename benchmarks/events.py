@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, walks_below
 from common.contact_learning import Seen, learnt
+from simulator.rough_walks import class_of, rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
@@ -33,7 +34,6 @@ from biodyn.processing.gait.event_confidence import probability_close
 from biodyn.processing.gait.events import gait_events, merge_events, plate_events
 from biodyn.processing.gait.foot_motion import at_marks
 from biodyn.recording import GaitEvent
-from biodyn.simulation.rough_walks import class_of, rough_recording
 from biodyn.trial.run import analyse_trial
 
 SAME_EVENT_S = 0.15

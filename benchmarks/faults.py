@@ -24,12 +24,12 @@ from common import (
     recorded_sessions,
     tell,
 )
+from simulator import Person, Plate, SimulatedTrial
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError
 from biodyn.rigid_body import body_poses
-from biodyn.simulation import Person, Plate, SimulatedTrial
 
 OTHER_ROOM = replace(RECORDED, forward="+y", rate_hz=120.0, analog_rate_hz=1200.0, plate_types=(2, 4, 2))
 TWO_PLATES = replace(RECORDED, forward="+x", rate_hz=200.0, analog_rate_hz=1000.0, plate_types=(3, 3), strides=2.2)

@@ -16,10 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from common import RECORDED, Record, Table, parser_of, write_session
-
-from biodyn.simulation import Person, embody, solve_walk
-from biodyn.simulation.scenes import record_treadmill
-from biodyn.simulation.trial import simulate_trial
+from simulator import Person, embody, solve_walk
+from simulator.scenes import record_treadmill
+from simulator.trial import simulate_trial
 
 PERSON = Person("S01", height_m=1.78, mass_kg=74.0, sex="male")
 

@@ -1,7 +1,7 @@
 """Do other laboratories' marker sets give true torques? `python benchmarks/marker_sets.py [--only cast,ior] [--classes smooth]`.
 
 Simulated people walk in Plug-in Gait's markers and then, with the same bones, motion and forces, in every outfit of
-`library/simulation/outfits.toml`: marker sets of the library and laboratories' own labels. Static trial and two walks of each
+`benchmarks/simulator/outfits.toml`: marker sets of the library and laboratories' own labels. Static trial and two walks of each
 are written as C3D files and analysed without any settings. A row each: as what the markers were recognised; labels that were
 given another landmark or segment than they have, or none; RMS error of the torques (Nm/kg, both sides and walks, frames that
 biodyn calls valid) and its ratio to that of the same people in Plug-in Gait, full or lower body as the outfit has trunk
@@ -19,16 +19,16 @@ from pathlib import Path
 
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, tell
+from simulator.files import write_c3d
+from simulator.outfits import load_outfit, outfit_names, patches
+from simulator.rough_walks import RoughRecording, rough_recording
+from simulator.trial import SimulatedTrial
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.errors import BiodynError
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses
-from biodyn.simulation.files import write_c3d
-from biodyn.simulation.outfits import load_outfit, outfit_names, patches
-from biodyn.simulation.rough_walks import RoughRecording, rough_recording
-from biodyn.simulation.trial import SimulatedTrial
 from biodyn.trial.run import analyse_trial
 
 #: What an outfit is held against: the set that shows as much of the body.

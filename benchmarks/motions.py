@@ -15,17 +15,17 @@ from pathlib import Path
 
 import numpy as np
 from common import RECORDED, Record, Stopwatch, analyse_session, parser_of
+from simulator import Person, SimulatedTrial, embody, solve_walk
+from simulator.kinds import SCENES
+from simulator.motions import solve_motion
+from simulator.recovery import compare
+from simulator.scenes import record_scene, record_treadmill, with_labels
+from simulator.trial import simulate_trial, standing
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import Side
 from biodyn.errors import BiodynError
 from biodyn.model.body_model import SubjectModel
-from biodyn.simulation import Person, SimulatedTrial, embody, solve_walk
-from biodyn.simulation.kinds import SCENES
-from biodyn.simulation.motions import solve_motion
-from biodyn.simulation.recovery import compare
-from biodyn.simulation.scenes import record_scene, record_treadmill, with_labels
-from biodyn.simulation.trial import simulate_trial, standing
 
 LABORATORY = replace(RECORDED, rate_hz=200.0, soft_tissue=0.5)
 PEOPLE = {

@@ -37,6 +37,7 @@ import numpy as np
 from common import Record, Stopwatch, parser_of, recordings_at_hand, tell, write_session
 from common.damage import BLIND, TABLE, XML, Damage, damaged, doubled_line, hostile_word, lost_line, number
 from common.second_readers import coordinates_of, frames_of, loads_of, model_of, numbers_of
+from simulator import Person, TrialOptions, session
 from support.vendor_exports import write_cortex, write_dflow, write_nexus, write_qtm, write_qtm_mat
 from typer.testing import CliRunner
 
@@ -47,7 +48,6 @@ from biodyn.io import read
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.setups import read_ik_setup, read_scale_setup
 from biodyn.rigid_body.urdf import from_urdf
-from biodyn.simulation import Person, TrialOptions, session
 from biodyn.trial.export import export
 from biodyn.trial.inspect import check_file
 

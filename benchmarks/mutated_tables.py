@@ -23,12 +23,12 @@ from pathlib import Path
 from types import FrameType
 
 from common import Record, Stopwatch, parser_of, write_session
+from simulator import Person, TrialOptions, session
 from typer.testing import CliRunner
 
 from biodyn.cli import app
 from biodyn.library.section import Section
 from biodyn.settings import Settings
-from biodyn.simulation import Person, TrialOptions, session
 
 LIBRARY = files("biodyn.library")
 LIMIT_S = 60

@@ -16,6 +16,9 @@ from pathlib import Path
 
 import numpy as np
 from common import RECORDED, Record, Stopwatch, files_below, parser_of, recordings_at_hand
+from simulator import Person, SimulatedTrial, simulate_trial, solve_walk, write_c3d
+from simulator.uncertain import covered
+from simulator.wands import Placement, worn_by
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
@@ -25,9 +28,6 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.recording import Recording
 from biodyn.rigid_body import body_poses
 from biodyn.session import typical_motion_m
-from biodyn.simulation import Person, SimulatedTrial, simulate_trial, solve_walk, write_c3d
-from biodyn.simulation.uncertain import covered
-from biodyn.simulation.wands import Placement, worn_by
 from biodyn.trial.files import NO_STATIC, TrialFiles, read_files
 from biodyn.trial.run import analyse_trial
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from common import Record, parser_of, tell
+from simulator.person import Body, embody
+from simulator.reaction import foot_wrenches
+from simulator.study import someone
+from simulator.walking import Walk, solve_walk
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.rigid_body import inverse_dynamics
-from biodyn.simulation.person import Body, embody
-from biodyn.simulation.reaction import foot_wrenches
-from biodyn.simulation.study import someone
-from biodyn.simulation.walking import Walk, solve_walk
 from biodyn.study.own_norms import Means, People, norm_table
 from biodyn.variables import NormSet, Walker, load_norm_set
 from biodyn.variables.meaning import PERCENT

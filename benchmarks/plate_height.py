@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, walks_below
+from simulator.rough_walks import class_of, rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence.evidence import Evidence, Step, pressure
@@ -28,7 +29,6 @@ from biodyn.checks.facts import TrialFacts
 from biodyn.errors import BiodynError
 from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
-from biodyn.simulation.rough_walks import class_of, rough_recording
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"signals": {"method": "butterworth"}, "uncertainty": {"compute": False}}

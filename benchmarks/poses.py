@@ -16,17 +16,17 @@ import ezc3d
 import numpy as np
 from common import Record, parser_of, someone, tell
 from common.coverage import Rows, add_covered, print_covered, share_covered
+from simulator import Person, TrialOptions
+from simulator.files import write_c3d
+from simulator.person import embody
+from simulator.poses import PoseNoise, true_poses, with_errors, write_pose_c3d
+from simulator.trial import SimulatedTrial, session, simulate_trial
+from simulator.uncertain import misplaced
+from simulator.walking import solve_walk
 from support.poses import files_of_its_poses, with_its_segments
 
 from biodyn.library.pose_systems import pose_systems
 from biodyn.output.tables.time_series import pose_angles
-from biodyn.simulation import Person, TrialOptions
-from biodyn.simulation.files import write_c3d
-from biodyn.simulation.person import embody
-from biodyn.simulation.poses import PoseNoise, true_poses, with_errors, write_pose_c3d
-from biodyn.simulation.trial import SimulatedTrial, session, simulate_trial
-from biodyn.simulation.uncertain import misplaced
-from biodyn.simulation.walking import solve_walk
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
 from biodyn.uncertainty.repeated import drawn_inertias

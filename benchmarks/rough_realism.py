@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, recordings_at_hand, tell, walks_below
+from simulator.rough_walks import class_names, rough_recording
+from simulator.roughness import Roughness, roughness_of
+from simulator.strikes import TIMES_S, HeelStrikes, heel_strikes
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
-from biodyn.simulation.rough_walks import class_names, rough_recording
-from biodyn.simulation.roughness import Roughness, roughness_of
-from biodyn.simulation.strikes import TIMES_S, HeelStrikes, heel_strikes
 from biodyn.trial.run import analyse_trial
 
 CUTOFFS_HZ = (6.0, 20.0)

@@ -1,6 +1,6 @@
 """How near a way of smoothing comes to the truth of rough walks: `python benchmarks/rough_walks.py --method spline`.
 
-Simulated people (`biodyn/simulation/rough_walks.py`: feet that strike, tissue that wobbles, knees that are no hinges, other mass,
+Simulated people (`simulator/rough_walks.py`: feet that strike, tissue that wobbles, knees that are no hinges, other mass,
 joints and plates than the analysis believes) are analysed by the program's own pipeline, once with each method. A row each and
 class: RMS error of the torques in N m/kg, its ratio to the best equal Butterworth filter that hindsight finds for the class and
 torque, and to the filter with 6 Hz; what of the error the same model does not make of the motion without noise, skin and errors
@@ -26,15 +26,8 @@ from typing import Any
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, tell
 from common.coverage import Rows, add_covered, print_covered
-
-from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import SIDES, FloatArray
-from biodyn.errors import BiodynError
-from biodyn.model.body_model import SubjectModel
-from biodyn.processing.signals.parameters import SignalSettings
-from biodyn.settings import settings_from
-from biodyn.simulation.files import write_c3d
-from biodyn.simulation.rough_walks import (
+from simulator.files import write_c3d
+from simulator.rough_walks import (
     DEVELOPMENT_SEEDS,
     HELD_OUT_SEEDS,
     RoughRecording,
@@ -42,7 +35,14 @@ from biodyn.simulation.rough_walks import (
     class_of,
     rough_recording,
 )
-from biodyn.simulation.uncertain import covered
+from simulator.uncertain import covered
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import SIDES, FloatArray
+from biodyn.errors import BiodynError
+from biodyn.model.body_model import SubjectModel
+from biodyn.processing.signals.parameters import SignalSettings
+from biodyn.settings import settings_from
 from biodyn.trial.files import read_files
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Scaled

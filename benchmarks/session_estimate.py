@@ -15,17 +15,17 @@ from pathlib import Path
 import numpy as np
 from common import Record, Table, parser_of, tell
 from rough_walks import TORQUES, errors, rms, series_of, true_series
+from simulator.files import write_c3d
+from simulator.rough import drawn_strike, with_impacts
+from simulator.rough_walks import RoughRecording, class_of, rough_recording
+from simulator.styles import style_of
+from simulator.trial import simulate_trial
+from simulator.walking import Walk, solve_walk
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses
-from biodyn.simulation.files import write_c3d
-from biodyn.simulation.rough import drawn_strike, with_impacts
-from biodyn.simulation.rough_walks import RoughRecording, class_of, rough_recording
-from biodyn.simulation.styles import style_of
-from biodyn.simulation.trial import simulate_trial
-from biodyn.simulation.walking import Walk, solve_walk
 from biodyn.trial.run import analyse_trial
 
 # Speeds against the first walk's; strides are as long, so that the plates stay where they are.

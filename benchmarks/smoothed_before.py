@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from common import Record, Table, parser_of, real_recordings, sample_walks, tell, walks_below
+from simulator.rough_walks import rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence.smoothed_before import force_content, marker_content
@@ -21,7 +22,6 @@ from biodyn.checks.registry import checks
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.errors import BiodynError
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.simulation.rough_walks import rough_recording
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"signals": {"method": "butterworth"}, "uncertainty": {"compute": False}}

@@ -30,6 +30,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from common import REPOSITORY, Record, Timing, parser_of, tell
+from simulator.damage import KINDS, DamagedFile
+from simulator.study import write_study
 from study_runs import (
     Run,
     differences,
@@ -42,8 +44,6 @@ from study_runs import (
     trial_states,
 )
 
-from biodyn.simulation.damage import KINDS, DamagedFile
-from biodyn.simulation.study import write_study
 from biodyn.study import Study
 
 TARGETS = {

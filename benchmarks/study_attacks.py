@@ -34,11 +34,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from common import Record, Stopwatch, parser_of, tell
+from simulator.study import write_study
 from study import dask_cluster
 from study_runs import WORKER, Process, Run, differences, fingerprint, finish, kill, left_over, processes, started
 
 from biodyn.cli.endings import end_in_order
-from biodyn.simulation.study import write_study
 
 PEOPLE, WALKS = 6, 2
 # Bands are off in every study; without these a trial is a third of a second, and everything around it is the same.

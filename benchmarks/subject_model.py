@@ -26,6 +26,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, tell
+from simulator.wearing import Scatter, Worn
 from support.centre_bound import centre_bound
 from support.people import JOINTS, RATE_HZ, SPEEDS, errors_m, functional_of, person_of, scaling_of
 
@@ -41,7 +42,6 @@ from biodyn.model.static_figure import StaticFigure
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
 from biodyn.processing.calibration.subject_fit.placement import SeenTrial, SeenUse
 from biodyn.recording import Markers
-from biodyn.simulation.wearing import Scatter, Worn
 
 SETS = (("plug_in_gait_lower", "lower_limb"), ("plug_in_gait_full", "full_body"))
 SEEN = ("one walk", "five walks", "five walks, functional")

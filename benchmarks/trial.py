@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 
 from common import REPOSITORY, Record, Timing, in_tree, parser_of, write_session
+from simulator import Person, TrialOptions, session
 
 import biodyn
 from biodyn.output.store.write import write_report, write_view
-from biodyn.simulation import Person, TrialOptions, session
 
 _ONE_TRIAL = Path(__file__).with_name("one_trial.py")
 

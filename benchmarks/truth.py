@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 from common import RECORDED, Record, Stopwatch, analyse_session, parser_of, record_session
+from simulator import Person, TrialOptions, Walk, embody, solve_walk
+from simulator.recovery import Recovery, compare
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
-from biodyn.simulation import Person, TrialOptions, Walk, embody, solve_walk
-from biodyn.simulation.recovery import Recovery, compare
 
 PERSON = Person("Truth", height_m=1.78, mass_kg=74.0, sex="male")
 CLEAN = TrialOptions(forward="-x")

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from common import Record, parser_of, sample_walks, someone, take_turns, tell
 from common.coverage import Rows, add_covered, add_placed, print_covered, share_covered
+from simulator.uncertain import record_unlike
 
-from biodyn.simulation.uncertain import record_unlike
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.bands import SOURCES, torque_uncertainty
 from biodyn.uncertainty.magnitudes import load_magnitudes

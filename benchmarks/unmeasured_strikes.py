@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, walks_below
 from common.contact_learning import Seen, learnt
+from simulator.rough_walks import class_of, rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
@@ -32,7 +33,6 @@ from biodyn.processing.gait.events import plate_events
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, GaitEvent
 from biodyn.settings import settings_from
-from biodyn.simulation.rough_walks import class_of, rough_recording
 from biodyn.trial.files import read_files
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.steps import STEPS

@@ -31,12 +31,12 @@ from common import (
     walks_below,
 )
 from faults import FAULTS, GROUPS, sessions
+from simulator import SimulatedTrial, embody, solve_walk
+from simulator.study import someone
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.diagnostics import STATUS_WORDS, Verdict
 from biodyn.errors import BiodynError
-from biodyn.simulation import SimulatedTrial, embody, solve_walk
-from biodyn.simulation.study import someone
 from biodyn.trial.run import analyse_trial
 
 _FAST = {"uncertainty": {"compute": False}}
@@ -97,9 +97,7 @@ def clean_walks(count: int, seed: int) -> Iterator[tuple[str, SimulatedTrial, Si
         speed = float(rng.uniform(*_SPEEDS_M_S))
         body = embody(person)
         leg_m = float(np.mean([v for name, v in body.measures.items() if name.startswith("leg_length")]))
-        comfortable = 0.46 * np.sqrt(
-            9.81 * leg_m
-        )  # as biodyn.simulation.study: stride time falls with the root of the pace
+        comfortable = 0.46 * np.sqrt(9.81 * leg_m)  # as simulator.study: stride time falls with the root of the pace
         stride_s = float(1.15 * np.sqrt(leg_m * comfortable / speed))
         walk = solve_walk(body, speed, stride_s, 6)
         forward = ("-x", "+x", "+y", "-y")[int(rng.integers(4))]

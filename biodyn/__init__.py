@@ -9,8 +9,7 @@ writes it for other programs. Imports are lazy, so that the command line answers
 Packages import only those below them. Along the data's way: `recording` (what a file holds), `io`, `session`, `model`,
 `processing`, `estimation`, `verification`, `comparison` (why two analyses differ), `uncertainty`, `analysis`, `checks`,
 `output`; `trial` puts them in order, `study` takes many trials, `cli` is the command line. Beneath them: `library` (tables),
-`geometry`, `kernels` and `rigid_body` (dynamics), `statistics`, `variables` (what a number means). `simulation` makes walks
-whose torques are known. Begin with `trial/steps.py`.
+`geometry`, `kernels` and `rigid_body` (dynamics), `statistics`, `variables` (what a number means). Begin with `trial/steps.py`.
 """
 
 import lazy_loader

@@ -9,7 +9,7 @@ from pathlib import Path
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 _ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(_ROOT), str(_ROOT / "docs")]
+sys.path[:0] = [str(_ROOT), str(_ROOT / "docs"), str(_ROOT / "benchmarks")]
 
 from sphinx.application import Sphinx  # noqa: E402
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
+from simulator import Person, TrialOptions, session
 from support import real
 from support.sessions import Laboratory
 
 from biodyn.output.figures.matplotlib_backend import drawing_png
 from biodyn.output.report.view import TrialView
-from biodyn.simulation import Person, TrialOptions, session
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import run_trial
 

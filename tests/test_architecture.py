@@ -49,7 +49,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("analysis",),
     ("checks", "output.tables"),
     ("output.figures",),
-    ("output.report", "simulation"),
+    ("output.report",),
     ("output.store",),
     ("trial",),
     ("study",),
@@ -62,13 +62,12 @@ _NESTED = frozenset(room.split(".")[0] for room in _LEVEL if "." in room) - froz
 
 # Rooms that only these may import: what is computed from a recording does not know files.
 _DOORS = {
-    "io": {"session", "simulation", "trial", "study"},
+    "io": {"session", "trial", "study"},
     "session": {"trial", "study"},
     # What computes with a body model does not know how it was made.
     "model.from_library": {
         "settings",
         "checks",
-        "simulation",
         "output.figures",
         "output.store",
         "trial",
@@ -226,7 +225,7 @@ def test_readers_of_formats_are_found_and_not_named() -> None:
     """Whoever reads asks `biodyn.io`; only who writes a certain format names it."""
     users = {name for name, tree in _modules() if any(i.startswith("biodyn.io.formats") for i in _imports(tree))}
     writes_into_one = {"biodyn.trial.export.c3d"}
-    assert {_room(name) for name in users - writes_into_one} <= {"io", "simulation"}
+    assert {_room(name) for name in users - writes_into_one} <= {"io"}
 
 
 @pytest.mark.parametrize("library", _CONFINED)

@@ -9,6 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from simulator import SimulatedTrial
+from simulator.poses import PoseNoise, true_poses, with_errors, write_pose_c3d
+from simulator.uncertain import covered
 from support.poses import files_of_its_poses, with_its_segments
 from support.sessions import Laboratory
 
@@ -19,9 +22,6 @@ from biodyn.io.formats.c3d.write import C3dContent, write_c3d
 from biodyn.library.pose_systems import pose_systems
 from biodyn.output.tables.time_series import pose_angles, pose_errors
 from biodyn.recording import SegmentPoses
-from biodyn.simulation import SimulatedTrial
-from biodyn.simulation.poses import PoseNoise, true_poses, with_errors, write_pose_c3d
-from biodyn.simulation.uncertain import covered
 from biodyn.trial.inspect import check_file
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial

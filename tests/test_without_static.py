@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator import Person, SimulatedTrial, TrialOptions, simulate_trial, solve_walk, write_c3d
+from simulator.wands import Placement, worn_by
 from support.sessions import Laboratory
 from typer.testing import CliRunner
 
@@ -15,8 +17,6 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.cli import app
 from biodyn.errors import StaticTrialError
 from biodyn.rigid_body import body_poses
-from biodyn.simulation import Person, SimulatedTrial, TrialOptions, simulate_trial, solve_walk, write_c3d
-from biodyn.simulation.wands import Placement, worn_by
 from biodyn.trial.files import NO_STATIC, read_files
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from simulator.trial import SimulatedTrial
+from simulator.uncertain import covered
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.rigid_body.stick_figure import StickFigure
-from biodyn.simulation.trial import SimulatedTrial
-from biodyn.simulation.uncertain import covered
 
 #: Of each kind of coordinate, a row a trial and side: share inside, mean square of error and of band, frames.
 Rows = dict[str, list[tuple[float, float, float, int]]]

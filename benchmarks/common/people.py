@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from simulator import Person, TrialOptions
 
-from biodyn.simulation import Person, TrialOptions
 from common.sessions import RECORDED
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from biodyn.analysis import TrialAnalysis
-from biodyn.simulation import (
+from simulator import (
     Person,
     SimulatedTrial,
     TrialOptions,
@@ -18,6 +17,8 @@ from biodyn.simulation import (
     solve_walk,
     write_c3d,
 )
+
+from biodyn.analysis import TrialAnalysis
 from biodyn.trial.run import analyse_trial
 
 # As a good laboratory records: 1 mm of marker noise, moving skin, plates nearly quiet and nearly at zero; no gaps.

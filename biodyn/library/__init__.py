@@ -7,7 +7,7 @@
     checks/                      limits and words of the checks                                           checks
     variables/                   what variables mean, and published norms                                 variables
     figures/, report/, results/  layout of figures, cited sources, files of old results                   output
-    study/, simulation/          what is compared, metrics, files of the report; the simulated person     study; simulation
+    study/                       what is compared, metrics, files of the report                           study
 
 Goes in: a table's path in this folder, or the path of a user's own file. Comes out: its content; for a user's file also its
 place and the hash of its bytes, or one sentence that names file, entry and key. Read `load` (reading, and `nearest` name),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator.rough_walks import RoughRecording, rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import BoolArray, FloatArray
@@ -14,7 +15,6 @@ from biodyn.estimation.estimate import Estimate, estimate_bands, estimate_trial
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.processing.dynamics.solve import solve_dynamics
-from biodyn.simulation.rough_walks import RoughRecording, rough_recording
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.error_sources import Frames, joint_centres
 from biodyn.uncertainty.fit_response import Towards

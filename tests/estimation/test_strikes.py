@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulator.person import Person, embody
 
 from biodyn.conventions import SIDES, Side
 from biodyn.estimation.noise_model import (
@@ -19,7 +20,6 @@ from biodyn.estimation.noise_model import (
 )
 from biodyn.model.body_model import SubjectModel
 from biodyn.recording import Contact
-from biodyn.simulation.person import Person, embody
 
 RATE_HZ, FRAMES = 100.0, 200
 STRIKES: tuple[tuple[Side, float], ...] = (("r", 0.4), ("l", 0.9), ("r", 1.4))

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from simulator import Plate, write_c3d
 
 from biodyn.errors import InputFileError, PlateError
 from biodyn.io import length_units
 from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.simulation import Plate, write_c3d
 from biodyn.trial.run import analyse_trial
 
 FACTORS = [10.0, 0.1, 25.4, 1 / 25.4, 1000.0, 0.001]

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator import TrialOptions, session, write_c3d
+from simulator.person import Person
 
 from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.io.repairs import corrected_moments
-from biodyn.simulation import TrialOptions, session, write_c3d
-from biodyn.simulation.person import Person
 from biodyn.trial.run import analyse_trial
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator.files import write_c3d
 from support.sessions import Laboratory
 from support.vendor_exports import write_cortex, write_nexus, write_qtm, write_visual3d
 
@@ -15,7 +16,6 @@ from biodyn.io.events import StoredEvent, Whose, gait_events
 from biodyn.io.ground_forces import with_forces
 from biodyn.io.tables.spreadsheet import exports_trajectories
 from biodyn.recording import Recording
-from biodyn.simulation.files import write_c3d
 from biodyn.trial.run import analyse_trial
 
 #: Nexus' files are written to a microsecond, Qualisys' to ten; C3D holds single precision.

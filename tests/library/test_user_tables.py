@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator.person import Person, embody
 
 from biodyn.errors import BiodynError, SettingsError, TableError
 from biodyn.library.load import beside, load_table, nearest, read_user_toml
@@ -15,7 +16,6 @@ from biodyn.library.schema import SCHEMAS
 from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice, user_tables
 from biodyn.settings import Settings, settings_from
-from biodyn.simulation.person import Person, embody
 
 LIBRARY = files("biodyn.library")
 DEFAULT = Settings().tables

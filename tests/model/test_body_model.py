@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator.person import measures, template_points
 
 import biodyn.model
 from biodyn.model.assembly import ScaledBody
@@ -23,7 +24,6 @@ from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.model.observability import without_unseen
 from biodyn.model.skeleton import BodyDefinition, Rotation, SkeletonDefinition
 from biodyn.rigid_body import body_poses
-from biodyn.simulation.person import measures, template_points
 
 BASE = ("tilt", "list", "turn"), ("tx", "ty", "tz")
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from simulator.person import measures, template_points
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
@@ -16,7 +17,6 @@ from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.recording import Markers
-from biodyn.simulation.person import measures, template_points
 
 NAME = "score_2006"
 RATE_HZ = 100.0

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from simulator.person import measures, template_points
 
 from biodyn.conventions import SIDES
 from biodyn.errors import ModelError
@@ -15,7 +16,6 @@ from biodyn.model.from_library.anthropometry import segment_inertias
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.simulation.person import measures, template_points
 
 SKELETONS = entry_names("skeletons")
 TABLES = entry_names("anthropometry")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from simulator.person import measures, template_points
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import MarkerSetError, StaticTrialError
@@ -18,7 +19,6 @@ from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.rigid_body import body_poses
-from biodyn.simulation.person import measures, template_points
 
 HEIGHT_M = 1.75
 MASS_KG = 70.0

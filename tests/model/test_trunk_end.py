@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from simulator.person import template_points
 from support.real import recordings
 
 from biodyn.conventions import FloatArray
@@ -17,7 +18,6 @@ from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.processing.signals.orientation import find_world
-from biodyn.simulation.person import template_points
 
 LEGS = ("pelvis", "femur", "tibia", "calcn")
 STATICS = (

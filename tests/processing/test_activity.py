@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from simulator.recovery import compare
+from simulator.scenes import record_scene, record_treadmill, with_labels
 from support.motions import OPTIONS, Recorded, mover, recorded, stored_motion
 from support.sessions import Laboratory
 
@@ -17,8 +19,6 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.output.tables.gait import spatiotemporal
 from biodyn.processing.contacts.loading import OtherLoad, other_loads
 from biodyn.recording import GaitEvent
-from biodyn.simulation.recovery import compare
-from biodyn.simulation.scenes import record_scene, record_treadmill, with_labels
 from biodyn.trial.files import NO_STATIC, read_files
 from biodyn.trial.run import analyse_trial
 

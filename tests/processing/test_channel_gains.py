@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from simulator import Person, Plate, TrialOptions, session, write_c3d
 
 from biodyn.checks.evidence.plate_gains import PlateChannels, channel_gains, plate_gain
 from biodyn.checks.facts import TrialFacts, body_against_plates
 from biodyn.conventions import FloatArray
 from biodyn.processing.signals.prepare import plate_channel_shares
-from biodyn.simulation import Person, Plate, TrialOptions, session, write_c3d
 from biodyn.trial.run import analyse_trial
 
 # "auto" would look for an estimate first; the checks see the fitted motion either way

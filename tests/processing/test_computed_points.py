@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator.trial import SimulatedTrial
 from support.sessions import Laboratory
 
 from biodyn import run_trial
 from biodyn.conventions import FloatArray
 from biodyn.io.labels import point_roles
-from biodyn.simulation.trial import SimulatedTrial
 
 QUICK = {"uncertainty": {"compute": False}}
 PELVIS = ("LASI", "RASI", "LPSI", "RPSI")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from simulator import Person, TrialOptions, session
 from support.real import slow_but
 
 from biodyn.errors import ModelError, ResultError
@@ -17,7 +18,6 @@ from biodyn.processing.dynamics.actuated import (
 )
 from biodyn.processing.kinematics.tracking import segment_forces, segment_motion
 from biodyn.rigid_body import Body, Joint, Multibody, energies, integrate, inverse_dynamics, momentum
-from biodyn.simulation import Person, TrialOptions, session
 from biodyn.trial.run import analyse_trial
 from biodyn.verification import consistency as in_blocks
 from biodyn.verification.consistency import RELATIVE_LIMIT, verify

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator import Plate
 from support.feet_on_plates import feet_on_plates
 from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
@@ -15,7 +16,6 @@ from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateZero
 from biodyn.settings import Settings
-from biodyn.simulation import Plate
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Trial
 from biodyn.trial.steps import STEPS, contacts, run_steps

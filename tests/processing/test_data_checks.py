@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator import write_c3d
 from support.real import slow_but
 from support.sessions import hidden
 
@@ -26,7 +27,6 @@ from biodyn.errors import PlateError
 from biodyn.model.from_library.recognition.between import exchanges
 from biodyn.processing.signals.gaps import Gap, jumps, spike_limit_m
 from biodyn.recording import Markers
-from biodyn.simulation import write_c3d
 from biodyn.trial.run import analyse_trial
 
 NOBODY_GONE = np.zeros(1000, dtype=bool)

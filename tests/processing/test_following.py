@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator import SimulatedTrial
 from support.sessions import Laboratory, hidden
 
 from biodyn.model.body_model import SubjectModel
@@ -13,7 +14,6 @@ from biodyn.model.observability import levers, unseen_coordinates
 from biodyn.processing.kinematics.visibility import bridge, long_stretches, outlier_frames, visibility_weights
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
-from biodyn.simulation import SimulatedTrial
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Labelled, Oriented
 from biodyn.trial.steps import STEPS, marker_set, with_step

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator.wearing import Scatter, Worn
 from support.people import RATE_HZ, errors_m, functional_of, person_of, scaling_of
 
 from biodyn.model.body_model import AttachedMarker, SubjectModel, with_markers
@@ -17,7 +18,6 @@ from biodyn.processing.calibration.subject_fit.placement import SeenTrial
 from biodyn.processing.calibration.subject_fit.result import fit_notes
 from biodyn.processing.calibration.subject_fit.unknowns import posed
 from biodyn.recording import Markers
-from biodyn.simulation.wearing import Scatter, Worn
 
 LOWER = ("plug_in_gait_lower", "lower_limb")
 

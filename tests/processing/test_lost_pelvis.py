@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator import SimulatedTrial
 from support.sessions import Laboratory
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.model.observability import LEAST_LEVER_M, root_levers, root_unseen
 from biodyn.processing.kinematics.visibility import bridge_root
-from biodyn.simulation import SimulatedTrial
 from biodyn.trial.run import analyse_trial
 
 FIRST = 150  # both feet on plates, before and after

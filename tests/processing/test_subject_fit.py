@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from simulator.wearing import Scatter, Worn
 from support.people import JOINTS, RATE_HZ, errors_m, person_of, scaling_of
 from support.sessions import Laboratory
 
@@ -25,7 +26,6 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
     unknowns_of,
 )
 from biodyn.recording import Markers
-from biodyn.simulation.wearing import Scatter, Worn
 from biodyn.trial.run import analyse_trial
 
 NOBODY = Scatter(hip_m=0.0, hip_side_m=0.0, leg_asymmetry=0.0, placement_m=0.0, skin=0.0, noise_m=0.0)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator import SimulatedTrial
 from support.synthetic import skeleton_model
 
 from biodyn.analysis import TrialAnalysis
@@ -16,7 +17,6 @@ from biodyn.model.from_library.markersets import recognise
 from biodyn.processing.kinematics.tracking import with_unseen_motion
 from biodyn.processing.signals.rms import vector_rms
 from biodyn.rigid_body import body_poses
-from biodyn.simulation import SimulatedTrial
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.magnitudes import load_magnitudes
 from biodyn.uncertainty.torque_response import _directions, torque_response, unseen_variance

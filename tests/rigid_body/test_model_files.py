@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from simulator.person import measures, template_points
 from support.trees import random_state, random_tree, relative
 
 from biodyn.errors import ModelError
@@ -14,7 +15,6 @@ from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.rigid_body import Body, Joint, Multibody, from_urdf, inverse_dynamics, mass_matrix, to_mjcf, to_urdf
-from biodyn.simulation.person import measures, template_points
 
 IN_URDF = ("weld", "revolute", "prismatic", "cylindrical", "universal", "planar", "cardan")
 IN_MJCF = (*IN_URDF, "spherical")

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-
-from biodyn.simulation import Person, SimulatedTrial, TrialOptions, session
+from simulator import Person, SimulatedTrial, TrialOptions, session
 
 
 @pytest.fixture(scope="session")

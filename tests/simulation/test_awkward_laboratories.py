@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator import SimulatedTrial, simulate_trial, write_c3d
+from simulator.files import analog_channels, trial_parameters
+from simulator.person import dressed
+from simulator.recovery import compare
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import MarkerSetError, StaticTrialError
 from biodyn.io import read
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
-from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
-from biodyn.simulation.files import analog_channels, trial_parameters
-from biodyn.simulation.person import dressed
-from biodyn.simulation.recovery import compare
 from biodyn.trial.inspect import check_file, write_check_page
 from biodyn.trial.run import analyse_trial
 

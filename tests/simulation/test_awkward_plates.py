@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator import Person, Plate, TrialOptions, session, write_c3d
+from simulator.recovery import compare
 from support.described_plates import QUICK, Platform, analysed, causes
 
 from biodyn.processing.signals.plate_channels import without_spikes
 from biodyn.recording import ForcePlate
-from biodyn.simulation import Person, Plate, TrialOptions, session, write_c3d
-from biodyn.simulation.recovery import compare
 from biodyn.trial.run import analyse_trial
 
 JOINTS = ("hip", "knee", "ankle")

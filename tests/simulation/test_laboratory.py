@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator import Plate, TrialOptions, simulate_trial, write_c3d
+from simulator.skin import soft_tissue
 
 from biodyn.errors import BiodynError, PlateError
 from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.processing.signals.plates import plate_wrench
-from biodyn.simulation import Plate, TrialOptions, simulate_trial, write_c3d
-from biodyn.simulation.skin import soft_tissue
 
 
 def again(trial, **changes):
@@ -126,7 +126,7 @@ def test_the_writer_refuses_what_does_not_fit(tmp_path):
 
 def test_a_person_without_trunk_markers_walks_too(tmp_path):
     """Lower-body marker set: trunk, head and arms ride on the pelvis; their mass is there."""
-    from biodyn.simulation import Person
+    from simulator import Person
 
     person = Person("L", 1.70, 65.0, "male", marker_set="plug_in_gait_lower", skeleton="lower_limb")
     trial = simulate_trial(person, TrialOptions())

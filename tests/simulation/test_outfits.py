@@ -6,6 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator import Body, Person, TrialOptions, embody, simulate_trial, solve_walk
+from simulator.outfits import load_outfit, outfit_names, standing_places
+from simulator.person import dressed
+from simulator.rough_walks import rough_recording
+from simulator.skin import marker_positions, soft_tissue
 
 from biodyn.conventions import SIDES
 from biodyn.errors import ModelError
@@ -19,11 +24,6 @@ from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.model.static_figure import StaticFigure
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
-from biodyn.simulation import Body, Person, TrialOptions, embody, simulate_trial, solve_walk
-from biodyn.simulation.outfits import load_outfit, outfit_names, standing_places
-from biodyn.simulation.person import dressed
-from biodyn.simulation.rough_walks import rough_recording
-from biodyn.simulation.skin import marker_positions, soft_tissue
 from biodyn.trial.run import analyse_trial
 
 # The template wears these under its own labels.

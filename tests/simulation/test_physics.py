@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulator.feet import points_in_world, zero_moment_point
+from simulator.reaction import foot_wrenches
 
 from biodyn.conventions import GRAVITY_W, SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.geometry.polygons import signed_distance
 from biodyn.rigid_body import body_poses, body_velocities
-from biodyn.simulation.feet import points_in_world, zero_moment_point
-from biodyn.simulation.reaction import foot_wrenches
 
 
 def momentum(model, q, v):
@@ -123,7 +123,7 @@ def test_standing_feet_stand(walking, side):
 
 def test_it_walks_like_people(walking):
     """Near the published curves, which are medians of people who differ by 5 degrees and more."""
-    from biodyn.simulation.person import load_data
+    from simulator.tables import load_data
 
     table = load_data("gait")["coordinates"]
     phase = np.arange(100) / 100

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from simulator import write_c3d
 from support.described_plates import QUICK, Platform, analysed
 
 from biodyn.analysis import TrialAnalysis
@@ -15,7 +16,6 @@ from biodyn.checks.evidence.plate_height import Standing, plate_height, relative
 from biodyn.checks.facts import TrialFacts
 from biodyn.diagnostics import Diagnostic
 from biodyn.recording import Markers
-from biodyn.simulation import write_c3d
 from biodyn.trial.run import analyse_trial
 
 LIMIT_M = 0.015

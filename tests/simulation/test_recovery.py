@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator import Person, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
+from simulator.__main__ import main
+from simulator.dataset import sample_subjects
+from simulator.recovery import compare
 
 from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.simulation import Person, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
-from biodyn.simulation.__main__ import main
-from biodyn.simulation.dataset import sample_subjects
-from biodyn.simulation.recovery import compare
 from biodyn.trial.run import analyse_trial
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator.feet import points_in_world, zero_moment_point
+from simulator.impacts import Pulse
+from simulator.reaction import foot_wrenches
+from simulator.rough_walks import DEVELOPMENT_SEEDS, HELD_OUT_SEEDS, class_of, dealt_names, rough_recording
+from simulator.roughness import roughness_of
+from simulator.styles import style_of
+from simulator.wobble import swinging
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.errors import SettingsError
 from biodyn.geometry.polygons import signed_distance
 from biodyn.rigid_body import body_poses, difference
-from biodyn.simulation.feet import points_in_world, zero_moment_point
-from biodyn.simulation.impacts import Pulse
-from biodyn.simulation.reaction import foot_wrenches
-from biodyn.simulation.rough_walks import DEVELOPMENT_SEEDS, HELD_OUT_SEEDS, class_of, dealt_names, rough_recording
-from biodyn.simulation.roughness import roughness_of
-from biodyn.simulation.styles import style_of
-from biodyn.simulation.wobble import swinging
 from biodyn.trial.run import analyse_trial
 
 

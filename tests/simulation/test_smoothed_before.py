@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulator import SimulatedTrial, write_c3d
 from support import real
 from support.described_plates import QUICK, causes
 
 from biodyn.checks.evidence.smoothed_before import force_content, marker_content
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.simulation import SimulatedTrial, write_c3d
 from biodyn.trial.run import analyse_trial
 
 FORCES, MARKERS = "forces-smoothed-before", "markers-smoothed-before"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator import embody
+from simulator.damage import KINDS, LIST_NAME, PUT_RIGHT, damage_file, damage_files
+from simulator.study import someone, write_study
 from support.real import slow_but
 from support.sessions import Laboratory
 
 from biodyn.errors import BiodynError, ResultError
 from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.simulation import embody
-from biodyn.simulation.damage import KINDS, LIST_NAME, PUT_RIGHT, damage_file, damage_files
-from biodyn.simulation.study import someone, write_study
 from biodyn.trial.run import analyse_trial
 
 

@@ -8,9 +8,9 @@ import sys
 from types import ModuleType
 
 import pytest
+from simulator.study import write_study
 from support import benchmark
 
-from biodyn.simulation.study import write_study
 from biodyn.study import Study, StudyResult
 
 pytestmark = [

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from simulator.person import Body
+from simulator.skin import marker_labels, soft_tissue
+from simulator.wearing import Scatter
 
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import marker_jacobian
 from biodyn.processing.calibration.subject_fit.placement import placement_of
 from biodyn.processing.calibration.subject_fit.unknowns import joint_jacobian, load_priors, posed, unknowns_of
-from biodyn.simulation.person import Body
-from biodyn.simulation.skin import marker_labels, soft_tissue
-from biodyn.simulation.wearing import Scatter
 from support.people import functional_motions, person_of, scaling_of, walked
 
 _SKINS = 250

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from simulator import SimulatedTrial
+from simulator.files import analog_channels, trial_parameters
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
-from biodyn.simulation import SimulatedTrial
-from biodyn.simulation.files import analog_channels, trial_parameters
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"uncertainty": {"compute": False}}

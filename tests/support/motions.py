@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from simulator import Body, Person, SimulatedTrial, TrialOptions, embody, write_c3d
+from simulator.kinds import SCENES, Scene
+from simulator.motions import PlannedMotion, planned_motion, solve_motion
+from simulator.scenes import record_scene
+from simulator.trial import standing
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.simulation import Body, Person, SimulatedTrial, TrialOptions, embody, write_c3d
-from biodyn.simulation.kinds import SCENES, Scene
-from biodyn.simulation.motions import PlannedMotion, planned_motion, solve_motion
-from biodyn.simulation.scenes import record_scene
-from biodyn.simulation.trial import standing
 from biodyn.trial.run import analyse_trial
 
 PERSON = Person("Mover", height_m=1.75, mass_kg=72.0, sex="male")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from simulator import Body, Person, Walk, embody, solve_walk
+from simulator.wearing import Scatter, Worn, worn
 
 from biodyn.conventions import FloatArray
 from biodyn.model.from_library.markersets import recognise
@@ -12,8 +14,6 @@ from biodyn.model.from_library.scaling import ScalingOptions
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.model.static_figure import StaticFigure
-from biodyn.simulation import Body, Person, Walk, embody, solve_walk
-from biodyn.simulation.wearing import Scatter, Worn, worn
 
 #: Joints of the leg and the segment beyond each.
 JOINTS = {"hip": "femur", "knee": "tibia", "ankle": "calcn"}

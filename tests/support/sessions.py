@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from simulator import SimulatedTrial, write_c3d
 
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
-from biodyn.simulation import SimulatedTrial, write_c3d
 
 
 @dataclass(frozen=True)

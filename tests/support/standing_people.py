@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-
-from biodyn.simulation.person import template_points
+from simulator.person import template_points
 
 SETS = ("plug_in_gait_lower", "plug_in_gait_full")
 

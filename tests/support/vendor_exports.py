@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 from scipy.io import savemat
+from simulator import SimulatedTrial
 
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.io.formats.trc import write_trc
 from biodyn.recording import Markers
-from biodyn.simulation import SimulatedTrial
 
 About = Literal["centre of pressure", "middle", "origin"]
 _CORNERS = ("POSX_POSY", "NEGX_POSY", "NEGX_NEGY", "POSX_NEGY")

@@ -6,7 +6,7 @@ sentence that names file, entry and key, with the nearest name (`require_valid`,
 
 Read `base` (strictness, names, signs for the sides), then the file of an owner: `marker_sets`, `skeletons`, `landmarks`,
 `joint_centres`, `anthropometry`, `uncertainty` for the body; `recordings`, `gait`, `checks`, `variables`, `output`, `study`,
-`simulation`, `conventions` for the rest. `@SCHEMAS.register("folder/table")` says what a model is for, "folder" stands for
+`conventions` for the rest. `@SCHEMAS.register("folder/table")` says what a model is for, "folder" stands for
 every table of a folder. Names of landmarks and segments are text here: which there are depends on several tables
 together (`model.from_library.user_tables`).
 """

@@ -12,7 +12,7 @@ from biodyn.library.tables import for_each_side
 from biodyn.model.from_library.constructions import about_y
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.moved_centre import with_misplaced_centre
-from biodyn.simulation.person import Body, Person, embody
+from simulator.person import Body, Person, embody
 
 # How people differ: the lateral malleolus below the medial one, the malleoli turned against the knee (joint_offsets.toml).
 _RAISED_SD_DEG = 3.0

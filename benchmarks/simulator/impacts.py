@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side, other_side, without_side
-from biodyn.simulation.curves import BASE_CURVES, TURNED_BY_MIRROR, axis_is_turned
-from biodyn.simulation.feet import Foot, at_point, pressure_share
-from biodyn.simulation.person import Body, load_data
-from biodyn.simulation.splines import basis
+from simulator.curves import BASE_CURVES, TURNED_BY_MIRROR, axis_is_turned
+from simulator.feet import Foot, at_point, pressure_share
+from simulator.person import Body
+from simulator.splines import basis
+from simulator.tables import load_data
 
 Rows = tuple[FloatArray, FloatArray, FloatArray]
 

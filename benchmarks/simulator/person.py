@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
 from biodyn.model.assembly import Coordinate
 from biodyn.model.body_model import AttachedMarker, SubjectModel
@@ -24,8 +21,9 @@ from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.model.static_figure import StaticFigure
-from biodyn.simulation.curves import motion
-from biodyn.simulation.outfits import Outfit, Patch, load_outfit, outfit_names, patches, standing_places
+from simulator.curves import motion
+from simulator.outfits import Outfit, Patch, load_outfit, outfit_names, patches, standing_places
+from simulator.tables import load_data
 
 _TEMPLATE_SET = "plug_in_gait_full"
 
@@ -141,12 +139,6 @@ class Body:
         """Return q (T, nq), v, vdot (T, nv) of curve values and their time derivatives (T, ny); exact."""
         rows = (y, yd, ydd) if self.coupling is None else self.coupling.expanded(y, yd, ydd)
         return motion(self.model, *rows)
-
-
-@cache
-def load_data(name: str) -> dict[str, Any]:
-    """Return a TOML file of the simulator by its name without suffix."""
-    return load_table(f"simulation/{name}")
 
 
 def template_points(

@@ -10,8 +10,9 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, Side, other_side
 from biodyn.library.tables import for_each_side
-from biodyn.simulation.person import Body, load_data
-from biodyn.simulation.skin import marker_labels
+from simulator.person import Body
+from simulator.skin import marker_labels
+from simulator.tables import load_data
 
 
 def swinging(body: Body, time_s: FloatArray, strikes: Sequence[tuple[Side, float, float]], seed: int) -> FloatArray:

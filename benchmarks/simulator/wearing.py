@@ -17,8 +17,8 @@ from biodyn.model.body_model import AttachedMarker, SubjectModel
 from biodyn.model.changes import with_bodies
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.model.static_figure import StaticFigure
-from biodyn.simulation.person import Body
-from biodyn.simulation.skin import marker_labels, marker_positions, soft_tissue
+from simulator.person import Body
+from simulator.skin import marker_labels, marker_positions, soft_tissue
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import without_side
-from biodyn.simulation.trial import SimulatedTrial
+from simulator.trial import SimulatedTrial
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A simulated study: a folder of people who walk in several conditions, as a laboratory would have stored it.
 
-`python -m biodyn.simulation.study FOLDER --subjects 50 --trials 20 --seed 1 [--damage 0.02]` writes
+`python -m simulator.study FOLDER --subjects 50 --trials 20 --seed 1 [--damage 0.02]` writes
 
     FOLDER/S01/static.c3d, FOLDER/S01/walk_normal_01.c3d ..., FOLDER/S01/walk_fast_01.c3d ..., FOLDER/S02/...
 
@@ -24,14 +24,14 @@ from pathlib import Path
 import numpy as np
 
 from biodyn.errors import BiodynError
-from biodyn.simulation.damage import DamagedFile, damage_files, write_damage_list
-from biodyn.simulation.files import write_c3d
-from biodyn.simulation.laboratory import place_plates
-from biodyn.simulation.person import Person, embody
-from biodyn.simulation.plates import Plate
-from biodyn.simulation.trial import TrialOptions, simulate_trial
-from biodyn.simulation.walking import Walk, solve_walk
 from biodyn.threads import ONE_THREAD
+from simulator.damage import DamagedFile, damage_files, write_damage_list
+from simulator.files import write_c3d
+from simulator.laboratory import place_plates
+from simulator.person import Person, embody
+from simulator.plates import Plate
+from simulator.trial import TrialOptions, simulate_trial
+from simulator.walking import Walk, solve_walk
 
 # Speed of a condition as a multiple of the comfortable one.
 CONDITIONS = {"slow": 0.85, "normal": 1.0, "fast": 1.2}
@@ -107,7 +107,7 @@ def write_study(
     """Write a simulated study below `folder`; return its walks and which of them were damaged, and how.
 
     The same seed gives the same bytes, whatever the number of processes. damage: share of the walks that gets each
-    kind of damage (see `biodyn.simulation.damage`); FOLDER/damaged.csv lists them.
+    kind of damage (see `simulator.damage`); FOLDER/damaged.csv lists them.
     """
     design = StudyDesign(subjects, trials, tuple(conditions), seed=seed)
     folder = Path(folder)
@@ -231,7 +231,7 @@ def _scattered(walk: Walk, rng: np.random.Generator) -> tuple[Plate, ...]:
 
 def main() -> int:
     """Write a study; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m biodyn.simulation.study", description="Write a simulated study.")
+    parser = argparse.ArgumentParser(prog="python -m simulator.study", description="Write a simulated study.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--subjects", type=int, default=50)
     parser.add_argument("--trials", type=int, default=20, help="walks of each subject (default: 20)")

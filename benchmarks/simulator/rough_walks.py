@@ -14,19 +14,20 @@ from biodyn.library.load import nearest
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
-from biodyn.simulation.files import write_c3d, write_truth
-from biodyn.simulation.kinds import Scene, running
-from biodyn.simulation.knees import with_true_knees
-from biodyn.simulation.motions import PlannedMotion, solve_motion
-from biodyn.simulation.person import Body, Person, dressed, embody, load_data
-from biodyn.simulation.plates import Plate
-from biodyn.simulation.rough import drawn_strike, run_with_impacts, with_impacts
-from biodyn.simulation.scenes import record_scene, with_labels
-from biodyn.simulation.styles import style_of
-from biodyn.simulation.trial import SimulatedTrial, TrialOptions, simulate_trial, standing
-from biodyn.simulation.uncertain import misplaced, unlike
-from biodyn.simulation.walking import Walk, solve_walk
 from biodyn.uncertainty.magnitudes import load_magnitudes
+from simulator.files import write_c3d, write_truth
+from simulator.kinds import Scene, running
+from simulator.knees import with_true_knees
+from simulator.motions import PlannedMotion, solve_motion
+from simulator.person import Body, Person, dressed, embody
+from simulator.plates import Plate
+from simulator.rough import drawn_strike, run_with_impacts, with_impacts
+from simulator.scenes import record_scene, with_labels
+from simulator.styles import style_of
+from simulator.tables import load_data
+from simulator.trial import SimulatedTrial, TrialOptions, simulate_trial, standing
+from simulator.uncertain import misplaced, unlike
+from simulator.walking import Walk, solve_walk
 
 #: Seeds that may be looked at while something is chosen, and those that figures are reported of.
 DEVELOPMENT_SEEDS, HELD_OUT_SEEDS = range(20), range(100, 150)

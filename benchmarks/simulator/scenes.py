@@ -10,14 +10,14 @@ import numpy as np
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.geometry.rotations import matrices_from_quaternions
 from biodyn.recording import GaitEvent
-from biodyn.simulation.kinds import Scene
-from biodyn.simulation.motions import PlannedMotion, support_wrenches
-from biodyn.simulation.plates import Plate
-from biodyn.simulation.reaction import REFERENCE_M_S, foot_wrenches, gait_events
-from biodyn.simulation.skin import soft_tissue
-from biodyn.simulation.trial import SimulatedTrial, TrialOptions, recorded
-from biodyn.simulation.walking import Walk
-from biodyn.simulation.wobble import swinging
+from simulator.kinds import Scene
+from simulator.motions import PlannedMotion, support_wrenches
+from simulator.plates import Plate
+from simulator.reaction import REFERENCE_M_S, foot_wrenches, gait_events
+from simulator.skin import soft_tissue
+from simulator.trial import SimulatedTrial, TrialOptions, recorded
+from simulator.walking import Walk
+from simulator.wobble import swinging
 
 
 def record_scene(scene: Scene, solved: PlannedMotion, options: TrialOptions) -> SimulatedTrial:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
-from biodyn.simulation.feet import taken_over
+from simulator.feet import taken_over
 
 _LONGEST_SHIFT_S = 0.5  # of the weight from one foot to the other
 _ON_TOES_S = 0.16  # before a take-off and behind a landing

@@ -11,7 +11,8 @@ from biodyn.conventions import FloatArray
 from biodyn.library.tables import for_each_side
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses
-from biodyn.simulation.person import Body, load_data
+from simulator.person import Body
+from simulator.tables import load_data
 
 
 def marker_labels(body: Body) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`python -m biodyn.simulation --out sample_data` writes the sample data set again."""
+"""`python -m simulator --out ../sample_data`, run in benchmarks/, writes the sample data set again."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from biodyn.errors import BiodynError
-from biodyn.simulation.dataset import write_sample_data
+from simulator.dataset import write_sample_data
 
 
 def main() -> int:
     """Write the data set; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m biodyn.simulation", description="Write the simulated sample data.")
+    parser = argparse.ArgumentParser(prog="python -m simulator", description="Write the simulated sample data.")
     parser.add_argument("--out", type=Path, default=Path("sample_data"), help="folder (default: sample_data)")
     parser.add_argument("--seed", type=int, default=1, help="of noise, skin movement and gaps (default: 1)")
     arguments = parser.parse_args()

@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
-from biodyn.simulation.roughness import contact_force
+from simulator.roughness import contact_force
 
 #: When the heel is looked at, s after the strike.
 TIMES_S = (-0.04, -0.02, 0.0, 0.02, 0.04)

@@ -15,8 +15,9 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
 from biodyn.errors import ModelError
-from biodyn.library.load import load_table, nearest
+from biodyn.library.load import nearest
 from biodyn.library.tables import fill_side, for_each_side
+from simulator.tables import load_data
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,13 @@ class Outfit:
 
 def outfit_names() -> tuple[str, ...]:
     """Return the names of all outfits."""
-    return tuple(load_table("simulation/outfits")["outfit"])
+    return tuple(load_data("outfits")["outfit"])
 
 
 @cache
 def load_outfit(name: str) -> Outfit:
     """Return an outfit of the table; ModelError where there is none of that name."""
-    table = load_table("simulation/outfits")["outfit"]
+    table = load_data("outfits")["outfit"]
     if name not in table:
         raise ModelError(f"Nobody can wear '{name}'.", nearest(name, outfit_names()))
     raw = table[name]
@@ -148,7 +149,7 @@ def _about_joint(entry: Mapping[str, Any], marker: FloatArray, centre: FloatArra
 def _places() -> Mapping[str, Mapping[str, Any]]:
     """Every place with its side, both sides written out."""
     table: dict[str, Mapping[str, Any]] = {}
-    for name, entry in load_table("simulation/outfits")["place"].items():
+    for name, entry in load_data("outfits")["place"].items():
         for side, (filled, own) in for_each_side([name, entry]):
             table[filled] = {**own, "side": side}
     return table

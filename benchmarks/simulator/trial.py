@@ -11,14 +11,15 @@ from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import GaitEvent
 from biodyn.rigid_body import body_poses, inverse_dynamics
-from biodyn.simulation import feet as contact
-from biodyn.simulation.laboratory import place_plates
-from biodyn.simulation.person import Body, Person, embody, load_data
-from biodyn.simulation.plates import Plate
-from biodyn.simulation.reaction import foot_wrenches, gait_events, moved, stance_of, walk_strikes
-from biodyn.simulation.skin import hide, marker_labels, marker_positions, soft_tissue
-from biodyn.simulation.walking import Walk, required_wrench, solve_walk
-from biodyn.simulation.wobble import bulging, swinging
+from simulator import feet as contact
+from simulator.laboratory import place_plates
+from simulator.person import Body, Person, embody
+from simulator.plates import Plate
+from simulator.reaction import foot_wrenches, gait_events, moved, stance_of, walk_strikes
+from simulator.skin import hide, marker_labels, marker_positions, soft_tissue
+from simulator.tables import load_data
+from simulator.walking import Walk, required_wrench, solve_walk
+from simulator.wobble import bulging, swinging
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from biodyn.simulation.files import write_c3d, write_truth, write_truth_table
-from biodyn.simulation.person import Person, embody
-from biodyn.simulation.plates import Plate
-from biodyn.simulation.trial import TrialOptions, simulate_trial
-from biodyn.simulation.walking import solve_walk
+from simulator.files import write_c3d, write_truth, write_truth_table
+from simulator.person import Person, embody
+from simulator.plates import Plate
+from simulator.trial import TrialOptions, simulate_trial
+from simulator.walking import solve_walk
 
 # Everything a real laboratory adds: marker noise, skin, hidden markers, amplifiers.
 _DEVICES = TrialOptions(noise_mm=1.0, soft_tissue=1.0, gaps=8, force_noise_n=0.7, force_offset_n=2.0)

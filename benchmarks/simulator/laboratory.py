@@ -7,9 +7,9 @@ import numpy as np
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.errors import PlateError
 from biodyn.rigid_body import body_poses
-from biodyn.simulation.feet import points_in_world
-from biodyn.simulation.plates import FOUR_SENSORS, Plate
-from biodyn.simulation.walking import Walk
+from simulator.feet import points_in_world
+from simulator.plates import FOUR_SENSORS, Plate
+from simulator.walking import Walk
 
 
 def place_plates(walk: Walk, fixed: tuple[Plate, ...], plate_types: tuple[int, ...]) -> tuple[tuple[Plate, ...], float]:

@@ -14,14 +14,15 @@ from scipy.interpolate import PchipInterpolator
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.rigid_body import body_poses
-from biodyn.simulation import feet as contact
-from biodyn.simulation.curves import BASE_CURVES
-from biodyn.simulation.feet import Foot, standing_feet
-from biodyn.simulation.impacts import FootStrike, Impacts
-from biodyn.simulation.person import Body, load_data
-from biodyn.simulation.splines import SplineMotion, SplineProblem
-from biodyn.simulation.supports import Aid, Foothold, foot_plans, load_shares
-from biodyn.simulation.walking import required_wrench
+from simulator import feet as contact
+from simulator.curves import BASE_CURVES
+from simulator.feet import Foot, standing_feet
+from simulator.impacts import FootStrike, Impacts
+from simulator.person import Body
+from simulator.splines import SplineMotion, SplineProblem
+from simulator.supports import Aid, Foothold, foot_plans, load_shares
+from simulator.tables import load_data
+from simulator.walking import required_wrench
 
 # What a residual of one unit is worth.
 _PLANTED_M, _CLEAR_M = 0.002, 0.004

@@ -13,7 +13,8 @@ from biodyn.model.assembly import BodyFrame, Coordinate
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_bodies
 from biodyn.rigid_body import Joint, Multibody
-from biodyn.simulation.person import Body, Coupled, Coupling, load_data
+from simulator.person import Body, Coupled, Coupling
+from simulator.tables import load_data
 
 _AXES = {"forward": (1.0, 0.0, 0.0), "upward": (0.0, 1.0, 0.0)}
 

@@ -11,9 +11,9 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.errors import ResultError
 from biodyn.io.formats.c3d import write as c3d_write
 from biodyn.io.formats.c3d.write import C3dContent, Parameters, ParameterValue
-from biodyn.simulation.trial import SimulatedTrial
+from simulator.trial import SimulatedTrial
 
-_SOFTWARE = "biodyn.simulation"
+_SOFTWARE = "biodyn.simulation"  # as the shared sample data have it
 _HEAD_BYTES = 1 << 16  # its parameters are in it
 _EVENT_LABELS = {"foot_strike": "Foot Strike", "foot_off": "Foot Off"}
 

@@ -7,10 +7,10 @@ import numpy as np
 from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
 from biodyn.recording import GaitEvent
 from biodyn.rigid_body import body_poses
-from biodyn.simulation import feet as contact
-from biodyn.simulation.impacts import walked_strikes
-from biodyn.simulation.person import load_data
-from biodyn.simulation.walking import Walk, required_wrench
+from simulator import feet as contact
+from simulator.impacts import walked_strikes
+from simulator.tables import load_data
+from simulator.walking import Walk, required_wrench
 
 REFERENCE_M_S = 1.3  # at which the sizes of what a strike does are given
 

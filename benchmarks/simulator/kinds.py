@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from biodyn.conventions import SIDES, Side, other_side
-from biodyn.simulation.motions import MotionPlan, part
-from biodyn.simulation.person import Body
-from biodyn.simulation.plates import Plate
-from biodyn.simulation.supports import Aid, Foothold
+from simulator.motions import MotionPlan, part
+from simulator.person import Body
+from simulator.plates import Plate
+from simulator.supports import Aid, Foothold
 
 _HALF_STANCE_M = 0.09  # sideways distance of a foot from the middle
 _HEEL_TO_PELVIS_M = 0.10  # the pelvis is above the middle of the foot at the middle of its stance

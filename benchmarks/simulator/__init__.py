@@ -12,11 +12,11 @@ truth, `uncertain` makes people who are not what the analysis believes. `rough_w
 analysis: `rough`, `landing` and `impacts` (feet that strike), `wobble`, `knees`, `styles`; `roughness` and `strikes` measure it.
 """
 
-from biodyn.simulation.files import write_c3d, write_truth, write_truth_table
-from biodyn.simulation.person import Body, Person, embody
-from biodyn.simulation.plates import Plate
-from biodyn.simulation.trial import SimulatedTrial, TrialOptions, session, simulate_trial
-from biodyn.simulation.walking import Walk, solve_walk
+from simulator.files import write_c3d, write_truth, write_truth_table
+from simulator.person import Body, Person, embody
+from simulator.plates import Plate
+from simulator.trial import SimulatedTrial, TrialOptions, session, simulate_trial
+from simulator.walking import Walk, solve_walk
 
 __all__ = [
     "Body",

@@ -9,13 +9,13 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray, without_side
 from biodyn.model.moved_centre import with_misplaced_centre
-from biodyn.simulation.files import write_c3d
-from biodyn.simulation.person import Body, Person, embody
-from biodyn.simulation.plates import Plate
-from biodyn.simulation.trial import SimulatedTrial, TrialOptions, simulate_trial
-from biodyn.simulation.walking import solve_walk
 from biodyn.uncertainty.magnitudes import Magnitudes
 from biodyn.uncertainty.repeated import drawn_inertias
+from simulator.files import write_c3d
+from simulator.person import Body, Person, embody
+from simulator.plates import Plate
+from simulator.trial import SimulatedTrial, TrialOptions, simulate_trial
+from simulator.walking import solve_walk
 
 
 def unlike(body: Body, magnitudes: Magnitudes, rng: np.random.Generator) -> Body:

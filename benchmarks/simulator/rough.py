@@ -18,15 +18,16 @@ from scipy.signal import butter, sosfiltfilt
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side, without_side
 from biodyn.library.tables import for_each_side
 from biodyn.rigid_body import body_poses, inverse_dynamics
-from biodyn.simulation import feet as contact
-from biodyn.simulation.feet import Foot
-from biodyn.simulation.impacts import Impacts, Pulse, Rows, blended, mirror_of, pulse_wrench, window
-from biodyn.simulation.landing import landing_heel
-from biodyn.simulation.motions import PlannedMotion, carried
-from biodyn.simulation.person import Body, load_data
-from biodyn.simulation.reaction import shared_by_feet
-from biodyn.simulation.splines import DEGREE, SplineProblem
-from biodyn.simulation.walking import Walk, required_wrench
+from simulator import feet as contact
+from simulator.feet import Foot
+from simulator.impacts import Impacts, Pulse, Rows, blended, mirror_of, pulse_wrench, window
+from simulator.landing import landing_heel
+from simulator.motions import PlannedMotion, carried
+from simulator.person import Body
+from simulator.reaction import shared_by_feet
+from simulator.splines import DEGREE, SplineProblem
+from simulator.tables import load_data
+from simulator.walking import Walk, required_wrench
 
 _FRAME_S = 0.004
 _RECOVERED = 0.95  # share of the stance after which the recoil is over at the latest

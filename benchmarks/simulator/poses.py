@@ -19,8 +19,8 @@ from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.library.pose_systems import OF_SKELETON, PoseSystem
 from biodyn.recording import SegmentPoses
 from biodyn.rigid_body import body_poses
-from biodyn.simulation.files import analog_channels, trial_parameters
-from biodyn.simulation.trial import SimulatedTrial
+from simulator.files import analog_channels, trial_parameters
+from simulator.trial import SimulatedTrial
 
 _TOES = 0.72  # of the sole's length, where the toes begin
 _TOES_ABOVE_M = 0.02

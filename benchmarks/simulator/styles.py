@@ -8,7 +8,7 @@ from typing import Any
 
 from biodyn.errors import SettingsError
 from biodyn.library.load import nearest
-from biodyn.simulation.person import load_data
+from simulator.tables import load_data
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.geometry.rotations import matrices_from_quaternions
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses, inverse_dynamics
-from biodyn.simulation import feet as contact
-from biodyn.simulation.curves import Curve, evaluate, sample, walking_curves
-from biodyn.simulation.feet import Foot, standing_feet
-from biodyn.simulation.impacts import Impacts, walked_strikes
-from biodyn.simulation.person import Body
-from biodyn.simulation.solver import least_squares
-from biodyn.simulation.styles import Style, normal_style
+from simulator import feet as contact
+from simulator.curves import Curve, evaluate, sample, walking_curves
+from simulator.feet import Foot, standing_feet
+from simulator.impacts import Impacts, walked_strikes
+from simulator.person import Body
+from simulator.solver import least_squares
+from simulator.styles import Style, normal_style
 
 _FRAMES = 60  # of half a cycle; 15 to a period of the highest harmonic
 _STEP = 1e-6  # in units of a curve's tolerance, for the numeric derivatives
