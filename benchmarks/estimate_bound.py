@@ -44,9 +44,7 @@ from biodyn.estimation.terms import (
     torque_derivatives,
     used_weights,
 )
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_inertias
-from biodyn.model.moved_centre import with_misplaced_centre
+from biodyn.model.body_model import SubjectModel, with_inertias, with_misplaced_centre
 from biodyn.model.observability import marker_jacobian
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Contact

@@ -32,8 +32,7 @@ from simulator.rough_walks import RoughRecording, class_of, hinged_model, rough_
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_inertias
+from biodyn.model.body_model import SubjectModel, with_inertias
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.steps import STEPS

@@ -37,7 +37,7 @@ from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, w
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
-from biodyn.model.static_figure import StaticFigure
+from biodyn.model.body_model import StaticFigure
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.stages import Scaled, Tracked
 from biodyn.trial.steps import STEPS, inverse_kinematics, with_step

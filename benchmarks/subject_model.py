@@ -31,14 +31,12 @@ from support.centre_bound import centre_bound
 from support.people import JOINTS, RATE_HZ, SPEEDS, errors_m, functional_of, person_of, scaling_of
 
 from biodyn.conventions import FloatArray
-from biodyn.geometry.registration import rigid_fit
+from biodyn.geometry.points import rigid_fit
 from biodyn.io.reading import read
-from biodyn.model.body_model import SubjectModel
+from biodyn.model.body_model import StaticFigure, SubjectModel
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.scaling import ScalingOptions
+from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.model.from_library.subject_scaling import SubjectScaling
-from biodyn.model.static_figure import StaticFigure
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
 from biodyn.processing.calibration.subject_fit.placement import SeenTrial, SeenUse
 from biodyn.recording import Markers

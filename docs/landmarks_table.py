@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from biodyn.model.from_library.catalogue import landmark_catalogue
+from biodyn.model.from_library.user_tables import landmark_catalogue
 
 PAGE = Path(__file__).with_name("landmarks.md")
 _HEAD = """# Landmarks and segments

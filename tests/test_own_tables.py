@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from biodyn.cli import app
 from biodyn.errors import InputFileError
 from biodyn.library.load import UserFile
-from biodyn.model.from_library.catalogue import landmark_catalogue
+from biodyn.model.from_library.user_tables import landmark_catalogue
 from biodyn.output.store.user_files import copy_names, require_unchanged
 
 pytestmark = pytest.mark.usefixtures("blank_figures")

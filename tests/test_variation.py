@@ -16,8 +16,8 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.cli import app
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.errors import SettingsError
-from biodyn.model.from_library.catalogue import catalogue
 from biodyn.model.from_library.hip_centre import hip_centre_names, static_hip_centre_names
+from biodyn.model.from_library.user_tables import catalogue
 from biodyn.output.store.read import read_view
 from biodyn.trial.result import TrialResult
 from biodyn.trial.sensitivity import FACTORS

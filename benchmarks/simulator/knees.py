@@ -10,8 +10,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.model.assembly import BodyFrame, Coordinate
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_bodies
+from biodyn.model.body_model import SubjectModel, with_bodies
 from biodyn.rigid_body import Joint, Multibody
 from simulator.person import Body, Coupled, Coupling
 from simulator.tables import load_data

@@ -13,14 +13,13 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.library.tables import for_each_side
 from biodyn.model.assembly import Coordinate
-from biodyn.model.body_model import AttachedMarker, SubjectModel
+from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel
 from biodyn.model.from_library.anthropometry import Sex
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.model.static_figure import StaticFigure
 from simulator.curves import motion
 from simulator.outfits import Outfit, Patch, load_outfit, outfit_names, patches, standing_places
 from simulator.tables import load_data

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray, without_side
-from biodyn.model.moved_centre import with_misplaced_centre
+from biodyn.model.body_model import with_misplaced_centre
 from biodyn.uncertainty.magnitudes import Magnitudes
 from biodyn.uncertainty.repeated import drawn_inertias
 from simulator.files import write_c3d

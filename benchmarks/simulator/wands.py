@@ -9,9 +9,9 @@ import numpy as np
 from biodyn.conventions import SIDE_SIGN
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
+from biodyn.model.body_model import with_misplaced_centre
 from biodyn.model.from_library.constructions import about_y
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.moved_centre import with_misplaced_centre
 from simulator.person import Body, Person, embody
 
 # How people differ: the lateral malleolus below the medial one, the malleoli turned against the knee (joint_offsets.toml).

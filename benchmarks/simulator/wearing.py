@@ -13,10 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
-from biodyn.model.body_model import AttachedMarker, SubjectModel
-from biodyn.model.changes import with_bodies
-from biodyn.model.moved_centre import with_misplaced_centre
-from biodyn.model.static_figure import StaticFigure
+from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel, with_bodies, with_misplaced_centre
 from simulator.person import Body
 from simulator.skin import marker_labels, marker_positions, soft_tissue
 

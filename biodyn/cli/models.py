@@ -18,7 +18,7 @@ def models(
     """List the skeletons, marker sets, anthropometric tables and hip regressions that are available."""
     console = open_console()
     with plain_errors():
-        from biodyn.model.from_library.catalogue import catalogue, landmark_catalogue
+        from biodyn.model.from_library.user_tables import catalogue, landmark_catalogue
 
         if landmarks:
             for heading, rows in landmark_catalogue():

@@ -13,9 +13,8 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, FloatArray, without_side
 from biodyn.estimation.settings import EstimationSettings
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_inertias
-from biodyn.model.inertia import Inertia
+from biodyn.model.body_model import SubjectModel, with_inertias
+from biodyn.model.skeleton import Inertia
 from biodyn.uncertainty.error_sources import segment_groups
 
 _BODY_MASS = "body mass"

@@ -4,6 +4,6 @@ In: arrays of points, vectors, matrices and quaternions, frames first. Out: arra
 Quaternions are w x y z outside; SciPy's x y z w is converted in `rotations` and nowhere else. The kernels keep compiled
 helpers of their own (`biodyn.kernels.vec3`), because compiled code cannot call these.
 
-Read `rotations` (matrices, quaternions, Cardan angles, vector products), then `points` (known ones, lengths), then
-`registration` (the pose of a rigid body from its points), then `polygons` (distances on the floor).
+Read `rotations` (matrices, quaternions, Cardan angles, vector products), then `points` (known points, lengths, the pose of
+a rigid body from its points, distances to polygons on the floor).
 """

@@ -1,10 +1,49 @@
-"""What is asked of stacks of points: are they known, how long are they. NumPy is slow along a last axis of three."""
+"""Points, polygons and rigid registration of point sets."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+
+
+def signed_distance(points: FloatArray, polygon: FloatArray) -> FloatArray:
+    """Horizontal distance of points (..., 3) to polygons (..., K, 3) in World, m; negative inside, NaN if unknown.
+
+    The leading axes broadcast; the corners of the polygon follow each other around it.
+    """
+    # x and z by themselves: numpy is slow along an axis of two
+    x, z = np.asarray(points)[..., None, 0], np.asarray(points)[..., None, 2]
+    start_x, start_z = np.asarray(polygon)[..., 0], np.asarray(polygon)[..., 2]
+    edge_x, edge_z = np.roll(start_x, -1, axis=-1) - start_x, np.roll(start_z, -1, axis=-1) - start_z
+    to_x, to_z = x - start_x, z - start_z
+    length2 = np.maximum(edge_x * edge_x + edge_z * edge_z, np.finfo(float).tiny)
+    along = np.clip((to_x * edge_x + to_z * edge_z) / length2, 0.0, 1.0)
+    off_x, off_z = to_x - along * edge_x, to_z - along * edge_z
+    distance = np.sqrt(off_x * off_x + off_z * off_z).min(axis=-1)
+    # Even-odd rule: count the edges that a ray along +X crosses.
+    spans = (start_z > z) != (start_z + edge_z > z)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossing = to_x < edge_x * to_z / edge_z
+    inside = np.count_nonzero(spans & crossing, axis=-1) % 2 == 1
+    return np.where(inside, -distance, distance)
+
+
+def rigid_fit(p_B: FloatArray, p_W: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return R_WB (..., 3, 3), p_WB (..., 3) with the least weighted sum of |p_W - R_WB p_B - p_WB|^2.
+
+    p_B (M, 3), p_W (..., M, 3), weights (M,), all alike by default. Kabsch 1976, doi 10.1107/S0567739476001873; Söderkvist &
+    Wedin 1993; proper rotations only (Umeyama 1991).
+    """
+    share = np.full(len(p_B), 1.0 / len(p_B)) if weights is None else weights / weights.sum()
+    centre_B = share @ p_B
+    centre_W = np.einsum("m,...mi->...i", share, p_W)
+    covariance = np.einsum("m,...mi,mj->...ij", share, p_W - centre_W[..., None, :], p_B - centre_B)
+    U, _, Vt = np.linalg.svd(covariance)
+    # A reflection is no motion: turn the least determined axis.
+    U[..., :, 2] *= np.sign(np.linalg.det(U @ Vt))[..., None]
+    R = U @ Vt
+    return R, centre_W - R @ centre_B
 
 
 def all_three(flags: BoolArray) -> BoolArray:

@@ -10,8 +10,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, without_side
 from biodyn.geometry.rotations import axis_angle
-from biodyn.model.inertia import ZERO_INERTIA, Inertia
-from biodyn.model.skeleton import BodyDefinition, Rotation, SkeletonDefinition
+from biodyn.model.skeleton import ZERO_INERTIA, BodyDefinition, Inertia, Rotation, SkeletonDefinition
 from biodyn.rigid_body import Body, Joint, Multibody
 
 

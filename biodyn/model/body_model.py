@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.geometry.rotations import points_on_bodies, quaternion_from_matrix
+from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.rotations import axis_angle, cross3, points_on_bodies, quaternion_from_matrix
 from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody, assemble
-from biodyn.model.skeleton import SkeletonDefinition
+from biodyn.model.skeleton import BodyDefinition, Inertia, Skeleton, SkeletonDefinition, static_angles
 from biodyn.rigid_body import Multibody
 
 # Error of a marker of weight 1, skin included, against which a coordinate is held to its static angle.
@@ -198,3 +199,277 @@ def body_model(
 def with_markers(model: SubjectModel, extra: tuple[AttachedMarker, ...]) -> SubjectModel:
     """Return the model with more markers attached."""
     return replace(model, markers=model.markers + extra)
+
+
+def with_moved_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) -> SubjectModel:
+    """Return the model with joint centres moved by (3,) m in the parent's axes; the segment moves with its joint."""
+    bodies = tuple(
+        replace(body, p_PB=body.p_PB + shifts_m[body.definition.name]) if body.definition.name in shifts_m else body
+        for body in model.bodies
+    )
+    return with_bodies(model, bodies)
+
+
+def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
+    """Return the model with another body mass: every segment's mass and inertia in proportion."""
+    factor = mass_kg / model.mass_kg
+    inertias = {
+        body.definition.name: Inertia(body.inertia.mass * factor, body.inertia.com, body.inertia.tensor * factor)
+        for body in model.bodies
+    }
+    return replace(with_inertias(model, inertias), mass_kg=mass_kg)
+
+
+def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> SubjectModel:
+    """Return the model with other inertias of the named segments, in their own axes."""
+    bodies = tuple(replace(b, inertia=inertias.get(b.definition.name, b.inertia)) for b in model.bodies)
+    return with_bodies(model, bodies)
+
+
+def with_bodies(model: SubjectModel, bodies: tuple[ScaledBody, ...]) -> SubjectModel:
+    """Return the model with its tree assembled anew from changed segments."""
+    return _reassembled(model, bodies, frozenset(model.locked))
+
+
+def with_locked(model: SubjectModel, name: str) -> SubjectModel:
+    """Return the model with one more coordinate held at its static value."""
+    return _reassembled(model, model.bodies, frozenset({*model.locked, name}))
+
+
+def with_freed(model: SubjectModel, option: str) -> SubjectModel:
+    """Return the model with the fixed rotations freed that an option of the settings frees (`FreedRotation`)."""
+    bodies = tuple(
+        replace(body, definition=_freed(body.definition, option, body.static_angles_rad)) for body in model.bodies
+    )
+    definitions = tuple(body.definition for body in bodies)
+    if all(new is old.definition for new, old in zip(definitions, model.bodies, strict=True)):
+        return model
+    skeleton = Skeleton(
+        model.skeleton.name, model.skeleton.title, model.skeleton.citation, definitions, model.skeleton.free
+    )
+    held = {
+        *model.locked,
+        *(step.coordinate for b in definitions if b.name in model.locked_segments for step in b.rotations),
+    }
+    return _reassembled(replace(model, skeleton=skeleton), bodies, frozenset(str(name) for name in held if name))
+
+
+def _freed(definition: BodyDefinition, option: str, static_rad: Sequence[float]) -> BodyDefinition:
+    if all(step.freed is None or step.freed.name != option for step in definition.rotations):
+        return definition
+    rotations = tuple(
+        replace(
+            step,
+            coordinate=step.freed.coordinate,
+            range_rad=(angle + step.freed.range_rad[0], angle + step.freed.range_rad[1]),
+            sd_rad=step.freed.sd_rad,
+        )
+        if step.freed is not None and step.freed.name == option
+        else step
+        for step, angle in zip(definition.rotations, static_rad, strict=True)
+    )
+    return replace(definition, rotations=rotations)
+
+
+def with_assumed(model: SubjectModel) -> SubjectModel:
+    """Return the model whose unseen segments can move: each locked coordinate of those with an `UnseenMotion` gets a link.
+
+    Not where a marker rides on a segment beyond it that the fit does not move against it: that marker tells something.
+    """
+    definitions = {body.definition.name: body.definition for body in model.bodies}
+    marked = {marker.body for marker in model.markers}
+    carriers: set[str] = set()
+    for name in marked:
+        while name in model.locked_segments:
+            carriers.add(name)
+            name = definitions[name].parent
+    names = frozenset(
+        coordinate
+        for definition in definitions.values()
+        if definition.unseen is not None
+        and definition.name in model.locked_segments
+        and definition.name not in carriers
+        for coordinate in definition.coordinates
+    )
+    return _reassembled(model, model.bodies, frozenset(model.locked), assumed=names) if names else model
+
+
+def with_coordinates_of(model: SubjectModel, other: SubjectModel) -> SubjectModel:
+    """Return the model with the coordinates free that are free in another model of the same skeleton, and no others."""
+    if model.locked == other.locked:
+        return model
+    return _reassembled(model, model.bodies, frozenset(other.locked))
+
+
+def _reassembled(
+    model: SubjectModel,
+    bodies: tuple[ScaledBody, ...],
+    locked: frozenset[str],
+    assumed: frozenset[str] | None = None,
+) -> SubjectModel:
+    names = frozenset(coordinate.name for coordinate in model.assumed) if assumed is None else assumed
+    multibody, every, frames, locked_segments = assemble(model.skeleton, bodies, locked, names)
+    coordinates = tuple(coordinate for coordinate in every if coordinate.name not in names)
+    free = {coordinate.name for coordinate in coordinates}
+    return replace(
+        model,
+        bodies=bodies,
+        assumed=tuple(coordinate for coordinate in every if coordinate.name in names),
+        locked=tuple(name for body in bodies for name in body.definition.coordinates if name not in free),
+        multibody=multibody,
+        coordinates=coordinates,
+        frames=frames,
+        locked_segments=locked_segments,
+    )
+
+
+_UP = np.array([0.0, 1.0, 0.0])
+
+
+@dataclass(frozen=True)
+class StaticFigure:
+    """Where every segment stands in the static trial, World.
+
+    Attributes:
+        R_WB: (3, 3) axes by segment. p_WB: (3,) m joint centre to the parent by segment.
+        parent: by segment, "" for the root.
+        far_end: the one segment whose joint centre ends the long axis, by segment; none where several hang on it or nothing.
+    """
+
+    R_WB: Mapping[str, FloatArray]
+    p_WB: Mapping[str, FloatArray]
+    parent: Mapping[str, str]
+    far_end: Mapping[str, str]
+
+    @classmethod
+    def of(cls, model: SubjectModel) -> StaticFigure:
+        """Return the figure that a model was made from."""
+        poses: dict[str, tuple[FloatArray, FloatArray]] = {}
+        for body in model.bodies:
+            if body.definition.parent:
+                R, p = poses[body.definition.parent]
+                poses[body.definition.name] = R @ body.R_PB, p + R @ body.p_PB
+            else:
+                poses[body.definition.name] = body.R_PB, body.p_PB
+        return cls.from_poses(poses, {body.definition.name: body.definition.parent for body in model.bodies})
+
+    @classmethod
+    def from_poses(cls, poses: Mapping[str, tuple[FloatArray, FloatArray]], parent: Mapping[str, str]) -> StaticFigure:
+        """Return the figure of segments at R_WB (3, 3), p_WB (3,) m; both by segment, parents first."""
+        below = {name: [child for child in parent if parent[child] == name] for name in parent}
+        far = {name: ends[0] for name, ends in below.items() if parent[name] and len(ends) == 1}
+        R, p = {name: R for name, (R, _) in poses.items()}, {name: p for name, (_, p) in poses.items()}
+        return cls(R, p, parent, far)
+
+    def moved(self, shifts_W: Mapping[str, FloatArray], turns_rad: Mapping[str, float]) -> StaticFigure:
+        """Return the figure with joint centres shifted by (3,) m in World and axes turned about the long axes.
+
+        A segment's long axis follows the joint centres at its two ends by the smallest rotation; the root keeps its axes.
+        """
+        p = {name: at + shifts_W[name] if name in shifts_W else at for name, at in self.p_WB.items()}
+        R = dict(self.R_WB)
+        for name, end in self.far_end.items():
+            R[name] = swing(self.p_WB[end] - self.p_WB[name], p[end] - p[name]) @ R[name]
+        for name, turn in turns_rad.items():
+            R[name] = R[name] @ axis_angle(_UP, turn)
+        return StaticFigure(R, p, self.parent, self.far_end)
+
+    def poses(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Return R_WB (3, 3), p_WB (3,) m by segment."""
+        return {name: (self.R_WB[name], self.p_WB[name]) for name in self.R_WB}
+
+    def length(self, name: str) -> float:
+        """Distance of the joint centres at a segment's two ends, m."""
+        return float(np.linalg.norm(self.p_WB[self.far_end[name]] - self.p_WB[name]))
+
+    def carried(self, name: str) -> frozenset[str]:
+        """Names of a segment and of all that hang on it."""
+        found = {name}
+        for body, above in self.parent.items():  # parents first
+            if above in found:
+                found.add(body)
+        return frozenset(found)
+
+
+def swing(start: FloatArray, end: FloatArray) -> FloatArray:
+    """Return the smallest rotation (3, 3) that turns the direction of `start` into that of `end`, both (3,)."""
+    axis = cross3(start, end)
+    sine, cosine = float(np.linalg.norm(axis)), float(start @ end)
+    return axis_angle(axis / sine, np.arctan2(sine, cosine)) if sine > 0.0 else np.eye(3)
+
+
+def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -> SubjectModel:
+    """Return the model for a joint centre of `body` that was found (3,) m off, in the axes of its parent.
+
+    In the static trial the markers keep their places in World. The segment's long axis follows its moved proximal end, and
+    that of the parent its moved distal end, where a segment has just one joint below; the root keeps its axes. The segments'
+    inertias keep their places in the segments. Both sides of a joint then disagree with the markers as they would after a
+    wrong regression.
+    """
+    names = [part.definition.name for part in model.bodies]
+    parent = {part.definition.name: part.definition.parent for part in model.bodies}
+    R: dict[str, FloatArray] = {}
+    p: dict[str, FloatArray] = {}
+    for part in model.bodies:
+        above = part.definition.parent
+        R[part.definition.name] = R[above] @ part.R_PB if above else part.R_PB
+        p[part.definition.name] = p[above] + R[above] @ part.p_PB if above else part.p_PB
+    below = {name: [child for child in names if parent[child] == name] for name in names}
+    shift = R[parent[body]] @ shift_P
+    new_R, new_p = dict(R), dict(p)
+    new_p[body] = p[body] + shift
+    if len(below[body]) == 1:
+        far = p[below[body][0]]
+        new_R[body] = swing(p[body] - far, new_p[body] - far) @ R[body]
+    above = parent[body]
+    if parent[above] and len(below[above]) == 1:
+        new_R[above] = swing(p[body] - p[above], new_p[body] - p[above]) @ R[above]
+
+    bodies = []
+    for part in model.bodies:
+        name, top = part.definition.name, part.definition.parent
+        if not top or name not in (body, *below[body], above, *below[above]):
+            bodies.append(part)
+            continue
+        R_PB = new_R[top].T @ new_R[name]
+        bodies.append(
+            replace(
+                part,
+                R_PB=R_PB,
+                p_PB=new_R[top].T @ (new_p[name] - new_p[top]),
+                static_angles_rad=static_angles(part.definition, R_PB),
+            )
+        )
+    markers = tuple(
+        replace(m, p_BM=new_R[m.body].T @ (p[m.body] + R[m.body] @ m.p_BM - new_p[m.body]))
+        if m.body in (body, above)
+        else m
+        for m in model.markers
+    )
+    return replace(with_bodies(model, tuple(bodies)), markers=markers)
+
+
+def inside_segment(label: str, place: FloatArray, body: ScaledBody, model: SubjectModel) -> Diagnostic | None:
+    """Return a Diagnostic where a point (3,) m in a segment's axes lies at one of the segment's joint centres."""
+    name = body.definition.name
+    ends = [(child.definition.name, child.p_PB) for child in model.bodies if child.definition.parent == name]
+    for owner, p_BC in (*ends, (name, np.zeros(3))):
+        centre = model.inner_centres.get(owner)
+        if centre is not None:
+            distance = float(np.linalg.norm(place - p_BC))
+            if distance < centre.radius_m:
+                return inside_note(label, distance, centre.radius_m, centre.title)
+    return None
+
+
+def inside_note(label: str, distance: float, limit: float, title: str) -> Diagnostic:
+    """Return the Diagnostic of a point that lies at a joint centre."""
+    return Diagnostic(
+        "point-inside-body",
+        "info",
+        f"'{label}' lies {1000 * distance:.0f} mm from the {title}, inside the body: a computed point, no marker. It is not "
+        "fitted.",
+        value=distance,
+        limit=limit,
+        unit="m",
+    )

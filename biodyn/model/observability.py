@@ -6,13 +6,25 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from scipy.linalg.lapack import dtrtri
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.kernels import normal
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_locked
-from biodyn.model.factors import inverse_factors
+from biodyn.model.body_model import SubjectModel, with_locked
 from biodyn.rigid_body import body_poses, joint_jacobians, normal_matrix
+
+
+def inverse_factors(normal: FloatArray) -> FloatArray:
+    """Return L^-1 (n, k, k), lower triangles, of positive definite matrices L L^T (n, k, k).
+
+    The inverse of the whole is L^-T L^-1. A triangle is inverted in a third of the time that NumPy takes for any matrix.
+    Raises numpy.linalg.LinAlgError where one is not positive definite.
+    """
+    factors = np.asarray(np.linalg.cholesky(normal), dtype=np.float64)
+    for factor in factors:
+        factor[:] = dtrtri(factor, lower=1)[0]
+    return factors
+
 
 # A marker that turns by one radian with its coordinate must move at least this far for the coordinate to count as seen;
 # nearer to the axis, marker noise and skin would decide the angle.

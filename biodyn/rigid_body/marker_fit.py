@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
-from biodyn.geometry.points import all_finite
-from biodyn.geometry.registration import rigid_fit
+from biodyn.geometry.points import all_finite, rigid_fit
 from biodyn.geometry.rotations import quaternion_from_matrix
 from biodyn.kernels import ik
 from biodyn.kernels.ik_terms import Problem, Work

@@ -18,10 +18,8 @@ from biodyn.library.load import SUFFIX
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.label_reading.words import DICTIONARY
-from biodyn.model.from_library.marker_set_file import starting_marker_set
-from biodyn.model.from_library.marker_set_missing import missing_landmarks
 from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_set
-from biodyn.model.from_library.markersets import lacking
+from biodyn.model.from_library.markersets import lacking, missing_landmarks, starting_marker_set
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.model.from_osim.subject import imported_model
 from biodyn.model.marker_roles import MarkerMapping

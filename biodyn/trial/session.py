@@ -21,7 +21,7 @@ from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.io import read, read_facts, remembered_sha256
 from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
 from biodyn.model.from_library.recognition.corrected import corrected
-from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.processing.calibration.subject_fit.fit import FittedSubject, fit_subject
 from biodyn.processing.calibration.subject_fit.placement import SeenTrial, SeenUse
 from biodyn.processing.signals.orientation import facing_as, find_world, with_true_vertical

@@ -20,7 +20,7 @@ from biodyn.estimation.summary import EstimateSummary
 from biodyn.io.second_opinions import SecondOpinions
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.processing.calibration.standing import CalibrationSource, Standing, StoredCentre
 from biodyn.processing.calibration.subject import MassEstimate, known_age, leg_length, stored_height

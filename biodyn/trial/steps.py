@@ -27,7 +27,7 @@ from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, Estimate, estimate_
 from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.estimation.summary import estimate_failed, estimate_findings
 from biodyn.library.load import nearest
-from biodyn.model.changes import with_freed, with_mass
+from biodyn.model.body_model import with_freed, with_mass
 from biodyn.processing.calibration.subject import stride_mass
 from biodyn.processing.calibration.subject_fit.result import fit_notes
 from biodyn.processing.contacts.balance import required_wrench, weight_of, with_known_feet, with_zero_from_balance

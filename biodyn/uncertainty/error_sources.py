@@ -10,9 +10,8 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray, without_side
 from biodyn.geometry.rotations import cross, points_on_bodies
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.inertia import Inertia
-from biodyn.model.moved_centre import with_misplaced_centre
+from biodyn.model.body_model import SubjectModel, with_misplaced_centre
+from biodyn.model.skeleton import Inertia
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plates import resample_wrench
 from biodyn.recording import PlateWrench

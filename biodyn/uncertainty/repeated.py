@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_inertias
-from biodyn.model.moved_centre import with_misplaced_centre
+from biodyn.model.body_model import SubjectModel, with_inertias, with_misplaced_centre
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import GroundReaction

@@ -13,7 +13,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.estimation.estimate import Estimate, estimate_bands, estimate_trial
 from biodyn.estimation.settings import EstimationSettings
-from biodyn.model.moved_centre import with_misplaced_centre
+from biodyn.model.body_model import with_misplaced_centre
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.error_sources import Frames, joint_centres

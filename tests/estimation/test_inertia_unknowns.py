@@ -13,9 +13,8 @@ from biodyn.estimation.estimate import Estimate, estimate_trial
 from biodyn.estimation.inertias import inertia_unknowns, with_changed_inertias
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.summary import EstimateSummary, estimate_findings
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_inertias
-from biodyn.model.inertia import Inertia
+from biodyn.model.body_model import SubjectModel, with_inertias
+from biodyn.model.skeleton import Inertia
 from biodyn.settings import QualityLimits
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.magnitudes import load_magnitudes

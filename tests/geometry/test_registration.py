@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from biodyn.geometry.registration import rigid_fit
+from biodyn.geometry.points import rigid_fit
 from biodyn.geometry.rotations import quaternion_from_matrix
 
 SHAPE = np.array([[0.1, 0.0, 0.02], [-0.05, 0.12, 0.0], [0.0, -0.1, 0.07], [0.04, 0.03, -0.09]])

@@ -13,16 +13,23 @@ from simulator.person import measures, template_points
 
 import biodyn.model
 from biodyn.model.assembly import ScaledBody
-from biodyn.model.body_model import AttachedMarker, InnerCentre, SubjectModel, body_model, with_markers
-from biodyn.model.changes import with_inertias, with_mass, with_moved_centres
+from biodyn.model.body_model import (
+    AttachedMarker,
+    InnerCentre,
+    SubjectModel,
+    body_model,
+    inside_segment,
+    with_inertias,
+    with_markers,
+    with_mass,
+    with_misplaced_centre,
+    with_moved_centres,
+)
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.model.inertia import Inertia
-from biodyn.model.inside_body import inside_segment
-from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.model.observability import without_unseen
-from biodyn.model.skeleton import BodyDefinition, Rotation, SkeletonDefinition
+from biodyn.model.skeleton import BodyDefinition, Inertia, Rotation, SkeletonDefinition
 from biodyn.rigid_body import body_poses
 
 BASE = ("tilt", "list", "turn"), ("tx", "ty", "tz")

@@ -14,11 +14,10 @@ from support.standing_people import SETS, standing_person
 from biodyn.checks.files import FileFacts, noticed
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.recognition.between import TimedExchange
 from biodyn.model.from_library.recognition.corrected import corrected, places_of
-from biodyn.model.from_library.recognition.exchanged import exchange_gain, judge
 from biodyn.model.from_library.recognition.person import person_with, place_names
-from biodyn.model.from_library.recognition.whose import whose_exchange
+from biodyn.model.from_library.recognition.swap_detection import exchange_gain, judge
+from biodyn.model.from_library.recognition.swap_over_time import TimedExchange, whose_exchange
 from biodyn.processing.calibration.standing import quiet_standing
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Markers

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from biodyn.conventions import SIDE_SIGN, Side
 from biodyn.io import read_many
 from biodyn.model.from_library.constructions import axes_about, chord, turn_about, turned_chord
-from biodyn.model.from_library.estimated_offsets import hinge_turn
+from biodyn.model.from_library.without_static import hinge_turn
 from biodyn.recording import Recording
 
 

@@ -7,7 +7,7 @@ from support.benchmark import load
 from support.marker_corpus import cases, gathered
 
 from biodyn.model.from_library.label_reading.meanings import read_labels
-from biodyn.model.from_library.label_reading.sides import mirrored
+from biodyn.model.from_library.label_reading.spelling import mirrored
 
 
 def landmarks(labels: list[str]) -> dict[str, str]:

@@ -9,9 +9,8 @@ import pytest
 
 from biodyn.errors import MarkerSetError, TableError
 from biodyn.library.tables import for_each_side
-from biodyn.model.from_library.marker_set_file import starting_marker_set
 from biodyn.model.from_library.marker_set_table import load_marker_set
-from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.markersets import recognise, starting_marker_set
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.settings import settings_from
 

@@ -13,8 +13,7 @@ from simulator.person import measures, template_points
 from biodyn.conventions import FloatArray
 from biodyn.errors import MarkerSetError, StaticTrialError
 from biodyn.geometry.rotations import cardan_zxy
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_mass, with_moved_centres
+from biodyn.model.body_model import SubjectModel, with_mass, with_moved_centres
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton

@@ -11,8 +11,8 @@ from support.standing_people import standing_person
 from biodyn.errors import MarkerSetError
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.recognition.corrected import places_of
-from biodyn.model.from_library.recognition.named import is_claimed, slots_of
-from biodyn.model.from_library.recognition.unnamed import name_points
+from biodyn.model.from_library.recognition.labelled import is_claimed, slots_of
+from biodyn.model.from_library.recognition.unlabelled import name_points
 from biodyn.trial.run import analyse_trial
 
 FAST = {"uncertainty": {"compute": False}}

@@ -5,7 +5,7 @@ import pytest
 from support.feet_on_plates import feet_on_plates
 from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
-from biodyn.geometry.polygons import signed_distance
+from biodyn.geometry.points import signed_distance
 from biodyn.processing.contacts.feet import floor_velocity, foot_outline
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics
 from biodyn.processing.contacts.loading import centre_of_pressure, loadings, missed_at_edges

@@ -24,7 +24,7 @@ from biodyn.checks.facts import TrialFacts, body_against_plates
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
-from biodyn.model.from_library.recognition.between import exchanges
+from biodyn.model.from_library.recognition.swap_over_time import exchanges
 from biodyn.processing.signals.gaps import Gap, jumps, spike_limit_m
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial

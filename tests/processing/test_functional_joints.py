@@ -9,9 +9,7 @@ import pytest
 from simulator.wearing import Scatter, Worn
 from support.people import RATE_HZ, errors_m, functional_of, person_of, scaling_of
 
-from biodyn.model.body_model import AttachedMarker, SubjectModel, with_markers
-from biodyn.model.moved_centre import with_misplaced_centre
-from biodyn.model.static_figure import StaticFigure
+from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel, with_markers, with_misplaced_centre
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
 from biodyn.processing.calibration.subject_fit.functional import functional_joints
 from biodyn.processing.calibration.subject_fit.placement import SeenTrial

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from biodyn.geometry.registration import rigid_fit
+from biodyn.geometry.points import rigid_fit
 from biodyn.processing.signals.gaps import fill_gaps
 
 RATE_HZ = 100.0

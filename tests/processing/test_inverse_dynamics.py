@@ -10,7 +10,7 @@ from support.sessions import Laboratory
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
-from biodyn.model.changes import with_mass
+from biodyn.model.body_model import with_mass
 from biodyn.processing.calibration.subject import mass_from_standing, mass_from_strides
 from biodyn.processing.dynamics.solve import joint_coordinate_axes, solve_dynamics
 from biodyn.recording import GaitEvent, GroundReaction, Motion, PlateWrench

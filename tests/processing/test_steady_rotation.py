@@ -10,8 +10,7 @@ import pytest
 from support.synthetic import skeleton_model
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_freed
+from biodyn.model.body_model import SubjectModel, with_freed
 from biodyn.model.observability import badly_seen
 from biodyn.processing.kinematics.visibility import astray, bridge
 from biodyn.recording import Recording

@@ -11,10 +11,9 @@ from support.people import JOINTS, RATE_HZ, errors_m, person_of, scaling_of
 from support.sessions import Laboratory
 
 from biodyn.library.load import load_table
-from biodyn.library.schema.subject_fit import SubjectFitTable
-from biodyn.model.changes import with_locked
+from biodyn.library.schema.body import SubjectFitTable
+from biodyn.model.body_model import StaticFigure, with_locked
 from biodyn.model.observability import marker_jacobian
-from biodyn.model.static_figure import StaticFigure
 from biodyn.processing.calibration.subject_fit.fit import _Problem, fit_subject
 from biodyn.processing.calibration.subject_fit.placement import SeenTrial, placement_of
 from biodyn.processing.calibration.subject_fit.result import fit_notes

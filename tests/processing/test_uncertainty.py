@@ -15,8 +15,7 @@ from scipy.ndimage import binary_dilation
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import TableError
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.moved_centre import with_misplaced_centre
+from biodyn.model.body_model import SubjectModel, with_misplaced_centre
 from biodyn.model.observability import badly_seen, levers_through
 from biodyn.processing.calibration.subject_fit.unknowns import load_priors
 from biodyn.processing.dynamics.solve import solve_dynamics

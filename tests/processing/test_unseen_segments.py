@@ -11,8 +11,7 @@ from support.synthetic import skeleton_model
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.geometry.rotations import cardan_zxy, from_cardan_zxy, quaternion_from_matrix
-from biodyn.model.body_model import SubjectModel, body_model
-from biodyn.model.changes import with_assumed
+from biodyn.model.body_model import SubjectModel, body_model, with_assumed
 from biodyn.model.from_library.markersets import recognise
 from biodyn.processing.kinematics.tracking import with_unseen_motion
 from biodyn.processing.signals.rms import vector_rms

@@ -15,13 +15,13 @@ from simulator.skin import marker_positions, soft_tissue
 from biodyn.conventions import SIDES
 from biodyn.errors import ModelError
 from biodyn.library.tables import entry_names
+from biodyn.model.body_model import StaticFigure
 from biodyn.model.from_library.constructions import alignment_device_corner
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.recognition.big_toe import with_big_toes
+from biodyn.model.from_library.recognition.corrected import with_big_toes
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.model.static_figure import StaticFigure
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial

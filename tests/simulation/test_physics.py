@@ -8,7 +8,7 @@ from simulator.feet import points_in_world, zero_moment_point
 from simulator.reaction import foot_wrenches
 
 from biodyn.conventions import GRAVITY_W, SIDES, STANDARD_GRAVITY_M_S2
-from biodyn.geometry.polygons import signed_distance
+from biodyn.geometry.points import signed_distance
 from biodyn.rigid_body import body_poses, body_velocities
 
 

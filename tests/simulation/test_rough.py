@@ -16,7 +16,7 @@ from simulator.wobble import swinging
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.errors import SettingsError
-from biodyn.geometry.polygons import signed_distance
+from biodyn.geometry.points import signed_distance
 from biodyn.rigid_body import body_poses, difference
 from biodyn.trial.run import analyse_trial
 

@@ -9,11 +9,10 @@ from simulator import Body, Person, Walk, embody, solve_walk
 from simulator.wearing import Scatter, Worn, worn
 
 from biodyn.conventions import FloatArray
+from biodyn.model.body_model import StaticFigure
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.scaling import ScalingOptions
+from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.model.from_library.subject_scaling import SubjectScaling
-from biodyn.model.static_figure import StaticFigure
 
 #: Joints of the leg and the segment beyond each.
 JOINTS = {"hip": "femur", "knee": "tibia", "ankle": "calcn"}

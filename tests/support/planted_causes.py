@@ -13,11 +13,8 @@ from biodyn.comparison.channels import Writing
 from biodyn.comparison.differences import Span
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import axis_angle
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_bodies, with_inertias, with_mass
-from biodyn.model.inertia import Inertia
-from biodyn.model.moved_centre import with_misplaced_centre
-from biodyn.model.skeleton import static_angles
+from biodyn.model.body_model import SubjectModel, with_bodies, with_inertias, with_mass, with_misplaced_centre
+from biodyn.model.skeleton import Inertia, static_angles
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.gait.cycles import gait_cycles
 from biodyn.processing.signals.filtering import butterworth_lowpass

@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.io.segment_poses import virtual_points
 from biodyn.library.pose_systems import pose_systems
-from biodyn.model.changes import with_inertias
+from biodyn.model.body_model import with_inertias
 from biodyn.recording import SegmentPoses, StoredMotion
 from biodyn.trial.files import TrialFiles
 from biodyn.trial.stages import Prepared, Scaled

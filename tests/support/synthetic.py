@@ -14,8 +14,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import AttachedMarker, SubjectModel, body_model
 from biodyn.model.from_library.skeleton import definition_of, load_skeleton
-from biodyn.model.inertia import Inertia
 from biodyn.model.marker_roles import MarkerMapping
+from biodyn.model.skeleton import Inertia
 from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.kinematics.fit import Fit, base_angles, q_kinds

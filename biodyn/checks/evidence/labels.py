@@ -1,4 +1,4 @@
-"""Labels on the wrong markers: exchanged pairs, for people (`model.from_library.recognition.between` finds them)."""
+"""Labels on the wrong markers: exchanged pairs, for people (`model.from_library.recognition.swap_over_time` finds them)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.model.from_library.recognition.between import LEAST_GAIN_M, TimedExchange, exchanges
+from biodyn.model.from_library.recognition.swap_over_time import LEAST_GAIN_M, TimedExchange, exchanges
 from biodyn.recording import Markers
 
 

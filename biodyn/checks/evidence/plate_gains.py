@@ -19,7 +19,7 @@ from biodyn.checks.evidence.evidence import Evidence, Step
 from biodyn.checks.evidence.plate_faults import undone
 from biodyn.conventions import SIDES, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.geometry.polygons import signed_distance
+from biodyn.geometry.points import signed_distance
 from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
 

@@ -17,7 +17,7 @@ from biodyn.checks.evidence.evidence import Evidence, pressure
 from biodyn.checks.evidence.plate_faults import levers
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.geometry.polygons import signed_distance
+from biodyn.geometry.points import signed_distance
 from biodyn.library.load import load_table
 from biodyn.recording import PlateWrench
 

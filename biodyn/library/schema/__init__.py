@@ -4,10 +4,10 @@ Goes in: the content of a TOML file, biodyn's own or a user's. Comes out: nothin
 sentence that names file, entry and key, with the nearest name (`require_valid`, `table_error`; the words in
 `library.faults`).
 
-Read `base` (strictness, names, signs for the sides), then the file of an owner: `marker_sets`, `skeletons`, `landmarks`,
-`joint_centres`, `anthropometry`, `uncertainty` for the body; `recordings`, `gait`, `checks`, `variables`, `output`, `study`,
-`conventions` for the rest. `@SCHEMAS.register("folder/table")` says what a model is for, "folder" stands for
-every table of a folder. Names of landmarks and segments are text here: which there are depends on several tables
+Read `base` (strictness, names, signs for the sides), then `body` (marker sets, skeletons, landmarks, anthropometry),
+`recordings` (file formats), `analysis` (events, checks, uncertainties, variables) and `results` (figures, reports, studies,
+conventions). `@SCHEMAS.register("folder/table")` registers a model for a table, "folder" for
+every table of a folder. Names of landmarks and segments are text here: which exist depends on several tables
 together (`model.from_library.user_tables`).
 """
 

@@ -5,8 +5,7 @@ static trial, body mass, height and measures. Comes out: a `SubjectModel` (`biod
 
 Read `skeleton` (bodies and how each is found) and `markersets` (labels -> landmarks and segments); `landmarks` (points and
 axes of the standing person) with `constructions`, `hip_centre` and the methods in `joint_centres`; `anthropometry` (masses
-and inertias); then `scaling`, which puts it together with `marker_places`, `sole`, `inside_body` and `scaling_notes`.
-`pose_figure` makes the standing person of measured poses. `functional_trial` prepares a recording for joint centres found
-from movement. `user_tables` checks a user's own files before anything runs, `marker_set_file` begins one, `catalogue` lists
-what there is.
+and inertias); then `scaling`, which combines them, with `scaling_notes`. `pose_figure` makes the standing person of measured
+poses, `without_static` that of a motion. `functional_trial` prepares a recording for joint centres from movement.
+`user_tables` checks a user's own files before anything runs, and lists what the library offers.
 """

@@ -17,7 +17,7 @@ from biodyn.errors import ModelError
 from biodyn.library.tables import extended, load_entry, sided_entries
 from biodyn.model.from_library.constructions import axes_about
 from biodyn.model.from_library.landmarks import StaticPose
-from biodyn.model.inertia import ZERO_INERTIA, Inertia
+from biodyn.model.skeleton import ZERO_INERTIA, Inertia
 
 Sex = Literal["male", "female", "mean"]
 

@@ -22,8 +22,7 @@ from biodyn.model.from_osim.names import (
     sole_outlines,
     variable_of,
 )
-from biodyn.model.inertia import Inertia
-from biodyn.model.skeleton import BodyDefinition, Skeleton
+from biodyn.model.skeleton import BodyDefinition, Inertia, Skeleton
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.coupling.floating import FloatingTree, floating_tree
 from biodyn.rigid_body.osim.model import Coordinate as ModelCoordinate

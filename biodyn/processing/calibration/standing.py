@@ -12,7 +12,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StaticTrialError
-from biodyn.geometry.registration import rigid_fit
+from biodyn.geometry.points import rigid_fit
 from biodyn.library.load import load_table
 from biodyn.library.tables import sided_rows
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole

@@ -12,7 +12,7 @@ import numpy as np
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError, SubjectError
-from biodyn.geometry.polygons import signed_distance
+from biodyn.geometry.points import signed_distance
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
 from biodyn.model.marker_roles import MarkerMapping

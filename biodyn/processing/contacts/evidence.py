@@ -11,8 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
-from biodyn.geometry.points import lengths
-from biodyn.geometry.polygons import signed_distance
+from biodyn.geometry.points import lengths, signed_distance
 from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals, loadings, missed_at_edges, plate_surface
 from biodyn.processing.contacts.parameters import ContactSettings

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side
-from biodyn.geometry.points import lengths
-from biodyn.geometry.polygons import signed_distance
+from biodyn.geometry.points import lengths, signed_distance
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, second_cutoff_hz
 

@@ -13,10 +13,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.geometry.points import lengths
 from biodyn.geometry.rotations import apply, axis_angle, cardan_zxy, cross, from_cardan_zxy, matrices_from_quaternions
-from biodyn.model.body_model import PLACED_WHILE_STANDING, AttachedMarker, SubjectModel
+from biodyn.model.body_model import PLACED_WHILE_STANDING, AttachedMarker, SubjectModel, inside_segment, with_assumed
 from biodyn.model.body_model import with_markers as with_attached
-from biodyn.model.changes import with_assumed
-from biodyn.model.inside_body import inside_segment
 from biodyn.model.skeleton import BodyDefinition
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.kinematics.methods import METHODS

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.geometry.points import all_finite, lengths
-from biodyn.geometry.registration import rigid_fit
+from biodyn.geometry.points import all_finite, lengths, rigid_fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers
 

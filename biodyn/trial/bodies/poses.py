@@ -18,12 +18,11 @@ from biodyn.geometry.rotations import axis_angle
 from biodyn.io.segment_poses import require_known
 from biodyn.library.pose_systems import OF_SKELETON, PoseSystem
 from biodyn.model.assembly import ScaledBody
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_bodies
-from biodyn.model.from_library.motion_frames import evenly
+from biodyn.model.body_model import SubjectModel, with_bodies
 from biodyn.model.from_library.pose_figure import PoseFigure, pose_figure
+from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.from_library.skeleton import SkeletonRecipe, load_skeleton
-from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.model.from_library.without_static import evenly
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.model.parameters import PoseSettings
 from biodyn.model.skeleton import static_angles

@@ -11,16 +11,20 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
 from biodyn.library.tables import for_each_side
-from biodyn.model.from_library.assembled_pose import assembled_pose, stands_upright
-from biodyn.model.from_library.estimated_offsets import estimated_offsets
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.motion_frames import evenly, points_of, usable_frames, with_height
-from biodyn.model.from_library.recognition.big_toe import with_big_toes
-from biodyn.model.from_library.recognition.corrected import corrected
-from biodyn.model.from_library.recognition.named import named
-from biodyn.model.from_library.scaling import ScalingOptions
+from biodyn.model.from_library.recognition.corrected import corrected, with_big_toes
+from biodyn.model.from_library.recognition.labelled import named
+from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies, load_skeleton
-from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.model.from_library.without_static import (
+    assembled_pose,
+    estimated_offsets,
+    evenly,
+    points_of,
+    stands_upright,
+    usable_frames,
+    with_height,
+)
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.processing.calibration.standing import (
     SOURCE_WORDS,

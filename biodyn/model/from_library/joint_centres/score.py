@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
-from biodyn.geometry.registration import rigid_fit
+from biodyn.geometry.points import rigid_fit
 from biodyn.model.from_library.hip_centre import FunctionalTrial, HipInput, hip_method
 
 # A rigid pose needs three markers; six unknowns need some frames.

@@ -9,8 +9,13 @@ from functools import cache
 
 from biodyn.conventions import SIDES
 from biodyn.library.load import load_table
-from biodyn.model.from_library.label_reading.sides import SideReading, side_pairs, side_readings
-from biodyn.model.from_library.label_reading.spelling import pieces, without_shared_ending
+from biodyn.model.from_library.label_reading.spelling import (
+    SideReading,
+    pieces,
+    side_pairs,
+    side_readings,
+    without_shared_ending,
+)
 from biodyn.model.from_library.label_reading.words import Candidate, Point, candidates
 
 # A habit of naming sides counts for a label whose other side is missing where this many labels show both sides.

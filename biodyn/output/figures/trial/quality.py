@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import AXES, CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
-from biodyn.model.from_library.catalogue import catalogue
+from biodyn.model.from_library.user_tables import catalogue
 from biodyn.output.figures.curves import (
     TrialValues,
     display_table,

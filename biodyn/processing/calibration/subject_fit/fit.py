@@ -9,11 +9,8 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.points import all_finite, lengths
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_coordinates_of, with_moved_centres
-from biodyn.model.factors import inverse_factors
-from biodyn.model.observability import marker_jacobian
-from biodyn.model.static_figure import StaticFigure
+from biodyn.model.body_model import StaticFigure, SubjectModel, with_coordinates_of, with_moved_centres
+from biodyn.model.observability import inverse_factors, marker_jacobian
 from biodyn.processing.calibration.subject_fit.functional import functional_joints
 from biodyn.processing.calibration.subject_fit.placement import (
     Frames,

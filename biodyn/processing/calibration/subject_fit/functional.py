@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray
-from biodyn.geometry.registration import rigid_fit
+from biodyn.geometry.points import rigid_fit
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.calibration.subject_fit.placement import SeenTrial
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.model.body_model import SubjectModel
-from biodyn.model.static_figure import StaticFigure
+from biodyn.model.body_model import StaticFigure, SubjectModel
 from biodyn.processing.calibration.subject_fit.unknowns import Priors, Unknowns
 from biodyn.recording import Markers
 

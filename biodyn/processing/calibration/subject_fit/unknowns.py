@@ -14,8 +14,7 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.geometry.rotations import axis_angle, skew
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
-from biodyn.model.body_model import AttachedMarker, SubjectModel
-from biodyn.model.static_figure import StaticFigure
+from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel
 from biodyn.rigid_body import body_poses
 
 # Free rotations of a joint whose axes do not matter to where the markers can be.

@@ -10,8 +10,15 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from biodyn.conventions import FloatArray
-from biodyn.model.from_library.recognition.fit import PersonFit, fit_person, robust_fit
-from biodyn.model.from_library.recognition.person import body_of_places, mirrored_places, parts_with_sides, person_with
+from biodyn.model.from_library.recognition.person import (
+    PersonFit,
+    body_of_places,
+    fit_person,
+    mirrored_places,
+    parts_with_sides,
+    person_with,
+    robust_fit,
+)
 
 # Fewer points, or points of fewer segments, say too little of a person.
 _LEAST_POINTS = 8

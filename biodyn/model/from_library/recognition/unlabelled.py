@@ -14,8 +14,13 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.model.from_library.recognition.fit import PersonFit, fit_person
-from biodyn.model.from_library.recognition.person import JointedPerson, mirrored_places, person_with
+from biodyn.model.from_library.recognition.person import (
+    JointedPerson,
+    PersonFit,
+    fit_person,
+    mirrored_places,
+    person_with,
+)
 
 _HEADINGS = 24
 _SIZES = (0.94, 1.0, 1.06)

@@ -18,7 +18,7 @@ from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_set
 from biodyn.model.from_library.markersets import lacking, recognise, set_to_extend
 from biodyn.model.from_library.recognition.person import body_of_places, place_names, places_by_label
-from biodyn.model.from_library.recognition.unnamed import Named, Slots, name_points
+from biodyn.model.from_library.recognition.unlabelled import Named, Slots, name_points
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.recording import Markers, person_is_there
 
