@@ -29,7 +29,7 @@ from biodyn.errors import InputFileError
 from biodyn.io.formats.c3d._data_section import read_data
 from biodyn.io.formats.c3d._header import read_header
 from biodyn.io.formats.c3d._layout import data_layout
-from biodyn.io.formats.c3d.read import read_c3d_many
+from biodyn.io import read_many
 from biodyn.recording import Recording
 from biodyn.trial.inspect import check_file
 
@@ -37,7 +37,7 @@ LARGEST_BYTES = 550_000
 BATCH = 40
 TIMEOUT_S = 5.0  # of one file
 # Findings that tell that the layout, the count or the numbers are not what the header's words alone say.
-TOLD = {"layout-disagreement", "frame-count", "analog-layout", "parameters-damaged", "point-scale", "offset-unsigned"}
+TOLD = {"layout-disagreement", "frame-count", "analog-layout", "point-scale", "offset-unsigned"}
 _SAME = 1e-6  # two readers of the same 4-byte numbers
 
 Mutation = Callable[[bytearray, np.random.Generator], None]
@@ -306,7 +306,7 @@ def _read_batch(files: Sequence[tuple[str, str]], answer: str) -> None:
     with open(answer, "w") as stream:
         paths = [Path(path) for path, _ in files]
         try:
-            results: list[Recording | InputFileError | Exception] = list(read_c3d_many(paths, timeout_s=TIMEOUT_S))
+            results: list[Recording | InputFileError | Exception] = list(read_many(paths))
         except Exception:  # which of them it was is found one by one
             results = [_read_one(path) for path in paths]
         for path, (_, kind), result in zip(paths, files, results, strict=True):
@@ -320,7 +320,7 @@ def _read_batch(files: Sequence[tuple[str, str]], answer: str) -> None:
 
 def _read_one(path: Path) -> Recording | InputFileError | Exception:
     try:
-        return read_c3d_many([path], timeout_s=TIMEOUT_S)[0]
+        return read_many([path])[0]
     except Exception as error:
         return error
 

@@ -15,13 +15,12 @@ Which recordings belong together is told by `biodyn.session`.
 """
 
 from biodyn.io.files import file_sha256, remembered_sha256
-from biodyn.io.reading import files_of, format_of, get_ready, read, read_facts, read_glimpse, read_many
+from biodyn.io.reading import files_of, format_of, read, read_facts, read_glimpse, read_many
 
 __all__ = [
     "file_sha256",
     "files_of",
     "format_of",
-    "get_ready",
     "read",
     "read_facts",
     "read_glimpse",

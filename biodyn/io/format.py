@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,25 +24,20 @@ class Format:
         title: as people call it. suffixes: of its files' names, in lower case, the usual one first.
         recognises: of the first bytes of a file (up to `reading.HEAD_BYTES`): are they of this format? It never raises.
         read: one file. Raises InputFileError, in one sentence, for a file that is damaged or lacks what the format needs.
-        read_several: several files side by side, where that is quicker than one after the other; a file that cannot be
-            read is an InputFileError in its place.
         facts: what the head of the file tells; None = the whole file has to be read for that.
         glimpse: short pieces of the markers; None = the whole file has to be read for that.
         poses: its files may hold poses of segments.
         forces_beside: its files hold no force plates: the ground forces may lie in a file beside them (`io.ground_forces`).
-        get_ready: what makes reading one file after the other quicker, see `reading.get_ready`.
     """
 
     title: str
     suffixes: tuple[str, ...]
     recognises: Callable[[bytes], bool]
     read: Callable[[Path], Recording]
-    read_several: Callable[[Sequence[Path]], list[Recording | InputFileError]] | None = None
     facts: Callable[[Path], FileFacts] | None = None
     glimpse: Callable[[Path], Glimpse] | None = None
     forces_beside: bool = False
     poses: bool = False
-    get_ready: Callable[[Callable[[], None]], None] | None = None
 
 
 # Asked in this order: a format that is a special kind of another one stands before it (a smaller `place`).

@@ -1,4 +1,4 @@
-"""The entrance for recordings of every format: `read`, `read_many`, `read_facts`, `read_glimpse`, `get_ready`.
+"""The entrance for recordings of every format: `read`, `read_many`, `read_facts`, `read_glimpse`.
 
 What a file is, its first bytes decide, because files are misnamed; its suffix breaks ties, and speaks alone where no
 format knows the bytes, so that the reader of that format can say what is wrong with them.
@@ -6,7 +6,7 @@ format knows the bytes, so that the reader of that format can say what is wrong 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,34 +61,18 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
 
 
 def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
-    """Read several recordings, side by side where their format allows it; see `read`.
+    """Read several recordings; see `read`.
 
     They come back in the order of `paths`; a file that cannot be read is an InputFileError in its place.
     """
-    results: list[Recording | InputFileError | None] = [None] * len(paths)
-    groups: dict[str, list[int]] = {}
-    for i, path in enumerate(paths):
+    results: list[Recording | InputFileError] = []
+    for path in paths:
         try:
-            groups.setdefault(_format_name(Path(path)), []).append(i)
+            name = _format_name(Path(path))
+            results.append(_noted(_complete(FORMATS[name].read(Path(path)), FORMATS[name]), name))
         except InputFileError as error:
-            results[i] = error
-    for name, members in groups.items():
-        read_here = _read_several(FORMATS[name], [Path(paths[i]) for i in members])
-        for i, result in zip(members, read_here, strict=True):
-            results[i] = (
-                result if isinstance(result, InputFileError) else _noted(_complete(result, FORMATS[name]), name)
-            )
-    return [result for result in results if result is not None]
-
-
-def get_ready(limit: Callable[[], None]) -> None:
-    """Make a process that will grow large ready for reading one recording after the other.
-
-    To be called while it is small and has no threads. `limit` is called in each process that this starts; they end with it.
-    """
-    for known in FORMATS.values():
-        if known.get_ready is not None:
-            known.get_ready(limit)
+            results.append(error)
+    return results
 
 
 def read_facts(path: str | Path) -> FileFacts:
@@ -141,18 +125,6 @@ def facts_of(recording: Recording) -> FileFacts:
         segments=frozenset() if recording.motion.poses is None else frozenset(recording.motion.poses.labels),
         coordinates=frozenset() if markers is not None or coordinates is None else frozenset(coordinates.labels),
     )
-
-
-def _read_several(known: Format, paths: Sequence[Path]) -> list[Recording | InputFileError]:
-    if known.read_several is not None:
-        return known.read_several(paths)
-    results: list[Recording | InputFileError] = []
-    for path in paths:
-        try:
-            results.append(known.read(path))
-        except InputFileError as error:
-            results.append(error)
-    return results
 
 
 def _complete(recording: Recording, known: Format) -> Recording:

@@ -77,14 +77,13 @@ def analyse_trial(
     )
     clock = Clock(progress)
     stage: Any = begun
-    with begun.opinions:
-        for number, step in enumerate(steps):
-            if step.for_torques or not torques_only:
-                with clock.step(step.name):
-                    stage = step.run(stage)
-            if number == 0 and not is_compiled():  # not before the files are known to be readable
-                with clock.step("compiling kernels"):
-                    warm_up(progress)
+    for number, step in enumerate(steps):
+        if step.for_torques or not torques_only:
+            with clock.step(step.name):
+                stage = step.run(stage)
+        if number == 0 and not is_compiled():  # not before the files are known to be readable
+            with clock.step("compiling kernels"):
+                warm_up(progress)
     require_unchanged(own_files)
     analysis = analysis_of(stage, clock.seconds)
     return analysis if torques_only else judge(analysis)

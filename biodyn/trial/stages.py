@@ -17,7 +17,6 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import SubjectError, printable
 from biodyn.estimation.summary import EstimateSummary
-from biodyn.io.second_opinions import SecondOpinions
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.scaling import SubjectScaling
@@ -114,7 +113,6 @@ class Trial:
         companions: other recordings of the session; None = searched for in the folder of the walk.
         memory: of the walks of the session that were analysed before.
         files: the recordings, where they were read before.
-        opinions: second readers of the files that are read here.
         notes: all findings so far.
     """
 
@@ -129,7 +127,6 @@ class Trial:
     companions: tuple[Path, ...] | None = None
     memory: SessionMemory = field(default_factory=SessionMemory)
     forces: str | Path | None = None
-    opinions: SecondOpinions = field(default_factory=SecondOpinions)
     notes: tuple[Diagnostic, ...] = ()
 
     def noted(self, *notes: Diagnostic) -> Self:

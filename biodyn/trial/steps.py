@@ -80,14 +80,13 @@ def reading(trial: Trial) -> Loaded:
     """Read the walk and its static trial, unless they were read before."""
     files = trial.files
     if files is None:
-        with trial.opinions.awaited():  # in `signals`
-            files = read_files(
-                trial.path,
-                trial.static_path,
-                static_frames=trial.static_frames,
-                poses=trial.settings.poses.use,
-                forces=trial.forces,
-            )
+        files = read_files(
+            trial.path,
+            trial.static_path,
+            static_frames=trial.static_frames,
+            poses=trial.settings.poses.use,
+            forces=trial.forces,
+        )
     body = PoseBody() if files.source == "poses" else MarkerBody()
     body.require(trial.settings)
     require_plates(files.walk)
@@ -105,9 +104,8 @@ def marker_set(trial: Oriented) -> Labelled:
 
 
 def signals(trial: Labelled) -> Prepared:
-    """Fill gaps, smooth markers, and turn plate channels into filtered wrenches; await the second reader of the walk's file."""
-    prepared = prepare_signals(trial.walk, trial.mapping, trial.settings.signals)
-    return next_stage(trial, Prepared, signals=prepared).noted(*trial.opinions.of(trial.files.walk.path))
+    """Fill gaps, smooth markers, and turn plate channels into filtered wrenches."""
+    return next_stage(trial, Prepared, signals=prepare_signals(trial.walk, trial.mapping, trial.settings.signals))
 
 
 def scaling(trial: Prepared) -> Scaled:
@@ -361,8 +359,7 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
 def _walk_alone(other: Trial) -> WalkTold:
     """What another walk of the session shows, analysed up to its estimate."""
     try:
-        with other.opinions:
-            solved: Solved = run_steps(other, STEPS, "inverse dynamics")
+        solved: Solved = run_steps(other, STEPS, "inverse dynamics")
         told = _estimated(solved).shared_parameters
         return WalkTold("no frame of it is in balance" if told is None else told, corners_L(solved))
     except (BiodynError, OSError) as error:

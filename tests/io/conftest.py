@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from support.stick_person import LABELS, RATE_HZ, Writer, person_mm
 
-from biodyn.io.formats.c3d import _ezc3d, forker
 
 
 @pytest.fixture
@@ -61,18 +60,3 @@ def write_c3d(tmp_path: Path) -> Writer:
         return path
 
     return write
-
-
-@pytest.fixture
-def with_parser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[str], Any]], None]]:
-    """Puts another parser in the place of the C3D library, in the process that forks the readers, too: a new one."""
-    put: list[object] = []
-
-    def with_another(parse: Callable[[str], Any]) -> None:
-        monkeypatch.setattr(_ezc3d, "parse", parse)
-        monkeypatch.setattr(forker, "_started", None)
-        put.append(parse)
-
-    yield with_another
-    if put and forker._started is not None:
-        forker._started.end()

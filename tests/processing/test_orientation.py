@@ -159,13 +159,13 @@ def data() -> Path:
 @pytest.mark.slow
 def test_in_every_real_trial_the_toes_are_ahead_of_the_heels(data):
     """Walks and statics, laboratories with X or Y ahead, with and without plates and Y_SCREEN."""
-    from biodyn.io.formats.c3d.read import read_c3d_many
+    from biodyn.io import read_many
 
     paths = sorted((data / "gait").rglob("*.c3d"))
     paths += sorted((data / "opensim" / "c3d_to_grf").glob("*.c3d")) + sorted((data / "static_only").rglob("*.c3d"))
     pairs = [("TOE", "HEE"), ("_FM2", "_FCC"), ("MT2", "CAL"), ("TT2", "CAL")]
     checked = 0
-    for lab in read_c3d_many(paths):
+    for lab in read_many(paths):
         markers = lab.rotated(find_world(lab).R_WL).markers  # type: ignore[union-attr, arg-type]
         for side in "LR":
             for toe, heel in pairs:

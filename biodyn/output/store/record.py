@@ -493,7 +493,7 @@ def walker(analysis: TrialAnalysis) -> Walker:
 # -- All parts ------------------------------------------------------------------------------------------------------
 
 
-_PACKAGES = ("numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
+_PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib")
 
 
 def versions() -> dict[str, str]:

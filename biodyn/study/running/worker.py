@@ -14,7 +14,6 @@ import json
 import os
 import sys
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from biodyn.threads import ending_with
@@ -35,9 +34,6 @@ def main() -> None:
         answers.flush()
 
     try:
-        from biodyn.io import get_ready
-
-        get_ready(partial(_limit_memory, memory_mb))  # before this process grows
         from biodyn.errors import BiodynError
         from biodyn.kernels.watch import watched
         from biodyn.rigid_body import warm_up

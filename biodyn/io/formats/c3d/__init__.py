@@ -14,9 +14,8 @@ the head only, `glimpse` short pieces of the markers; `write` writes,
 from biodyn.io.format import FORMATS, Format
 from biodyn.io.formats.c3d._header import is_c3d
 from biodyn.io.formats.c3d.facts import file_facts
-from biodyn.io.formats.c3d.forker import start_forker
 from biodyn.io.formats.c3d.glimpse import c3d_glimpse
-from biodyn.io.formats.c3d.read import read_c3d, read_c3d_many
+from biodyn.io.formats.c3d.read import read_c3d
 
 FORMATS.add(
     "c3d",
@@ -25,10 +24,8 @@ FORMATS.add(
         (".c3d",),
         is_c3d,
         read_c3d,
-        read_c3d_many,
-        file_facts,
-        c3d_glimpse,
+        facts=file_facts,
+        glimpse=c3d_glimpse,
         poses=True,
-        get_ready=start_forker,
     ),
 )

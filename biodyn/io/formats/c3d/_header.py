@@ -86,7 +86,7 @@ class C3dHeader:
 
     @property
     def data_end(self) -> int:
-        """Byte behind the points and analog samples: where segment poses begin behind them, else the end of the file."""
+        """Byte behind the points and analog samples: where segment poses begin, else the end of the file."""
         return _data_end(self.numbers, self.words.data_block, self.size_bytes)
 
     @property
@@ -148,8 +148,8 @@ def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
 
 
 def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: int) -> int:
-    values = numbers.get("ROTATION:DATA_START", ())
-    block = unsigned(values[0]) if values else 0
+    used, start = (numbers.get(f"ROTATION:{name}", (0,)) for name in ("USED", "DATA_START"))
+    block = unsigned(start[0]) if start and used and used[0] else 0
     return min(size, (block - 1) * BLOCK_BYTES) if block > data_block else size
 
 

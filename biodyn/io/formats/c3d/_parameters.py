@@ -189,17 +189,3 @@ def decoded_floats(words: np.ndarray[Any, np.dtype[np.uint16]], processor: str) 
         values = np.where(reduced, bits - np.uint32(2 << 23), bits).view("<f4").astype(float)
         return np.where(reduced, values, np.where(exponent > 0, values / 4.0, 0.0))
     return words.view(">f4" if processor in _BIG_ENDIAN else "<f4")
-
-
-def cleaned_groups(groups: Groups) -> Groups:
-    """Parameters as the C3D library gave them, every text clean Unicode."""
-    return {
-        clean_text(group): {
-            clean_text(name): {
-                "dims": parameter["dims"],
-                "values": [clean_text(v) if isinstance(v, str) else v for v in parameter["values"]],
-            }
-            for name, parameter in entries.items()
-        }
-        for group, entries in groups.items()
-    }

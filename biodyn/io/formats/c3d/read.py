@@ -1,12 +1,9 @@
-"""Read C3D files, in SI: here, and by the C3D library in a process that may die, whose answer is the second opinion."""
+"""Read C3D files, in SI."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,152 +14,38 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, file_bytes
 from biodyn.io.formats.c3d._data_section import DataSection, read_data
 from biodyn.io.formats.c3d._events import read_events
-from biodyn.io.formats.c3d._header import C3dHeader, read_header
+from biodyn.io.formats.c3d._header import read_header
 from biodyn.io.formats.c3d._layout import DataLayout, data_layout
-from biodyn.io.formats.c3d._parameters import Groups, cleaned_groups
+from biodyn.io.formats.c3d._parameters import Groups
 from biodyn.io.formats.c3d._platforms import plate_channels, read_plates
 from biodyn.io.formats.c3d._points import model_outputs, point_groups, point_texts, values_of
-from biodyn.io.formats.c3d._process import Failure, Parsed, Parsing, parsing
 from biodyn.io.formats.c3d._rotations import read_rotations
-from biodyn.io.formats.c3d._second_reading import second_opinion
 from biodyn.io.formats.c3d._subject import subject_parameters
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import LengthUnit, PlateUnit, length_unit
 from biodyn.io.names import names
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
 from biodyn.io.repairs import repaired
-from biodyn.io.second_opinions import awaited_opinions
 from biodyn.io.segment_poses import StoredPoses, require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.recording import ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
 
-DEFAULT_TIMEOUT_S = 20.0  # a 35 MB file takes half a second; a file that takes this long never ends
-
 # No plate measures as much in any unit in use: 10 meganewton-metres in Nmm. One such number spoils a filtered channel.
 _LARGEST_SAMPLE = 1e10
 _EXPORT_AGAIN = "Export the trial again as C3D from the capture software."
-# Of all files that are read at once: their numbers take three times as much, and the library some tenths of a second.
-_LARGEST_KEPT_BYTES = 10 << 20
-_READ_ALONE = ("MIPS",)  # byte orders the C3D library does not know
 
 
-def read_c3d(path: str | Path, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Recording:
+def read_c3d(path: str | Path) -> Recording:
     """Read one C3D file.
 
-    Raises InputFileError, in one sentence, for a file that does not exist, is no C3D, is damaged or truncated, makes
-    the C3D library crash or hang, or holds no marker that was ever seen.
+    Raises InputFileError, in one sentence, for a file that does not exist, is no C3D, is damaged or truncated, or holds no
+    marker that was ever seen.
     """
-    result = read_c3d_many([path], timeout_s=timeout_s)[0]
-    if isinstance(result, InputFileError):
-        raise result
-    return result
-
-
-def read_c3d_many(
-    paths: Sequence[str | Path], *, timeout_s: float = DEFAULT_TIMEOUT_S
-) -> list[Recording | InputFileError]:
-    """Read several files side by side; a file that cannot be read is an InputFileError in its place."""
-    results: list[Recording | InputFileError | None] = [None] * len(paths)
-    sound: dict[int, tuple[C3dHeader, DataLayout]] = {}
-    for i, path in enumerate(paths):
-        try:
-            header = read_header(Path(path))
-            sound[i] = header, data_layout(header)
-        except InputFileError as error:
-            results[i] = error
-    asked = [i for i, (header, _) in sound.items() if header.processor not in _READ_ALONE]
-    own: dict[int, _OwnReading | InputFileError] = {}
-    answers: dict[int, Parsed | Failure] = {}
-    with ExitStack() as readers:
-        library = readers.enter_context(parsing([sound[i][0].path for i in asked], timeout_s))
-        for i, (header, layout) in sound.items():
-            if header.parameters.is_whole:
-                own[i] = _read_here(header, layout, header.groups)
-            library.look()
-        later = awaited_opinions() if own.keys() == sound.keys() and _is_short(sound.values()) else None
-        if later is None:
-            answers = dict(zip(asked, library.answers(), strict=True))
-        else:
-            later.add(
-                readers.pop_all(),
-                {
-                    sound[i][0].path: partial(_opinion, found, *sound[i], library, asked.index(i))
-                    for i, found in own.items()
-                    if i in asked and not isinstance(found, InputFileError)
-                },
-            )
-    for i, (header, layout) in sound.items():
-        try:
-            groups, notes = _parameters(header, answers.get(i))
-            found = own.get(i) or _read_here(header, layout, groups)
-            if isinstance(found, InputFileError):
-                raise found
-            results[i] = _confirmed(found, layout, answers.get(i), notes)
-        except InputFileError as error:
-            results[i] = error
-    return [result for result in results if result is not None]
-
-
-@dataclass(frozen=True)
-class _OwnReading:
-    """A file as biodyn reads it, and its numbers for the library to confirm."""
-
-    recording: Recording
-    data: DataSection
-
-
-def _is_short(files: Collection[tuple[C3dHeader, DataLayout]]) -> bool:
-    """Whether the numbers of some files may stay in memory until the library's are there."""
-    return sum(header.path.stat().st_size for header, _ in files) <= _LARGEST_KEPT_BYTES
-
-
-def _opinion(
-    found: _OwnReading, header: C3dHeader, layout: DataLayout, library: Parsing, number: int
-) -> tuple[Diagnostic, ...]:
-    """What the library, asked for that file as the `number`-th, reads differently; InputFileError where it cannot be read."""
-    answer = library.answers()[number]
-    _parameters(header, answer)
-    return second_opinion(found.data, layout, answer)
-
-
-def _read_here(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnReading | InputFileError:
-    try:
-        return _own_reading(header, layout, groups)
-    except InputFileError as error:
-        return error
-
-
-def _confirmed(
-    found: _OwnReading, layout: DataLayout, answer: Parsed | Failure | None, notes: Sequence[Diagnostic]
-) -> Recording:
-    """The recording, with what is said of its parameters and layout, and of what the library reads differently."""
-    opinion = second_opinion(found.data, layout, answer)
-    said = (*notes, *layout.notes, *opinion, *found.recording.diagnostics)
-    return replace(found.recording, diagnostics=said)
-
-
-def _parameters(header: C3dHeader, answer: Parsed | Failure | None) -> tuple[Groups, tuple[Diagnostic, ...]]:
-    """The parameters as read here; where their list breaks off, what the C3D library made of them."""
-    if header.parameters.is_whole:
-        if isinstance(answer, Failure) and answer.killed:
-            raise InputFileError(f"'{header.path}' could not be read: {answer.reason}.", "Try again.")
-        return header.groups, ()
-    if not isinstance(answer, Parsed):
-        reason = "its byte order is SGI/MIPS" if answer is None else answer.reason
-        raise InputFileError(
-            f"'{header.path}' is damaged: its parameters break off, and it could not be read: {reason}.", COPY_AGAIN
-        )
-    note = Diagnostic(
-        "parameters-damaged",
-        "warning",
-        "The list of parameters in the file breaks off; what the C3D library could make of it is used.",
-        hint=COPY_AGAIN,
-    )
-    return cleaned_groups(answer.facts["parameters"]), (note,)
-
-
-def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnReading:
-    path = header.path
+    header = read_header(Path(path))
+    layout = data_layout(header)
+    if not header.parameters.is_whole:
+        raise InputFileError(f"'{header.path}' is damaged: its list of parameters breaks off.", COPY_AGAIN)
+    path, groups = header.path, header.groups
     content = file_bytes(path)
     data = read_data(content, layout, header.processor, groups, plate_channels(groups))
     _require_possible_samples(path, data.samples)
@@ -197,6 +80,7 @@ def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnR
         first_frame=layout.first_frame,
         declared_static=_declared_static(groups),
         diagnostics=(
+            *layout.notes,
             *_analog_notes(data),
             *roles.diagnostics,
             *scale.diagnostics,
@@ -207,7 +91,7 @@ def _own_reading(header: C3dHeader, layout: DataLayout, groups: Groups) -> _OwnR
             *dropped_note(roles),
         ),
     )
-    return _OwnReading(repaired(recording), data)
+    return repaired(recording)
 
 
 def _with_poses(
