@@ -26,10 +26,10 @@ from common import Record, Stopwatch, files_below, parser_of, recordings_at_hand
 from support.independent_reader import PlainFile, read_plainly
 
 from biodyn.errors import InputFileError
-from biodyn.io.formats.c3d._data_section import read_data
-from biodyn.io.formats.c3d._header import read_header
-from biodyn.io.formats.c3d._layout import data_layout
 from biodyn.io import read_many
+from biodyn.io.formats.c3d.data import read_data
+from biodyn.io.formats.c3d.header import read_header
+from biodyn.io.formats.c3d.layout import data_layout
 from biodyn.recording import Recording
 from biodyn.trial.inspect import check_file
 

@@ -12,7 +12,6 @@ import pytest
 from support.stick_person import LABELS, RATE_HZ, Writer, person_mm
 
 
-
 @pytest.fixture
 def write_c3d(tmp_path: Path) -> Writer:
     """Return a writer of C3D files in a temporary folder; everything has a sound default."""

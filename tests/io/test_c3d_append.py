@@ -12,8 +12,8 @@ import pytest
 
 import biodyn
 from biodyn.errors import InputFileError
-from biodyn.io.formats.c3d._header import read_header
 from biodyn.io.formats.c3d.append import SUFFIX, NewEvent, NewPoint, appended
+from biodyn.io.formats.c3d.header import read_header
 from biodyn.io.formats.c3d.write import C3dContent, write_c3d
 
 FRAMES, STEP = 12, 0.5

@@ -12,7 +12,7 @@ from simulator import Person, SimulatedTrial, TrialOptions, session, write_c3d
 from simulator.files import analog_channels, trial_parameters
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.io.formats.c3d._cop_polynomial import cop_correction
+from biodyn.io.formats.c3d.platforms import cop_correction
 from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content

@@ -13,12 +13,11 @@ import pytest
 from support.c3d_corpus import DEC, INTEL, MIPS, ORDERS, Kind, a_trial, plates, write_trial
 from support.independent_reader import PlainFile, dec_float, read_plainly
 
-from biodyn.io.formats.c3d._data_section import read_data
-from biodyn.io.formats.c3d._header import read_header
-from biodyn.io.formats.c3d._layout import data_layout
-from biodyn.io.formats.c3d._parameters import decoded_floats
 from biodyn.io import read_many
 from biodyn.io.formats.c3d import read_c3d
+from biodyn.io.formats.c3d.data import read_data
+from biodyn.io.formats.c3d.header import decoded_floats, read_header
+from biodyn.io.formats.c3d.layout import data_layout
 from biodyn.recording import Recording
 
 # A 4-byte float has 24 bits; positions reach 2 m.

@@ -10,7 +10,7 @@ import pytest
 from support.c3d_corpus import DEC, INTEL, MIPS, Kind, Trial, write_trial
 from support.independent_reader import read_plainly
 
-from biodyn.io.formats.c3d._header import read_header
+from biodyn.io.formats.c3d.header import read_header
 from biodyn.trial.inspect import check_file
 from biodyn.trial.run import run_trial
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from biodyn.io.formats.c3d._subject import subject_parameters
+from biodyn.io.formats.c3d.groups import subject_parameters
 from biodyn.processing.calibration.subject import known_age, leg_length
 from biodyn.recording import SubjectParameters
 

@@ -12,15 +12,18 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, file_bytes
-from biodyn.io.formats.c3d._data_section import DataSection, read_data
-from biodyn.io.formats.c3d._events import read_events
-from biodyn.io.formats.c3d._header import read_header
-from biodyn.io.formats.c3d._layout import DataLayout, data_layout
-from biodyn.io.formats.c3d._parameters import Groups
-from biodyn.io.formats.c3d._platforms import plate_channels, read_plates
-from biodyn.io.formats.c3d._points import model_outputs, point_groups, point_texts, values_of
-from biodyn.io.formats.c3d._rotations import read_rotations
-from biodyn.io.formats.c3d._subject import subject_parameters
+from biodyn.io.formats.c3d.data import DataSection, read_data, read_rotations
+from biodyn.io.formats.c3d.groups import (
+    model_outputs,
+    point_groups,
+    point_texts,
+    read_events,
+    subject_parameters,
+    values_of,
+)
+from biodyn.io.formats.c3d.header import Groups, read_header
+from biodyn.io.formats.c3d.layout import DataLayout, data_layout
+from biodyn.io.formats.c3d.platforms import plate_channels, read_plates
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import LengthUnit, PlateUnit, length_unit
 from biodyn.io.names import names

@@ -1,17 +1,17 @@
-"""The parameter section of a C3D file in plain Python: safe on any bytes, quick on many files.
-
-Format: the C3D user manual, c3d.org (parameter section). Groups and parameters are a linked list of records.
-"""
+"""Header block and parameter section of a C3D file, safe on any bytes (C3D user manual, c3d.org)."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from biodyn.errors import InputFileError
+from biodyn.io.files import COPY_AGAIN, check_path
 from biodyn.io.text import clean_text, clean_texts
 
 _CHAR, _BYTE, _INT, _FLOAT = -1, 1, 2, 4
@@ -189,3 +189,175 @@ def decoded_floats(words: np.ndarray[Any, np.dtype[np.uint16]], processor: str) 
         values = np.where(reduced, bits - np.uint32(2 << 23), bits).view("<f4").astype(float)
         return np.where(reduced, values, np.where(exponent > 0, values / 4.0, 0.0))
     return words.view(">f4" if processor in _BIG_ENDIAN else "<f4")
+
+
+BLOCK_BYTES = 512
+_KEY = 0x50  # second byte of every C3D file
+_PROCESSORS = {84: "Intel", 85: "DEC", 86: "MIPS"}
+_MAX_PARAMETER_BLOCKS = 256
+# A section may be longer than its block count, one byte, can say; then only where the data begin tells its end.
+_MAX_SECTION_BLOCKS = 4096
+# Bytes of the header's events: how labels are stored, number, times, labels; the manual calls them words 150 to 234.
+_EVENT_KEY_AT, _EVENT_TIMES_AT, _EVENT_LABELS_AT = 298, 304, 396
+_FOUR_LETTERS, _MOST_EVENTS = 12345, 18
+
+
+@dataclass(frozen=True)
+class HeaderWords:
+    """The numbers of the header block as stored.
+
+    Attributes:
+        points, analog_per_frame: 3-D points and analog values a frame. first_frame, last_frame: 1-based, 16 bits.
+        scale: negative for a float file, else file units a step. data_block: 1-based block of the first frame.
+        samples_per_frame: analog samples of one channel per frame. rate_hz: frames per second.
+        events: time (s since the first stored frame) and label, of at most four letters, of each.
+    """
+
+    points: int
+    analog_per_frame: int
+    first_frame: int
+    last_frame: int
+    scale: float
+    data_block: int
+    samples_per_frame: int
+    rate_hz: float
+    events: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class C3dHeader:
+    """Header and parameters of a C3D file.
+
+    Attributes:
+        path: the file. size_bytes: its size. processor: "Intel", "DEC" or "MIPS".
+        words: the header block's numbers. parameters: the parameter section.
+        tail: the last bytes of points and analog samples, up to a block.
+    """
+
+    path: Path
+    size_bytes: int
+    processor: str
+    words: HeaderWords
+    parameters: ParameterSection = field(default_factory=ParameterSection)
+    tail: bytes = b""
+
+    @property
+    def texts(self) -> Mapping[str, tuple[str, ...]]:
+        """ "GROUP:NAME" -> tuple of clean texts."""
+        return self.parameters.texts
+
+    @property
+    def numbers(self) -> Mapping[str, tuple[float, ...]]:
+        """ "GROUP:NAME" -> tuple of numbers, the first dimension fastest."""
+        return self.parameters.numbers
+
+    @property
+    def groups(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """All parameters as {group: {name: {"dims": [...], "values": [...]}}}."""
+        return self.parameters.groups
+
+    @property
+    def data_end(self) -> int:
+        """Byte behind the points and analog samples: where segment poses begin, else the end of the file."""
+        return _data_end(self.numbers, self.words.data_block, self.size_bytes)
+
+    @property
+    def point_labels(self) -> tuple[str, ...]:
+        """POINT:LABELS with its continuations LABELS2, LABELS3 ..."""
+        return tuple(continued(self.groups.get("POINT", {}), "LABELS")[: self.words.points])
+
+
+def unsigned(value: float) -> int:
+    """A count that was stored in a 16-bit integer, whichever way its sign was meant; 0 where it is no number."""
+    if not np.isfinite(value):
+        return 0
+    return int(value) & 0xFFFF if value < 0 else int(value)
+
+
+def is_c3d(head: bytes) -> bool:
+    """True where the first bytes of a file are those of a C3D file."""
+    return len(head) > 1 and head[1] == _KEY
+
+
+def _everything(group: str, name: str) -> bool:
+    return True
+
+
+def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
+    """Read header and parameter section; InputFileError says what is wrong with a file that is no sound C3D.
+
+    `wanted` of group and name: which parameters are decoded, for those who read very many files.
+    """
+    check_path(path)
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        block = stream.read(BLOCK_BYTES)
+        if not is_c3d(block):
+            raise InputFileError(f"'{path}' is not a C3D file: its second byte is not 0x50.", "Give a .c3d file.")
+        if len(block) < BLOCK_BYTES:
+            raise InputFileError(f"'{path}' is truncated: it ends within its header ({size} bytes).", COPY_AGAIN)
+        start = (block[0] - 1) * BLOCK_BYTES
+        if block[0] < 1 or start + 4 > size:
+            raise InputFileError(
+                f"'{path}' is damaged: its parameters should begin at byte {start}, the file has {size}.", COPY_AGAIN
+            )
+        stream.seek(start)
+        prefix = stream.read(4)
+        processor = _PROCESSORS.get(prefix[3])
+        if processor is None:
+            raise InputFileError(
+                f"'{path}' names an unknown processor type ({prefix[3]}; expected 84 Intel, 85 DEC or 86 SGI/MIPS).",
+                "Export the trial again as C3D from the capture software.",
+            )
+        words = _words(block, processor)
+        stream.seek(start + 4)
+        section = stream.read(_section_bytes(prefix[2], start, words.data_block))
+        parameters = read_parameters(section, processor, wanted)
+        end = _data_end(parameters.numbers, words.data_block, size)
+        stream.seek(max(0, end - BLOCK_BYTES))
+        tail = stream.read(min(end, BLOCK_BYTES))
+    return C3dHeader(path, size, processor, words, parameters, tail)
+
+
+def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: int) -> int:
+    used, start = (numbers.get(f"ROTATION:{name}", (0,)) for name in ("USED", "DATA_START"))
+    block = unsigned(start[0]) if start and used and used[0] else 0
+    return min(size, (block - 1) * BLOCK_BYTES) if block > data_block else size
+
+
+def _section_bytes(blocks: int, start: int, data_block: int) -> int:
+    """Bytes of the parameter section behind its prefix: by its own count, or up to the data where they come later."""
+    own = min(blocks or _MAX_PARAMETER_BLOCKS, _MAX_PARAMETER_BLOCKS)
+    until_data = data_block - 1 - start // BLOCK_BYTES
+    return (max(own, until_data) if until_data <= _MAX_SECTION_BLOCKS else own) * BLOCK_BYTES - 4
+
+
+def _words(block: bytes, processor: str) -> HeaderWords:
+    order = ">" if processor == "MIPS" else "<"
+    points, analog, first, last = struct.unpack_from(f"{order}4H", block, 2)
+    data_block, samples = struct.unpack_from(f"{order}2H", block, 16)
+    return HeaderWords(
+        points=points,
+        analog_per_frame=analog,
+        first_frame=first,
+        last_frame=last,
+        scale=_float(block[12:16], processor),
+        data_block=data_block,
+        samples_per_frame=samples,
+        rate_hz=_float(block[20:24], processor),
+        events=_events(block, processor),
+    )
+
+
+def _events(block: bytes, processor: str) -> tuple[tuple[float, str], ...]:
+    """The header's events; none where their labels are not said to have four letters."""
+    key, count = struct.unpack_from(f"{'>' if processor == 'MIPS' else '<'}2H", block, _EVENT_KEY_AT)
+    if key != _FOUR_LETTERS or count > _MOST_EVENTS:
+        return ()
+    times = decoded_floats(np.frombuffer(block, "<u2", 2 * count, _EVENT_TIMES_AT), processor)
+    labels = (block[at : at + 4] for at in range(_EVENT_LABELS_AT, _EVENT_LABELS_AT + 4 * count, 4))
+    return tuple((float(time), clean_text(label)) for time, label in zip(times, labels, strict=True))
+
+
+def _float(raw: bytes, processor: str) -> float:
+    return float(decoded_floats(np.frombuffer(raw, dtype="<u2"), processor)[0])

@@ -1,0 +1,119 @@
+"""Points, subject and events as the parameter groups of a C3D file describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.io.events import NOBODY, StoredEvent, Whose, gait_events, is_gait_event
+from biodyn.io.formats.c3d.header import Groups, continued
+from biodyn.io.formats.c3d.layout import DataLayout
+from biodyn.io.labels import PointRoles
+from biodyn.io.names import letters_and_digits, names
+from biodyn.io.subject_parameters import Entry, parameters_of
+from biodyn.recording import GaitEvent, ModelOutput, SubjectParameters
+
+
+def point_texts(groups: Groups, name: str, count: int) -> list[str]:
+    """POINT:LABELS (or DESCRIPTIONS) with LABELS2, LABELS3 ..., one for every point; "" where the file has none."""
+    texts = [str(v) for v in continued(groups.get("POINT", {}), name)]
+    return (texts + [""] * count)[:count]
+
+
+def point_groups(groups: Groups) -> dict[str, list[str]]:
+    """The lists of labels the POINT group holds: ANGLES, FORCES ..., continuations (ANGLES2) included.
+
+    Also those that only POINT:TYPE_GROUPS calls groups of outputs.
+    """
+    announced = {str(v).strip() for v in values_of(groups, "POINT", "TYPE_GROUPS")} - {
+        "LABELS",
+        "DESCRIPTIONS",
+        "MARKERS",
+    }
+    kinds = {*names()["model_outputs"]["groups"], *announced}
+    lists: dict[str, list[str]] = {}
+    for name, parameter in groups.get("POINT", {}).items():
+        base = name.rstrip("0123456789")
+        if base in kinds:
+            lists.setdefault(base, []).extend(str(v) for v in parameter["values"])
+    return lists
+
+
+def model_outputs(groups: Groups, roles: PointRoles, points: FloatArray) -> Mapping[str, ModelOutput]:
+    """Return the computed points by label, as stored; `points` (T, N, 3) file units."""
+    unit_names = names()["model_outputs"]["unit_parameters"]
+    units = {
+        kind: str(next(iter(values_of(groups, "POINT", parameter)), "")).strip()
+        for kind, parameter in unit_names.items()
+    }
+    return {
+        roles.labels[i]: ModelOutput(roles.labels[i], roles.kinds[i], points[:, i], units.get(roles.kinds[i], ""))  # type: ignore[arg-type]
+        for i in roles.outputs
+    }
+
+
+def values_of(groups: Groups, group: str, name: str) -> list[Any]:
+    """Return the values of a parameter, none where it is missing."""
+    values: list[Any] = groups.get(group, {}).get(name, {}).get("values", [])
+    return values
+
+
+def subject_parameters(groups: Groups) -> SubjectParameters:
+    """Read name, mass, height, sex, age and measures; a value of 0 counts as not given."""
+    entries = [entry for group in names()["subject"]["groups"] for entry in _entries(groups.get(group, {}))]
+    return parameters_of(entries, subject_name(groups))
+
+
+def subject_name(groups: Groups) -> str:
+    """Return the subject's name as stored, "" where there is none."""
+    for key in names()["subject"]["name_parameters"]:
+        group, name = key.split(":")
+        for value in groups.get(group, {}).get(name, {}).get("values", []):
+            if isinstance(value, str) and value.strip():
+                return value.strip()
+    return ""
+
+
+def _entries(group: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
+    """Every scalar parameter of a group, and the pairs of LABELS (or NAMES) and VALUES some writers use."""
+    for name, parameter in group.items():
+        values = parameter["values"]
+        if len(values) == 1:
+            yield Entry(letters_and_digits(name), values[0], "")
+    labels = group.get("LABELS", group.get("NAMES", {})).get("values", [])
+    values = group.get("VALUES", {}).get("values", [])
+    units = group.get("UNITS", {}).get("values", [])
+    for i, (label, value) in enumerate(zip(labels, values, strict=False)):
+        yield Entry(letters_and_digits(str(label)), value, str(units[i]) if i < len(units) else "")
+
+
+def read_events(
+    event_group: Mapping[str, Mapping[str, Any]],
+    layout: DataLayout,
+    whose: Whose = NOBODY,
+    of_header: Sequence[tuple[float, str]] = (),
+) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
+    """Return the gait events in order of time, 0 at the first stored frame; see `io.events.gait_events`.
+
+    The group stores minutes and seconds since the start of the capture, whose frame 1 is at time 0; the file's first frame
+    is at (first_frame - 1) / rate. The header (`HeaderWords.events`) counts from the file's first frame (c3d.org, "Event
+    times"), and is used where the group has no gait event.
+    """
+    stored, start_s = _of_group(event_group), (layout.first_frame - 1) / layout.rate_hz
+    if of_header and not any(is_gait_event(event.label) for event in stored):
+        stored, start_s = [StoredEvent(label, "", time_s) for time_s, label in of_header], 0.0
+    events = [replace(event, time_s=event.time_s - start_s) for event in stored]
+    return gait_events(events, layout.frame_count, layout.rate_hz, whose)
+
+
+def _of_group(group: Mapping[str, Mapping[str, Any]]) -> list[StoredEvent]:
+    """The events of the EVENT group, on its own clock."""
+    times, labels, contexts, subjects = (continued(group, name) for name in ("TIMES", "LABELS", "CONTEXTS", "SUBJECTS"))
+    events = []
+    for i, (minutes, seconds, label) in enumerate(zip(times[::2], times[1::2], labels, strict=False)):
+        context, subject = (str(texts[i]) if i < len(texts) else "" for texts in (contexts, subjects))
+        events.append(StoredEvent(str(label), context, 60.0 * float(minutes) + float(seconds), subject))
+    return events
