@@ -207,12 +207,15 @@ def test_a_stopped_run_leaves_nothing(
 def test_ctrl_c_before_the_command_is_read() -> None:
     """While libraries are loaded no command hears it: one sentence and the usual exit code, no traceback."""
     code = """
+import sys
 import biodyn.cli.start as start
 
-def stopped(words):
-    raise KeyboardInterrupt
+class Stopped:
+    def find_spec(self, name, path, target=None):
+        if name == "biodyn.cli.commands":
+            raise KeyboardInterrupt
 
-start.ready_beside = stopped
+sys.meta_path.insert(0, Stopped())
 start.main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

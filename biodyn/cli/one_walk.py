@@ -60,6 +60,11 @@ def analyse(asked: Asked, console: Console, walk: Path, folder: Path, shown: Sho
     began = time.perf_counter()
     require_free(folder, asked.force)  # before any work is done
     with progress(console, shown.heading) as step:
+        from biodyn.rigid_body import compilation_note
+
+        note = compilation_note()
+        if note:
+            console.print(note, highlight=False, markup=False, soft_wrap=True)
         result = _analysed(walk, asked, console, step)
         from biodyn.trial.result import TrialResult
 

@@ -33,13 +33,8 @@ def print_what_the_terminal_can() -> None:
 
 @contextmanager
 def progress(console: Console, heading: str = "") -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows the name of a step, behind what is being done; compiled kernels are told in a sentence."""
-    from biodyn.kernels.watch import watched
-
-    def tell(sentence: str) -> None:
-        console.print(sentence, highlight=False, markup=False, soft_wrap=True)
-
-    with console.status("starting") as status, watched(tell):
+    """Yield a function that shows the name of a step, behind what is being done."""
+    with console.status("starting") as status:
         yield lambda name: status.update(as_status(f"{heading}{': ' if heading else ''}{name} ..."))
 
 

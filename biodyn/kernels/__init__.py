@@ -8,7 +8,7 @@ Read `types` (the tree) and `vec3` (vectors as tuples), `joints` (the only file 
 (inverse kinematics); `coupled_ik` over `laws` is the same for coordinates that move several joints by functions, `normal`
 sums the equations of an estimate; `recursion` runs along time, `text`
 writes the rows of tables. `lanes` and `sweep` are the same algorithms on eight frames side by
-side, `blocks` takes frames in and out of the lanes. `jit` holds the decorators, `storage` where compiled kernels are kept,
-`watch` when something is compiled.
+side, `blocks` takes frames in and out of the lanes. `jit` holds the decorators and where
+compiled kernels are kept.
 `biodyn.rigid_body` is the public face: shapes, names and errors.
 """

@@ -3,23 +3,31 @@
 Floating point: products and sums may be fused (fma), nothing else: NaN stays NaN, the order of sums stays. In an `exact_kernel`
 not even that.
 
-Compiled kernels are kept by `storage`, not beside the sources where numba would put them: an installation may be
-read-only, and what pip did not write it does not remove. Numba has no public way to choose the place. The names used
-here that it does not promise are guarded by a test; a version that lacks them compiles in every process.
+Compiled kernels are cached by numba in a folder of the user instead of beside the sources: an installation may be read-only, and
+pip does not remove what it did not write. numba has no public way to choose the folder for some functions only; the names used
+here that it does not promise are guarded by a test, and a version without them compiles in every process.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
-from functools import cache
+import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numba
+import platformdirs
+from llvmlite import binding
+from numba.core import caching
 
-from biodyn.kernels import ready, storage
-from biodyn.kernels.watch import COMPILING, COMPILING_AGAIN, tell
+from biodyn.version import VERSION
+
+#: Environment variable that names the cache folder.
+FOLDER_VARIABLE: Final = "BIODYN_CACHE_DIR"
 
 _njit: Any = numba.njit  # its annotations leave out the options used here
 # no reference counting: kernels allocate nothing, and counting would cost more than the arithmetic
@@ -40,96 +48,106 @@ part: Any = _njit(**_INTERNAL)
 merged: Any = _njit(inline="always", **_INTERNAL)
 
 
-class _KernelCache:
-    """The compiled forms of one kernel on disk, as numba's dispatcher asks for them (`numba.core.caching._Cache`)."""
-
-    def __init__(self, function: Any) -> None:
-        self._name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
-        self._source = _foreign_source(function.__code__.co_filename)
-
-    @property
-    def cache_path(self) -> str | None:
-        folder = storage.storage().writable
-        return None if folder is None else str(folder)
-
-    def prefixes(self, codegen: Any) -> list[str]:
-        """What the names of all forms begin with that run here: those for this processor, and those that came compiled."""
-        own = codegen.magic_tuple()
-        return [self._prefix(processor) for processor in (own, ready.fitting(own)) if processor is not None]
-
-    def _prefix(self, processor: tuple[Any, ...]) -> str:
-        return f"{self._name}-{hashlib.sha256(repr(processor).encode()).hexdigest()[:8]}-"
-
-    def _file_names(self, signature: Any, codegen: Any) -> list[str]:
-        key = hashlib.sha256(f"{signature}\0{self._source}".encode()).hexdigest()[:24]
-        return [f"{prefix}{key}" for prefix in self.prefixes(codegen)]
-
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """Return the compiled form for a signature, None where it has to be compiled: then whoever watches is told.
-
-        Numba's implementations are not installed to load it: only compiling needs them, and does so by itself.
-        """
-        found = (storage.read(name) for name in self._file_names(signature, target.codegen()))
-        content = next((content for content in found if content is not None), None)
-        if content is None:
-            tell(COMPILING if storage.storage().writable is not None else COMPILING_AGAIN)
-            tell(storage.storage().note)
-            return None
-        return numba.core.compiler.CompileResult._rebuild(target, *pickle.loads(content))
-
-    def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep a compiled form."""
-        if compiled.lifted or compiled.library.has_dynamic_globals:  # holds addresses of this process
-            return
-        content = numba.core.serialize.dumps(compiled._reduce())
-        tell(storage.write(self._file_names(signature, compiled.codegen)[0], content))
-
-    def enable(self) -> None:
-        """Part of what numba asks of a cache; this one is never off."""
-
-    disable = flush = enable
+# -- the cache folder ---------------------------------------------------------------------------------------------------
 
 
-@cache
-def _foreign_source(path: str) -> str:
-    """Digest of a source file outside this folder; the stamp of the storage covers those within."""
-    source = Path(path)
-    return "" if source.parent == Path(__file__).parent else hashlib.sha256(source.read_bytes()).hexdigest()
+def cache_folder() -> Path | None:
+    """Return the folder for compiled kernels of this program; None where there is no trustworthy one.
+
+    It is below the folder that `FOLDER_VARIABLE` names, else the user's cache folder, else, where that cannot be written, a
+    private folder in the system's temporary one. Code is loaded from it: a folder that belongs to another user (but root) or
+    that others may write is not used. A read-only folder is used where kernels are in it.
+    """
+    named = os.environ.get(FOLDER_VARIABLE, "").strip()
+    usual = Path(named).expanduser().absolute() if named else platformdirs.user_cache_path("biodyn", appauthor=False)
+    private = Path(tempfile.gettempdir(), f"biodyn-{os.getuid()}" if hasattr(os, "getuid") else "biodyn")
+    for folder, own in ((usual, ()), (private, (private,))):
+        place = folder / "kernels" / _stamp()
+        parts = (*own, place.parent, place)
+        if folder.is_absolute():  # "~/.cache" stays as it is where there is no home
+            with suppress(OSError):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                for level in parts:
+                    level.mkdir(mode=0o700, exist_ok=True)
+            if all(map(_is_trustworthy, parts)) and (os.access(place, os.W_OK) or any(place.iterdir())):
+                return place
+    return None
 
 
-def keeps_kernels() -> bool:
-    """Tell whether this version of numba has what keeping compiled kernels on disk needs."""
+def _is_trustworthy(folder: Path) -> bool:
     try:
-        needed = (
-            numba.core.compiler.CompileResult._rebuild,
-            numba.core.compiler.CompileResult._reduce,
-            numba.core.serialize.dumps,
-            numba.core.codegen.CPUCodegen.magic_tuple,
-            numba.core.registry.CPUDispatcher.enable_caching,
-        )
-    except AttributeError:
+        state = folder.stat()
+    except OSError:
         return False
-    return all(callable(one) for one in needed)
+    return not hasattr(os, "getuid") or (state.st_uid in (0, os.getuid()) and not state.st_mode & 0o022)
 
 
-def is_cached(dispatcher: Any) -> bool:
-    """Tell whether a compiled form of the kernel that runs on this processor waits on disk."""
-    kept = getattr(dispatcher, "_cache", None)
-    return isinstance(kept, _KernelCache) and any(map(storage.holds, kept.prefixes(dispatcher.targetctx.codegen())))
+def _stamp() -> str:
+    """Return the version and a digest of what determines machine code: numba's own check covers one source file only."""
+    digest = hashlib.sha256(
+        f"{numba.__version__} {sys.implementation.cache_tag} {binding.get_host_cpu_name()}".encode()
+    )
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return f"{VERSION}-{digest.hexdigest()[:16]}"
+
+
+CACHE_FOLDER: Final = cache_folder()
+
+
+# -- numba's cache in that folder ---------------------------------------------------------------------------------------
+
+_UNREADABLE: Final = (OSError, EOFError, ValueError, TypeError, AttributeError, pickle.UnpicklingError)
+_KernelCache: Any = None
+with suppress(AttributeError):  # a version of numba with other names
+    _Base: Any = getattr(caching, "UserProvidedCacheLocator", None) or caching._UserProvidedCacheLocator
+
+    class _Locator(_Base):  # type: ignore[misc, no-redef]
+        """Finds the cache folder, which may be read-only."""
+
+        def get_cache_path(self) -> str:
+            return str(CACHE_FOLDER)
+
+        @classmethod
+        def from_function(cls, py_func: Any, py_file: str) -> Any:
+            return cls(py_func, py_file)
+
+    class _Implementation(caching.CompileResultCacheImpl):
+        _locator_classes = (_Locator,)
+
+    class _FunctionCache(caching.FunctionCache):
+        """numba's cache of a function; files that cannot be read or written count as not there."""
+
+        _impl_class = _Implementation
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            # numba's own loads the implementations of NumPy first (0.4 s), which compiling alone needs and does by itself
+            with suppress(*_UNREADABLE):
+                return self._load_overload(sig, target_context)
+            return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            with suppress(*_UNREADABLE):
+                super().save_overload(sig, data)
+
+    _KernelCache = _FunctionCache
 
 
 def kernel(function: Any) -> Any:
-    """Compile `function` on first call, keep it on disk, release the interpreter lock while it runs."""
-    return _kept(function, _OPTIONS)
+    """Compile `function` on first call, cache it on disk, release the interpreter lock while it runs."""
+    return _cached(function, _OPTIONS)
 
 
 def exact_kernel(function: Any) -> Any:
     """A `kernel` that rounds every product and every sum by itself: the same bits on every processor."""
-    return _kept(function, {**_OPTIONS, "fastmath": False})
+    return _cached(function, {**_OPTIONS, "fastmath": False})
 
 
-def _kept(function: Any, options: dict[str, Any]) -> Any:
+def _cached(function: Any, options: dict[str, Any]) -> Any:
     dispatcher = _njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
-    if keeps_kernels() and hasattr(dispatcher, "_cache") and function.__closure__ is None:
+    if CACHE_FOLDER is not None and _KernelCache is not None and Path(function.__code__.co_filename).parent == _SOURCES:
         dispatcher._cache = _KernelCache(function)
     return dispatcher
+
+
+_SOURCES: Final = Path(__file__).parent

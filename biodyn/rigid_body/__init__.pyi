@@ -24,6 +24,7 @@ from .algorithms import joint_jacobians as joint_jacobians
 from .algorithms import mass_matrix as mass_matrix
 from .algorithms import momentum as momentum
 from .algorithms import regressor as regressor
+from .compilation import compilation_note as compilation_note
 from .compilation import is_compiled as is_compiled
 from .compilation import warm_up as warm_up
 from .constraints import Constraint as Constraint

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from threading import Thread
-from typing import Any, Final
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.kernels import (
-    aba,
-    crba,
-    energetics,
-    id_derivatives,
-    ik,
-    kinematics,
-    manifold,
     normal,
     recursion,
-    rnea,
-    storage,
     text,
 )
-from biodyn.kernels import regressor as regressors
-from biodyn.kernels.jit import is_cached
-from biodyn.kernels.watch import COMPILING, tell
+from biodyn.kernels.jit import CACHE_FOLDER, FOLDER_VARIABLE
 from biodyn.rigid_body.algorithms import (
     body_poses,
     difference,
@@ -47,42 +30,25 @@ from biodyn.rigid_body.algorithms import (
 from biodyn.rigid_body.joint import Body, Joint
 from biodyn.rigid_body.marker_fit import inverse_kinematics
 from biodyn.rigid_body.multibody import Multibody
-from biodyn.threads import may_start_python, processors, start_python
 
 Progress = Callable[[str], None]
-_MOST_HELPERS: Final = 3  # the longest piece of work is a third of all
-_PATIENCE_S: Final = 120.0  # several times what all kernels take; a helper that is stuck then is given up
-
-
-def trial_kernels() -> tuple[Any, ...]:
-    """Return the kernels that the analysis of a trial calls: these and no others, a test watches."""
-    return (
-        ik.inverse_kinematics,
-        rnea.inverse_dynamics,
-        aba.forward_dynamics,
-        crba.mass_matrix,
-        crba.joint_columns,
-        id_derivatives.inverse_dynamics_derivatives,
-        kinematics.poses,
-        energetics.whole_body,
-        manifold.difference,
-        manifold.integrate,
-        normal.add_rows,
-        normal.add_weighted,
-        normal.spread_rows,
-        regressors.regressor,
-        normal.marker_equations,
-        normal.marker_columns,
-        recursion.factorise_band,
-        recursion.solve_factorised,
-        recursion.filter_both_ways,
-        text.rows,
-    )
+_COMPLETE: Final = "complete"  # a file in the cache folder: all kernels of a trial are in it
 
 
 def is_compiled() -> bool:
-    """Tell whether kernels of a trial that run on this processor are compiled already, in memory or on disk."""
-    return all(kernel.signatures or is_cached(kernel) for kernel in trial_kernels())
+    """Tell whether the kernels of a trial were compiled before, in this process or on disk."""
+    return bool(normal.add_rows.signatures) or (CACHE_FOLDER is not None and (CACHE_FOLDER / _COMPLETE).exists())
+
+
+def compilation_note() -> str:
+    """Return a sentence for a user who has to wait for the compilation, empty where there is none."""
+    if is_compiled():
+        return ""
+    if CACHE_FOLDER is None:
+        return (
+            f"Compiling the kernels in every run: no folder can keep them; name a writable one with {FOLDER_VARIABLE}."
+        )
+    return f"Compiling the kernels of this command; they are kept in '{CACHE_FOLDER}' for later runs."
 
 
 def _tiny() -> tuple[Multibody, FloatArray, FloatArray]:
@@ -95,7 +61,7 @@ def _tiny() -> tuple[Multibody, FloatArray, FloatArray]:
 
 
 def _work() -> dict[str, Callable[[], object]]:
-    """Return what compiles, or loads, the kernels of a trial, the longest first; each piece may run in its own process."""
+    """Return what compiles, or loads, the kernels of a trial, by what they do."""
     mb, q, v = _tiny()
     p_BM = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
     loads = np.zeros((1, 1, 6))
@@ -152,71 +118,16 @@ def _marker_equations(mb: Multibody, q: FloatArray) -> None:
     normal.marker_columns(joints, at[None], np.ones((1, mb.nv)), np.empty((1, 1, 3, mb.nv)))
 
 
-def load_compiled(*pieces: str) -> None:
-    """Load kernels by their names in `_work`, where that needs no compilation."""
-    if is_compiled():
-        work = _work()
-        for piece in pieces:
-            work[piece]()
-
-
 def warm_up(progress: Progress | None = None) -> None:
     """Compile, or load from disk, the kernels of a trial by running each on one frame of a tiny model.
 
-    Where there are more processors, processes of their own compile a share and leave it on disk: each takes the next piece
-    that nobody took. What they did not do, this process does. `progress` hears how far this is.
+    Parameters: `progress`: called with how far the compilation is.
     """
-    if storage.storage().writable is not None and not is_compiled():
-        tell(COMPILING)
-        with tempfile.TemporaryDirectory(prefix="biodyn-compiling-") as taken, _helpers(taken) as helpers:
-            compile_share(taken, progress)
-            for helper in helpers:
-                with suppress(subprocess.TimeoutExpired):
-                    helper.wait(_PATIENCE_S)
-    for call in _work().values():
+    work, compiled = _work(), is_compiled()
+    for number, call in enumerate(work.values(), start=1):
+        if progress is not None and not compiled:
+            progress(f"compiling kernels, {number} of {len(work)}")
         call()
-
-
-def compile_share(taken: str, progress: Progress | None = None) -> None:
-    """Compile what no process took before; `taken` is the folder where each says what it took."""
-    work = _work()
-    for name, call in work.items():
-        try:
-            Path(taken, name).touch(exist_ok=False)
-        except FileExistsError:
-            continue
-        if progress is not None:
-            progress(f"compiling kernels, {len(os.listdir(taken))} of {len(work)}")
-        call()
-
-
-def help_compile(taken: str) -> None:
-    """Compile a share in a process of its own, which ends where the one that started it has: standard input is closed then."""
-    Thread(target=_end_with_starter, daemon=True).start()
-    compile_share(taken)
-
-
-def _end_with_starter() -> None:
-    os.read(sys.stdin.fileno(), 1)
-    os._exit(1)
-
-
-@contextmanager
-def _helpers(taken: str) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Processes that compile a share each; none is left behind."""
-    count = min(_MOST_HELPERS, processors() - 1) if may_start_python() else 0
-    code = f"from {__name__} import help_compile; help_compile({taken!r})"
-    quiet = subprocess.DEVNULL
-    started: list[subprocess.Popen[bytes]] = []
-    try:
-        with suppress(OSError):  # no further process is allowed: this one does the rest
-            for _ in range(count):
-                started.append(start_python(code, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet))
-        yield started
-    finally:
-        for helper in started:
-            if helper.poll() is None:
-                helper.kill()
-                helper.wait()
-            if helper.stdin is not None:
-                helper.stdin.close()
+    if CACHE_FOLDER is not None:
+        with suppress(OSError):  # a folder that is filled and read-only
+            (CACHE_FOLDER / _COMPLETE).touch()

@@ -35,15 +35,16 @@ def main() -> None:
 
     try:
         from biodyn.errors import BiodynError
-        from biodyn.kernels.watch import watched
-        from biodyn.rigid_body import warm_up
+        from biodyn.rigid_body import compilation_note, warm_up
         from biodyn.study.running.perform import perform
         from biodyn.study.running.recording_cache import RecordingCache
         from biodyn.study.running.task import task_from
 
         _limit_memory(memory_mb)
-        with watched(lambda sentence: say(note=sentence)):
-            warm_up()
+        note = compilation_note()
+        if note:
+            say(note=note)
+        warm_up()
     except Exception as error:  # without this process there is no study: say why, where it can be heard
         say(
             fatal=f"A trial process cannot work: {type(error).__name__}: {error}.",
