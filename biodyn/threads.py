@@ -9,23 +9,16 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-if TYPE_CHECKING:
-    import subprocess
+from typing import Final, TypeVar
 
 #: Environment variables that OpenBLAS, MKL, Accelerate and OpenMP read when they are loaded.
 ONE_THREAD: Final = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
-_PR_SET_PDEATHSIG: Final = 1  # prctl(2)
-_SIGKILL: Final = 9  # not in `signal` on every system
-_LOOK_AGAIN_S: Final = 0.5
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -83,50 +76,3 @@ def _time_limit(groups: Path = Path("/sys/fs/cgroup")) -> float:
         except (OSError, ValueError):  # no such file, or "max"
             continue
     return math.inf
-
-
-def may_start_python() -> bool:
-    """Whether what runs this program is Python: where that is part of another program, that one would be started."""
-    return Path(sys.executable or "").stem.lower().startswith("python")
-
-
-def start_python(code: str, **options: Any) -> subprocess.Popen[bytes]:
-    """Start a process of this Python, with its path, that runs `code`; OSError where no further process is allowed.
-
-    options: of `subprocess.Popen`. It looks for unreachable objects as seldom as this process does: compiling and loading
-    make millions that stay.
-    """
-    import gc
-    import subprocess
-
-    begin = f"import gc, sys; gc.set_threshold(*{gc.get_threshold()!r}); sys.path[:] = {sys.path!r}"
-    return subprocess.Popen([sys.executable, "-P", "-c", f"{begin}; {code}"], **options)
-
-
-def ending_with(parent: int) -> Callable[[], None]:
-    """Return what a process calls first to end when the process `parent` that started it does, however that ends.
-
-    It imports what it needs before it is called, so that a fork need not. On Linux the system kills the process, whatever it
-    does, and already when the thread that started it ends: one that outlives the process has to start it. On other
-    systems but Windows a thread of it looks every half second, and not while a library holds the interpreter.
-    """
-    import ctypes
-    import threading
-    import time
-
-    own = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_LOOK_AGAIN_S)
-        os._exit(1)
-
-    def begin() -> None:
-        if own is not None:
-            own.prctl(_PR_SET_PDEATHSIG, _SIGKILL)
-            if os.getppid() != parent:  # it died before
-                os._exit(1)
-        elif sys.platform != "win32":
-            threading.Thread(target=watch, daemon=True).start()
-
-    return begin

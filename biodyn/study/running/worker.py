@@ -13,17 +13,18 @@ import gc
 import json
 import os
 import sys
+import threading
+import time
 from dataclasses import asdict
 from typing import Any
 
-from biodyn.threads import ending_with
-
+_LOOK_AGAIN_S = 0.5
 _NEW_OBJECTS = 100_000  # a trial makes fewer that stay; what it leaves is looked for when it is done
 
 
 def main() -> None:
     memory_mb, parent = int(sys.argv[1]), int(sys.argv[2])
-    ending_with(parent)()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
@@ -66,6 +67,13 @@ def main() -> None:
         else:
             say(outcome=asdict(outcome))
         gc.collect()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has ended, whatever it does; Windows does not tell."""
+    while sys.platform == "win32" or os.getppid() == parent:
+        time.sleep(_LOOK_AGAIN_S)
+    os._exit(1)
 
 
 def _limit_memory(memory_mb: int) -> None:
