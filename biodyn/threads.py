@@ -6,21 +6,18 @@ order change the last digits. Work in parallel is across trials only, in process
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 #: Environment variables that OpenBLAS, MKL, Accelerate and OpenMP read when they are loaded.
 ONE_THREAD: Final = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
-A = TypeVar("A")
-B = TypeVar("B")
 
 
 def use_one_thread() -> None:
@@ -42,18 +39,6 @@ def linear_algebra_in_one_thread() -> Iterator[None]:
 
     with threadpool_limits(limits=1, user_api="blas"):
         yield
-
-
-def side_by_side(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
-    """Return both results."""
-    return first(), second()
-
-
-def by_halves(frames: int, work: Callable[[slice], object]) -> None:
-    """Call `work` with the slices of the first and the second half of the frames, or of all where there are few."""
-    ends = (0, frames) if frames < 200 else (0, frames // 2, frames)
-    for begin, end in itertools.pairwise(ends):
-        work(slice(begin, end))
 
 
 def processors() -> int:
