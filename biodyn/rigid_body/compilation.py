@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -30,8 +33,11 @@ from biodyn.rigid_body.algorithms import (
 from biodyn.rigid_body.joint import Body, Joint
 from biodyn.rigid_body.marker_fit import inverse_kinematics
 from biodyn.rigid_body.multibody import Multibody
+from biodyn.threads import processors
 
 Progress = Callable[[str], None]
+_LONGEST: Final = ("fit", "forward")  # of `_work`: half of the time of all
+_PATIENCE_S: Final = 120.0  # several times what the second process takes
 _COMPLETE: Final = "complete"  # a file in the cache folder: all kernels of a trial are in it
 
 
@@ -121,13 +127,52 @@ def _marker_equations(mb: Multibody, q: FloatArray) -> None:
 def warm_up(progress: Progress | None = None) -> None:
     """Compile, or load from disk, the kernels of a trial by running each on one frame of a tiny model.
 
-    Parameters: `progress`: called with how far the compilation is.
+    A second process compiles half of them, where there is a folder to keep them.
+
+    Parameters: `progress`: called with the name of each piece that is compiled here.
     """
     work, compiled = _work(), is_compiled()
-    for number, call in enumerate(work.values(), start=1):
-        if progress is not None and not compiled:
-            progress(f"compiling kernels, {number} of {len(work)}")
+    with _compiling_rest() if not compiled and CACHE_FOLDER is not None else nullcontext():
+        for name in _LONGEST:
+            if progress is not None and not compiled:
+                progress(f"compiling kernels ({name})")
+            work[name]()
+    for call in work.values():
         call()
     if CACHE_FOLDER is not None:
         with suppress(OSError):  # a folder that is filled and read-only
             (CACHE_FOLDER / _COMPLETE).touch()
+
+
+def compile_rest() -> None:
+    """Compile the kernels that the second process takes."""
+    for name, call in _work().items():
+        if name not in _LONGEST:
+            call()
+
+
+@contextmanager
+def _compiling_rest() -> Iterator[None]:
+    """Call `compile_rest` in a process of its own during the block, and wait for it; this process does what it could not."""
+    if processors() < 2 or not Path(sys.executable or "").stem.startswith("python"):  # Python within another program
+        yield
+        return
+    words = [
+        sys.executable,
+        "-P",
+        "-c",
+        f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import compile_rest as c; c()",
+    ]
+    quiet = subprocess.DEVNULL
+    try:
+        helper = subprocess.Popen(words, stdin=quiet, stdout=quiet, stderr=quiet)
+    except OSError:  # no further process is allowed
+        yield
+        return
+    try:
+        yield
+        with suppress(subprocess.TimeoutExpired):
+            helper.wait(_PATIENCE_S)
+    finally:
+        helper.kill()
+        helper.wait()
