@@ -100,7 +100,7 @@ CACHE_FOLDER: Final = cache_folder()
 _UNREADABLE: Final = (OSError, EOFError, ValueError, TypeError, AttributeError, pickle.UnpicklingError)
 _KernelCache: Any = None
 with suppress(AttributeError):  # a version of numba with other names
-    _Base: Any = getattr(caching, "UserProvidedCacheLocator", None) or caching._UserProvidedCacheLocator
+    _Base: Any = getattr(caching, "UserProvidedCacheLocator", None) or getattr(caching, "_UserProvidedCacheLocator")  # noqa: B009 (the name before numba 0.61)
 
     class _Locator(_Base):  # type: ignore[misc, no-redef]
         """Finds the cache folder, which may be read-only."""
@@ -113,7 +113,7 @@ with suppress(AttributeError):  # a version of numba with other names
             return cls(py_func, py_file)
 
     class _Implementation(caching.CompileResultCacheImpl):
-        _locator_classes = (_Locator,)
+        _locator_classes: Any = (_Locator,)
 
     class _FunctionCache(caching.FunctionCache):
         """numba's cache of a function; files that cannot be read or written count as not there."""

@@ -179,8 +179,8 @@ def _layer(pen: Pen, layer: Layer, place: Place) -> None:
                 pen.fill([points], layer.fill, layer.opacity)
             pen.stroke([points], Stroke(layer.color, layer.width, layer.dash, layer.opacity), closed=True)
         case Rule():
-            low, high = place.xlim if layer.along == "x" else place.ylim
-            if low <= layer.at <= high:
+            first, last = place.xlim if layer.along == "x" else place.ylim
+            if first <= layer.at <= last:
                 stroke = Stroke(layer.color, layer.width, layer.dash, layer.opacity)
                 pen.stroke([_across(place, layer.at, layer.along)], stroke)
         case Text():
