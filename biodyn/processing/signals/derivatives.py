@@ -10,7 +10,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
-from scipy.signal import butter, lfilter, lfilter_zi
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
@@ -220,6 +219,8 @@ def _padded(time_s: FloatArray, values: FloatArray, rows: int | None = None) -> 
 
 
 def _lowpassed(time_s: FloatArray, values: FloatArray, cutoff_hz: float) -> tuple[FloatArray, FloatArray]:
+    from scipy.signal import butter, lfilter, lfilter_zi  # 0.4 s that a walk with markers does not need
+
     step = float(np.diff(time_s).min())
     if not _is_even(time_s):
         even = time_s[0] + step * np.arange(int((time_s[-1] - time_s[0]) / step) + 1)
