@@ -34,7 +34,6 @@ def test_every_place_tells_the_version_of_the_copy(
     installed: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib.metadata, "version", installed)
-    versions.cache_clear()
     program_version.cache_clear()
     said = CliRunner().invoke(app, ["--version"])
     assert (said.exit_code, said.output) == (0, f"biodyn {biodyn.__version__}\n")
@@ -44,7 +43,6 @@ def test_every_place_tells_the_version_of_the_copy(
     place = capsys.readouterr().err.partition("please report it with ")[2].split(" (")[0]
     assert Path(place).read_text().startswith(f"biodyn {biodyn.__version__},")
     Path(place).unlink()
-    versions.cache_clear()
     program_version.cache_clear()
 
 
