@@ -302,7 +302,7 @@ def test_a_packed_result_compares_as_one_in_text(walk, tmp_path):
         settings = walk.analysis.settings.model_copy(update={"output": output})
         own = ModelResult(replace(walk.analysis, settings=settings), own=walk.own)
         folders.append(own.save(tmp_path / tables))
-    assert (folders[1] / "tables" / "joint_torques.packed").is_file()
+    assert (folders[1] / "tables" / "joint_torques.parquet").is_file()
     found = biodyn.compare(*folders)
     assert found.differences
     assert max(one.rms for one in found.differences) < 1e-12

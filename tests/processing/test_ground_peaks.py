@@ -161,7 +161,7 @@ def test_packed_results_leave_the_full_rate_out(walk_result: TrialResult, tmp_pa
 
 
 def test_parameters_of_many_strides_are_read_from_a_packed_table(walk_result: TrialResult, tmp_path: Path) -> None:
-    (tmp_path / "spatiotemporal.packed").write_bytes(packed(walk_result.spatiotemporal))
+    (tmp_path / "spatiotemporal.parquet").write_bytes(packed(walk_result.spatiotemporal))
     found = read_strides(tmp_path / "spatiotemporal.csv")
     assert len(found) == len(walk_result.spatiotemporal) > 1
     for _, row in walk_result.spatiotemporal.iterrows():
