@@ -22,8 +22,8 @@ import pandas as pd
 from common import REPOSITORY, Record, files_below, in_tree, parser_of, real_recordings, sample_walks, tell
 
 _SCRIPT = Path(__file__).with_name("numbers_of_walks.py")
-# Largest relative difference that round-off explains. The estimate amplifies it: markers moved by 1e-15 m change torques of shared
-# walks by up to 3.1e-7 and their standard deviations by up to 1.1e-4.
+# Largest relative difference that round-off explains. The estimate amplifies it: markers moved by 1e-15 m change torques of
+# shared walks by up to 3.1e-7 and their standard deviations by up to 1.1e-4.
 ROUND_OFF = 1e-7
 ROUND_OFF_OF_SD = 1e-4
 #: Columns of sentences: without `--wording` only whether a cell is empty is compared.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from biodyn.errors import BiodynError, InputFileError
 from biodyn.io import read, read_facts
 from biodyn.io.formats.trc import read_trc, write_trc
 from biodyn.recording import Markers, Recording
+from biodyn.trial.inspect import check_file
 
 Write = Callable[..., Path]
 FRAMES = 30
@@ -371,3 +373,11 @@ def test_a_file_that_no_walk_fills_is_not_read(tmp_path: Path) -> None:
         stream.truncate(20_000_000_000)  # holds no blocks on the disk
     with pytest.raises(InputFileError, match="more than 2 GB"):
         read(path)
+
+
+@pytest.mark.parametrize("label", ["h" * 20_000, "h-" * 10_000, "h" + "_" * 20_000 + "1", "hl" * 10_000])
+def test_a_file_with_a_label_of_20_000_letters_is_checked_in_seconds(write: Write, label: str) -> None:
+    path = write(labels=names([label, *LABELS[1:]]))
+    begin = time.process_time()
+    check_file(path)
+    assert time.process_time() - begin < 10.0  # 140 s before the patterns of labels took linear time

@@ -15,7 +15,8 @@ _NO_LETTER = re.compile(r"[^A-Z0-9]+")
 _NO_LETTER_BEHIND = r"(?![^\W\d_])"
 _IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
 # three letters and a 1, on this many labels and this share of them
-_NUMBERED_ONE = re.compile(r".*[^\W\d_]{3,}[\s_.\-]?1")
+_NUMBERED_ONE = re.compile(r".*[^\W\d_]{3}[\s_.\-]?1")
+_MOST_LETTERS = 255  # of a label that is read: as many as a C3D file can hold
 _FEWEST_NUMBERED, _MOST_LABELS = 8, 0.75
 # 1st, 2nd, 5th: the number alone tells, but where nothing but a side stands beside it (R5TH) its letters say that it is no number
 # of a cluster
@@ -114,7 +115,9 @@ class SideReading:
 
 @cache
 def side_readings(parts: tuple[str, ...]) -> tuple[SideReading, ...]:
-    """Return every way to take a side out of a label that is cut into pieces, likelier places first."""
+    """Return every way to take a side out of a label that is cut into pieces, likelier places first; none of a longer text."""
+    if sum(map(len, parts)) > _MOST_LETTERS:
+        return ()
     found = [
         reading
         for number, pair in enumerate(side_pairs())
