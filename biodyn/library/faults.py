@@ -80,7 +80,7 @@ def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
     if kind == "literal_error":
         others = {_EXPECTED[p["type"]] for p in problems if p["type"] in _PLURAL and p["loc"][: len(path)] == path}
         expected = " or ".join([problem["ctx"]["expected"], *sorted(others)])
-        return Fault(path, f"expected {expected}, found {found(problem['input'])}")
+        return Fault(path, f"expected {expected}, found {shown_value(problem['input'])}")
     expected = _EXPECTED.get(kind, "")
     if kind in _NUMBERS:
         expected = _range(problem, model, path)
@@ -89,11 +89,11 @@ def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
     if kind == "string_too_short":
         expected = "text that is not empty"
     if not expected:
-        return Fault(path, f"{problem['msg']}, found {found(problem['input'])}")
-    return Fault(path, f"expected {expected}, found {found(problem['input'])}", "")
+        return Fault(path, f"{problem['msg']}, found {shown_value(problem['input'])}")
+    return Fault(path, f"expected {expected}, found {shown_value(problem['input'])}", "")
 
 
-def found(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """A wrong value as it is shown: short, on one line, as TOML has it."""
     if isinstance(value, bool):
         return str(value).lower()

@@ -55,7 +55,7 @@ def user_table(kind: str, path: str) -> UserFile:
 
     names = ", ".join(entry_names(kind)) if kind in KINDS else ""
     file = read_user_toml(path, ROLES[kind], missing=f"The library has {names}." if names else "Give an existing file.")
-    require_valid(file, _FOLDERS.get(kind, kind))
+    require_valid(file, kind)
     return file
 
 

@@ -153,7 +153,7 @@ def write_norms(table: Mapping[str, Any], path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text("\n".join(_lines(table)) + "\n", encoding="utf-8")
-        require_valid(read_user_toml(part, "table of norms"), "variables/norms")
+        require_valid(read_user_toml(part, "table of norms"), "norms")
         os.replace(part, path)
     except OSError as error:
         raise StudyError(f"'{path}' cannot be written: {error.strerror}.", "Choose another place.") from error

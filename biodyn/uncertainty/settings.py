@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from biodyn.library.faults import found
+from biodyn.library.faults import shown_value
 from biodyn.library.load import is_path
 from biodyn.library.section import Field, Section, field_validator
 
@@ -33,5 +33,5 @@ class UncertaintySettings(Section):
     @classmethod
     def _is_a_toml_file(cls, name: str | None) -> str | None:
         if name is not None and not is_path(name):
-            raise ValueError(f"expected the path of a TOML file (*.toml), found {found(name)}")
+            raise ValueError(f"expected the path of a TOML file (*.toml), found {shown_value(name)}")
         return name

@@ -12,7 +12,7 @@ from simulator.person import Person, embody
 
 from biodyn.errors import BiodynError, SettingsError, TableError
 from biodyn.library.load import beside, load_table, nearest, read_user_toml
-from biodyn.library.schema import SCHEMAS
+from biodyn.library.schema import schema_of
 from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice, user_tables
 from biodyn.settings import Settings, settings_from
@@ -55,7 +55,7 @@ def test_the_library_s_entries_have_names_and_sources(kind: str) -> None:
 
 def test_every_hip_regression_could_be_a_user_s() -> None:
     for row in load_table("body/joint_centres/hip").values():
-        SCHEMAS["hip_centres"].model_validate(row)
+        schema_of("hip_centres").model_validate(row)
 
 
 @pytest.mark.parametrize("entry", TEXTS)

@@ -10,8 +10,6 @@ from simulator.wearing import Scatter, Worn
 from support.people import JOINTS, RATE_HZ, errors_m, person_of, scaling_of
 from support.sessions import Laboratory
 
-from biodyn.library.load import load_table
-from biodyn.library.schema.body import SubjectFitTable
 from biodyn.model.body_model import StaticFigure, with_locked
 from biodyn.model.observability import marker_jacobian
 from biodyn.processing.calibration.subject_fit.fit import _Problem, fit_subject
@@ -204,7 +202,3 @@ def test_the_setting_leaves_the_static_trial_alone(laboratory: Laboratory) -> No
     own = analyse_trial(laboratory.walk)
     assert own.subject_fit is not None
     assert own.propagation.centre_sd_m.keys() >= {"femur_r", "tibia_l"}
-
-
-def test_the_priors_are_a_valid_table() -> None:
-    SubjectFitTable.model_validate(load_table("body/subject_fit"))

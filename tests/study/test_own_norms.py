@@ -45,7 +45,7 @@ def test_the_file_is_read_back_and_fits_the_schema(tmp_path) -> None:
     table = made_of_24()
     path = tmp_path / "own.toml"
     write_norms(table, path)
-    require_valid(read_user_toml(path, "norms"), "variables/norms")
+    require_valid(read_user_toml(path, "norms"), "norms")
     made, read = NormSet(table).at(0.4), load_norm_set(str(path)).at(0.4)
     assert read.words == made.words
     for name, curve in made.curves.items():

@@ -44,7 +44,7 @@ def column_map(table: Path) -> ColumnMap:
         return ColumnMap(None, {})
     try:
         file = read_user_toml(path, "column map")
-        require_valid(file, "formats/column_map")
+        require_valid(file, "column_map")
     except TableError as error:
         raise InputFileError(error.message, error.hint) from error
     return ColumnMap(path, file.content)

@@ -1,14 +1,11 @@
-"""What every table of the library may hold: strict pydantic models, found by the path of the table.
+"""Schemas of the tables that a user may write: strict pydantic models, one for each kind of table.
 
-Goes in: the content of a TOML file, biodyn's own or a user's. Comes out: nothing where it is as it should be, else one
-sentence that names file, entry and key, with the nearest name (`require_valid`, `table_error`; the words in
-`library.faults`).
+Input: the content of a user's TOML file. Output: nothing where it is valid, else an error that names file, entry and key, with
+the nearest known name (`require_valid`, `table_error`; sentences in `library.faults`).
 
-Read `base` (strictness, names, signs for the sides), then `body` (marker sets, skeletons, landmarks, anthropometry),
-`recordings` (file formats), `analysis` (events, checks, uncertainties, variables) and `results` (figures, reports, studies,
-conventions). `@SCHEMAS.register("folder/table")` registers a model for a table, "folder" for
-every table of a folder. Names of landmarks and segments are text here: which exist depends on several tables
-together (`model.from_library.user_tables`).
+Read `base` (strictness, names, placeholders of the sides), then `body` (marker sets, skeletons, anthropometry, hip centres),
+`uncertainty`, `norms` and `column_map`. Names of landmarks and segments are plain text here: which names exist depends on
+several tables together (`model.from_library.user_tables`). The library's own tables of other kinds have no schema.
 """
 
 from __future__ import annotations
@@ -21,24 +18,28 @@ from pydantic import BaseModel, ValidationError
 from biodyn.errors import TableError
 from biodyn.library.faults import first_fault
 from biodyn.library.load import UserFile
-from biodyn.library.registry import Registry
-
-#: By table or folder of the library, and by kind where a user's file is one row of a table (`tables.ROLES`).
-SCHEMAS: Registry[type[BaseModel]] = Registry("biodyn.library.schema", "table schema")
 
 
-def schema_of(table: str) -> type[BaseModel] | None:
-    """Return the model of a table by its path in the library: its own, or its folder's; None where neither has one."""
-    while table and table not in SCHEMAS:
-        table = table.rpartition("/")[0]
-    return SCHEMAS[table] if table else None
+def schema_of(kind: str) -> type[BaseModel]:
+    """Return the schema of a kind of table (`tables.ROLES`, "column_map")."""
+    # imported when a user's table is read: most runs have none, and pydantic models take time to build
+    from biodyn.library.schema import body, column_map, norms, uncertainty
+
+    return {
+        "anthropometry": body.AnthropometryTable,
+        "column_map": column_map.ColumnMap,
+        "hip_centres": body.HipCentreTable,
+        "markersets": body.MarkerSetTable,
+        "norms": norms.Norms,
+        "skeletons": body.SkeletonTable,
+        "uncertainty": uncertainty.Uncertainties,
+    }[kind]
 
 
 @lru_cache(maxsize=64)
-def require_valid(file: UserFile, table: str) -> None:
-    """Raise TableError, naming file, entry and key, where a file is no `table` of the library, by path or folder."""
-    schema = schema_of(table)
-    assert schema is not None, f"no schema for '{table}'"
+def require_valid(file: UserFile, kind: str) -> None:
+    """Raise TableError, naming file, entry and key, where a file is not a valid table of its kind."""
+    schema = schema_of(kind)
     try:
         schema.model_validate(file.content)
     except ValidationError as error:
@@ -47,14 +48,14 @@ def require_valid(file: UserFile, table: str) -> None:
 
 
 def table_error(file: UserFile, path: tuple[str | int, ...], problem: str, hint: str = "") -> TableError:
-    """Return the error that names file, entry (`[[marker]] 3 (LKNE)`) and key, and says what is wrong."""
-    entry, key = _place(file.content, path)
+    """Return the error that names file, entry (`[[marker]] 3 (LKNE)`) and key, and describes the problem."""
+    entry, key = _location(file.content, path)
     where = ", ".join(filter(None, (f"'{file.path}'", entry, f"key '{key}'" if key else "")))
     return TableError(f"{where}: {problem.rstrip('.')}.", hint)
 
 
-def _place(content: dict[str, Any], path: tuple[str | int, ...]) -> tuple[str, str]:
-    """The list entry a path goes through, in words, and the key below it."""
+def _location(content: dict[str, Any], path: tuple[str | int, ...]) -> tuple[str, str]:
+    """Return the list entry on a path, as text, and the key below it."""
     at = next((i for i, part in enumerate(path) if isinstance(part, int)), None)
     if at is None or at == 0 or not isinstance(content.get(str(path[0])), list):
         return "", ".".join(map(str, path))

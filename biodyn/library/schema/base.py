@@ -1,4 +1,4 @@
-"""What the schemas share: strict tables, names, and the signs for both sides of the body."""
+"""Common parts of the schemas: strict tables, names, and the placeholders of the body's sides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Names = Annotated[tuple[Name, ...], Field(strict=False)]
 OneOrMore = Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
-Texts = Annotated[tuple[Text, ...], Field(strict=False)]
 Numbers = Annotated[tuple[float, ...], Field(strict=False)]
 Range = Annotated[tuple[float, ...], Field(strict=False, min_length=2, max_length=2)]
 Three = Annotated[tuple[float, ...], Field(strict=False, min_length=3, max_length=3)]
@@ -21,31 +20,33 @@ AXES = ("x", "y", "z")
 
 
 class Strict(BaseModel):
-    """A table in which an unknown key, a wrong type or a number that is not finite is a fault."""
+    """A table that refuses unknown keys, wrong types and numbers that are not finite."""
 
-    # Built when first used: a run with a table of its own needs one or two of them.
+    # built when first used: a run with a user's table needs one or two of them
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
 
 
 class Table(Strict):
-    """A table of the body, whose texts may hold {s}, {S} and {o} for the sides."""
+    """A table of the body, whose texts may contain the placeholders {s}, {S} and {o} of the sides."""
 
     @model_validator(mode="after")
-    def _sides_are_spelt(self) -> Table:
+    def _known_placeholders(self) -> Table:
         for name, value in self:
             for text in _texts_of(value):
-                wrong = next((p for p in _PLACEHOLDER.findall(text) if p not in SIDES), None)
-                if wrong is not None:
-                    raise ValueError(f"'{name}' holds {wrong!r}: the signs for the sides are {', '.join(SIDES)}")
+                unknown = next((p for p in _PLACEHOLDER.findall(text) if p not in SIDES), None)
+                if unknown is not None:
+                    raise ValueError(
+                        f"'{name}' contains {unknown!r}: the placeholders of the sides are {', '.join(SIDES)}"
+                    )
         return self
 
 
 class Titled(Table):
     """A table with a name, a title and a source."""
 
-    name: Name | None = Field(None, description="short name; omitted = the file's")
-    title: Text | None = Field(None, description="for people")
-    citation: Text | None = Field(None, description="where it comes from")
+    name: Name | None = Field(None, description="short name; the file name if omitted")
+    title: Text | None = Field(None, description="title")
+    citation: Text | None = Field(None, description="source")
 
 
 def _texts_of(value: Any) -> list[str]:
