@@ -12,7 +12,7 @@ from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.recognition.corrected import noticed_in
+from biodyn.model.from_library.recognition.label_correction import swaps_in_file
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.orientation import corners_run_backwards, mirrored_note
 from biodyn.processing.signals.plates import plate_wrench
@@ -121,7 +121,7 @@ def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
         if not file.settings.model.geometry:
             return CheckResult()
         mirrored = mirrored_note() if corners_run_backwards(file.recording.plates) else None
-        return CheckResult(findings=noticed_in(file.recording.markers, error, mirrored))
+        return CheckResult(findings=swaps_in_file(file.recording.markers, error, mirrored))
     return CheckResult(findings=(Diagnostic("marker-set", "error", error.message, hint=error.hint),))
 
 

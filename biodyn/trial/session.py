@@ -20,7 +20,7 @@ from biodyn.errors import BiodynError, InputFileError
 from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.io import read, read_facts, remembered_sha256
 from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
-from biodyn.model.from_library.recognition.corrected import corrected
+from biodyn.model.from_library.recognition.label_correction import correct_labels
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.processing.calibration.subject_fit.fit import FittedSubject, fit_subject
 from biodyn.processing.calibration.subject_fit.placement import SeenTrial, SeenUse
@@ -214,7 +214,7 @@ def _fitted(trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], sessio
         markers = recording.rotated(R_WL).markers
         if not geometry or trial.files.source != "static trial":
             return markers
-        return corrected(markers, trial.static.markers, trial.standing.points, trial.mapping).walk
+        return correct_labels(markers, trial.static.markers, trial.standing.points, trial.mapping).walk
 
     trials, notes = session_trials(session, trial.files, trial.walk.markers, prepared)
     if len(trials) == 1:

@@ -10,7 +10,7 @@ from support.real import recordings, slow_but
 
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.recognition.corrected import with_big_toes
+from biodyn.model.from_library.recognition.label_correction import with_big_toes
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial

@@ -14,10 +14,10 @@ from support.standing_people import SETS, standing_person
 from biodyn.checks.files import FileFacts, noticed
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.recognition.corrected import corrected, places_of
-from biodyn.model.from_library.recognition.person import person_with, place_names
-from biodyn.model.from_library.recognition.swap_detection import exchange_gain, judge
-from biodyn.model.from_library.recognition.swap_over_time import TimedExchange, whose_exchange
+from biodyn.model.from_library.recognition.label_correction import correct_labels, places_of
+from biodyn.model.from_library.recognition.person import person_with, place_table
+from biodyn.model.from_library.recognition.swap_detection import find_swaps, swap_gain
+from biodyn.model.from_library.recognition.swap_over_time import TimedSwap, swapped_recording
 from biodyn.processing.calibration.standing import quiet_standing
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Markers
@@ -37,7 +37,7 @@ def other_side(label: str) -> str:
 
 
 def test_derivatives_of_the_person_are_those_of_its_places() -> None:
-    person = person_with(place_names())
+    person = person_with(place_table().names)
     x = np.random.default_rng(0).normal(size=person.size)
     _, J = person.linearised(x)
     h = 1e-6
@@ -49,9 +49,9 @@ def test_derivatives_of_the_person_are_those_of_its_places() -> None:
 def test_people_whose_labels_are_right_are_left_alone(marker_set: str) -> None:
     for seed in SEEDS:
         points = standing_person(marker_set, np.random.default_rng(seed))
-        judged = judge(points, places_of(recognise(tuple(points))))
-        assert judged.fit is not None
-        assert (judged.exchanges, judged.unclear) == ((), ()), seed
+        search = find_swaps(points, places_of(recognise(tuple(points))))
+        assert search.fit is not None
+        assert (search.swaps, search.ambiguous) == ((), ()), seed
 
 
 def test_an_exchange_with_a_marker_of_no_known_place_is_judged_by_the_other_one() -> None:
@@ -61,9 +61,9 @@ def test_an_exchange_with_a_marker_of_no_known_place_is_judged_by_the_other_one(
         places = places_of(recognise(tuple(points)))
         knee, wand = (next(label for label in places if label.startswith(start)) for start in ("LKNE", "LTIB"))
         unknown = {label: place for label, place in places.items() if label != wand}
-        gain = exchange_gain(points, unknown, knee, wand)
+        gain = swap_gain(points, unknown, knee, wand)
         assert gain < -10.0, seed
-        assert exchange_gain(swapped(points, knee, wand), unknown, knee, wand) == pytest.approx(-gain)
+        assert swap_gain(swapped(points, knee, wand), unknown, knee, wand) == pytest.approx(-gain)
 
 
 @pytest.mark.parametrize("marker_set", slow_but(SETS, SETS[:1]))
@@ -77,10 +77,10 @@ def test_exchanged_markers_are_found(marker_set: str) -> None:
         sides = [(a, b) for a, b in pairs if other_side(a) == b]
         chosen = [pairs[rng.integers(len(pairs))], sides[rng.integers(len(sides))]]
         for one, other in chosen:
-            judged = judge(swapped(points, one, other), places)
+            search = find_swaps(swapped(points, one, other), places)
             total += 1
-            found += [set(exchange.moved) for exchange in judged.exchanges] == [{one, other}]
-            wrong += any(not {one, other} >= set(exchange.moved) for exchange in judged.exchanges)
+            found += [set(swap.corrections) for swap in search.swaps] == [{one, other}]
+            wrong += any(not {one, other} >= set(swap.corrections) for swap in search.swaps)
     assert wrong == 0
     assert found >= 0.95 * total
 
@@ -93,8 +93,8 @@ def test_both_sides_exchanged_are_found(marker_set: str, lower: bool) -> None:
         points = standing_person(marker_set, np.random.default_rng(seed))
         meant = {a: other_side(a) for a in points if other_side(a) in points and (not lower or a[1:] in legs)}
         spoilt = {label: points[meant.get(label, label)] for label in points}
-        judged = judge(spoilt, places_of(recognise(tuple(points))))
-        assert {a: b for exchange in judged.exchanges for a, b in exchange.moved.items()} == {
+        search = find_swaps(spoilt, places_of(recognise(tuple(points))))
+        assert {a: b for swap in search.swaps for a, b in swap.corrections.items()} == {
             a: b for a, b in meant.items() if b != a
         }
 
@@ -103,8 +103,8 @@ def test_which_way_a_person_faces_is_told_by_the_feet_not_by_the_labels() -> Non
     """Markers of one side alone (an amputee's, a one-legged set) are no reason to exchange anything."""
     points = standing_person("plug_in_gait_full", np.random.default_rng(3))
     kept = {label: p for label, p in points.items() if label not in ("LTIB", "LANK", "LHEE", "LTOE")}
-    judged = judge(kept, places_of(recognise(tuple(points))))
-    assert (judged.exchanges, judged.unclear) == ((), ())
+    search = find_swaps(kept, places_of(recognise(tuple(points))))
+    assert (search.swaps, search.ambiguous) == ((), ())
 
 
 # -- a whole analysis ---------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_real_recordings_are_left_alone_and_their_exchanged_labels_are_found(rea
     moving, static = (in_world(real_data / "gait" / f"{name}.c3d") for name in (walk, SESSIONS[walk]))
     mapping = recognise(tuple(dict.fromkeys(moving.labels + static.labels)))
     points = quiet_standing(static).points
-    as_it_is = corrected(moving, static, points, mapping)
+    as_it_is = correct_labels(moving, static, points, mapping)
     assert as_it_is.notes == ()
     assert as_it_is.walk is moving
     assert as_it_is.static is static
@@ -214,9 +214,9 @@ def test_real_recordings_are_left_alone_and_their_exchanged_labels_are_found(rea
     pairs = [(a, b) for a, b in combinations(places, 2) if np.linalg.norm(points[a] - points[b]) > 0.15]
     found = 0
     for k in rng.permutation(len(pairs))[:5]:
-        judged = judge(swapped(points, *pairs[k]), places)
-        assert all(set(exchange.moved) == set(pairs[k]) for exchange in judged.exchanges)
-        found += len(judged.exchanges)
+        search = find_swaps(swapped(points, *pairs[k]), places)
+        assert all(set(swap.corrections) == set(pairs[k]) for swap in search.swaps)
+        found += len(search.swaps)
     assert found >= 4
 
 
@@ -238,7 +238,7 @@ def test_whose_an_exchange_of_labels_without_places_is_told_by_segments(
     points |= {"T9": points[knee] + (0.02, 0.15, 0.0), "S9": points[ankle] + (0.02, 0.12, 0.0)}
     bodies = {**roles, "T9": roles[knee], "S9": roles[ankle]}
     on_legs = {label for label in points if bodies.get(label) in (roles[knee], roles[ankle]) and label in places}
-    found = TimedExchange("T9", "S9", 0, 9, 10, 10, 0.3)
+    found = TimedSwap("T9", "S9", 0, 9, 10, 10, 0.3)
 
     def recorded(exchanged: bool, seen: bool) -> dict[str, np.ndarray]:
         kept = {label: point for label, point in points.items() if seen or label not in on_legs}
@@ -248,6 +248,6 @@ def test_whose_an_exchange_of_labels_without_places_is_told_by_segments(
     moving = recorded(in_walk, shown in ("both", "walk"))
     walk = Markers(tuple(moving), np.repeat(np.stack([*moving.values()])[None], 10, axis=0), 100.0)
     expected = told if shown != "neither" else ""
-    assert whose_exchange(found, standing, walk, places, bodies) == expected
+    assert swapped_recording(found, standing, walk, places, bodies) == expected
     same = {**bodies, "S9": bodies["T9"]}
-    assert whose_exchange(found, standing, walk, places, same) == "either"
+    assert swapped_recording(found, standing, walk, places, same) == "either"

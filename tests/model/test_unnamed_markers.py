@@ -10,25 +10,25 @@ from support.standing_people import standing_person
 
 from biodyn.errors import MarkerSetError
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.recognition.corrected import places_of
-from biodyn.model.from_library.recognition.labelled import is_claimed, slots_of
-from biodyn.model.from_library.recognition.unlabelled import name_points
+from biodyn.model.from_library.recognition.label_correction import places_of
+from biodyn.model.from_library.recognition.labelled import is_conclusive, marker_slots
+from biodyn.model.from_library.recognition.point_labelling import label_points
 from biodyn.trial.run import analyse_trial
 
 FAST = {"uncertainty": {"compute": False}}
 
 
 def test_no_unnamed_marker_gets_a_wrong_name() -> None:
-    slots = slots_of("plug_in_gait_lower")
+    slots = marker_slots("plug_in_gait_lower")
     place = dict(zip(slots.labels, slots.places, strict=True))
     claimed = named = total = 0
     for seed in range(300, 308):
         points = standing_person("plug_in_gait_lower", np.random.default_rng(seed))
         places = places_of(recognise(tuple(points)))
         own = {f"M{i:02d}": label for i, label in enumerate(points)}
-        found = name_points({name: points[label] for name, label in own.items()}, [slots])
+        found = label_points({name: points[label] for name, label in own.items()}, [slots])
         assert found is not None
-        if is_claimed(found, len(points)):
+        if is_conclusive(found, len(points)):
             claimed += 1
             assert all(places[own[name]] == place[label] for name, label in found.labels.items())
             named += len(found.labels)
@@ -40,11 +40,11 @@ def test_no_unnamed_marker_gets_a_wrong_name() -> None:
 def test_points_that_are_no_known_set_are_not_named() -> None:
     points = standing_person("plug_in_gait_lower", np.random.default_rng(5))
     half = {label: p for label, p in points.items() if label[0] == "R"}
-    found = name_points(half, [slots_of("plug_in_gait_lower")])
-    assert found is None or not is_claimed(found, len(half))
+    found = label_points(half, [marker_slots("plug_in_gait_lower")])
+    assert found is None or not is_conclusive(found, len(half))
     cloud = {f"M{i}": p for i, p in enumerate(np.random.default_rng(6).uniform(-0.5, 1.5, size=(20, 3)))}
-    found = name_points(cloud, [slots_of("plug_in_gait_lower")])
-    assert found is None or not is_claimed(found, len(cloud))
+    found = label_points(cloud, [marker_slots("plug_in_gait_lower")])
+    assert found is None or not is_conclusive(found, len(cloud))
 
 
 def relabelled(trial, pattern: str, only: str = ""):

@@ -24,7 +24,7 @@ from biodyn.checks.facts import TrialFacts, body_against_plates
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
-from biodyn.model.from_library.recognition.swap_over_time import exchanges
+from biodyn.model.from_library.recognition.swap_over_time import swaps_over_time
 from biodyn.processing.signals.gaps import Gap, jumps, spike_limit_m
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
@@ -398,13 +398,13 @@ def moving(points, rng, frames=80):
 def test_exchanged_labels_are_found_where_they_are_exchanged():
     points, bodies, parents = body_of_points()
     markers = moving(points, np.random.default_rng(1))
-    assert exchanges(markers, points, bodies, parents) == []
+    assert swaps_over_time(markers, points, bodies, parents) == []
     p = markers.positions.copy()
     one, other = markers.index("A"), markers.index("E")
     p[30:60, one], p[30:60, other] = p[30:60, other].copy(), p[30:60, one].copy()
-    (found,) = exchanges(replace(markers, positions=p), points, bodies, parents)
-    assert {found.one, found.other} == {"A", "E"}
-    assert (found.first, found.last) == (30, 58)  # every second frame is looked at
+    (found,) = swaps_over_time(replace(markers, positions=p), points, bodies, parents)
+    assert {found.first, found.second} == {"A", "E"}
+    assert (found.first_frame, found.last_frame) == (30, 58)  # every second frame is looked at
 
 
 def opposite(trial):

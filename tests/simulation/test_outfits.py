@@ -19,7 +19,7 @@ from biodyn.model.body_model import StaticFigure
 from biodyn.model.from_library.constructions import alignment_device_corner
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.recognition.corrected import with_big_toes
+from biodyn.model.from_library.recognition.label_correction import with_big_toes
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.recording import Markers

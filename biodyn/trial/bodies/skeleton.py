@@ -12,8 +12,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
 from biodyn.library.tables import for_each_side
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.recognition.corrected import corrected, with_big_toes
-from biodyn.model.from_library.recognition.labelled import named
+from biodyn.model.from_library.recognition.label_correction import correct_labels, with_big_toes
+from biodyn.model.from_library.recognition.labelled import label_recordings
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies, load_skeleton
 from biodyn.model.from_library.without_static import (
@@ -94,22 +94,22 @@ class MarkerBody:
             try:
                 if not settings.geometry:
                     raise
-                by_place = named(walk, static, points, settings.marker_set, error)
+                by_place = label_recordings(walk, static, points, settings.marker_set, error)
             except MarkerSetError as refusal:
                 found = _sparingly(labels, settings.marker_set, refusal)
             else:
                 walk, static, points, found = by_place.walk, by_place.static, by_place.points, by_place.mapping
-                notes += by_place.notes
+                notes.append(by_place.note)
         if settings.geometry:
-            mended = corrected(walk, static, points, found)
-            if mended.all_sides and corners_run_backwards(trial.walk.plates):
+            corrected = correct_labels(walk, static, points, found)
+            if corrected.all_sides and corners_run_backwards(trial.walk.plates):
                 trial = _mirrored(trial)
                 points = {label: MIRROR @ point for label, point in points.items()}
-                mended = corrected(walk.rotated(MIRROR), static.rotated(MIRROR), points, found)
+                corrected = correct_labels(walk.rotated(MIRROR), static.rotated(MIRROR), points, found)
             # where no static trial exists, the walk is both
-            walk, static = mended.walk, mended.walk if trial.files.source == "walk" else mended.static
+            walk, static = corrected.walk, corrected.walk if trial.files.source == "walk" else corrected.static
             found, toe_notes = with_big_toes(found, static)
-            notes += [*mended.notes, *toe_notes]
+            notes += [*corrected.notes, *toe_notes]
         mapping, centre_notes = centre_roles(found, trial.centres)
         recordings = {"walk": trial.walk.with_markers(walk), "static": trial.static.with_markers(static)}
         return next_stage(trial, Labelled, mapping=mapping, **recordings).noted(*notes, *centre_notes)

@@ -1,4 +1,4 @@
-"""Exchanged labels between static trial and walk: detection by distances over time, and which recording is wrong."""
+"""Labels swapped between static trial and walk: detection from marker distances over time, and which recording is wrong."""
 
 from __future__ import annotations
 
@@ -10,306 +10,292 @@ from typing import Literal
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.model.from_library.recognition.swap_detection import exchange_gain
+from biodyn.model.from_library.recognition.swap_detection import swap_gain
 from biodyn.recording import Markers
 
-# An exchange must improve the distances of both markers by this much on average, in frame after frame, ...
+# A swap must improve the distances of both markers by this much on average, ...
 LEAST_GAIN_M = 0.02
-# ... and leave at most this share of the misfit.
+# ... leave at most this share of the misfit, ...
 _REMAINING = 0.4
+# ... and last this long. If it shows in this share of the decidable frames, it is in all of them.
 _LEAST_S = 0.05
-# Neighbours that count for a marker; more only cost time. Those of its own segment suffice where there are enough.
-_NEIGHBOURS = 6
-_ENOUGH = 3
-_FRAMES_A_SECOND = 50.0
-_TRIED_AT_ONCE = 40_000  # pairs times frames: some megabytes
-
-
-# Exchanged in this share of the frames in which it can be told: in all of them.
 _ALWAYS = 0.9
+_NEIGHBOURS = 6  # at most, for each marker: more only cost time
 
 
 @dataclass(frozen=True)
-class TimedExchange:
-    """Markers `one` and `other` carry each other's label in frames first to last (inclusive).
+class TimedSwap:
+    """Two markers whose labels are swapped in some frames.
 
-    It shows in `frames` of the `told` frames in which it could; in `as_labelled` of them the opposite shows as clearly. `gain_m`
-    as `exchanges` counts it. `steadier_m`: by how much both trajectories jump less, summed over the frames where the exchange
-    begins and ends; 0 where it has neither.
+    Attributes:
+        first, second: labels. first_frame, last_frame: inclusive.
+        frames: frames with the swap, of `decidable_frames`; in `unswapped_frames` the labels fit as clearly as they are.
+        gain_m: improvement of the distances to neighbouring markers.
+        jump_reduction_m: by how much less both trajectories jump where the swap begins and ends; 0 where it does neither.
     """
 
-    one: str
-    other: str
-    first: int
-    last: int
+    first: str
+    second: str
+    first_frame: int
+    last_frame: int
     frames: int
-    told: int
+    decidable_frames: int
     gain_m: float
-    as_labelled: int = 0
-    steadier_m: float = 0.0
+    unswapped_frames: int = 0
+    jump_reduction_m: float = 0.0
 
 
-def exchanges(
+def swaps_over_time(
     markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], parents: Mapping[str, str]
-) -> list[TimedExchange]:
-    """Find pairs that fit better exchanged, the clearest first; a marker is named once.
+) -> list[TimedSwap]:
+    """Return the pairs that fit better if swapped, the clearest first; each marker once.
 
-    A pelvis or a head is its own mirror image: distances cannot tell whether its front or its back markers are exchanged. Pairs
-    whose trajectories would jump come last.
+    Distances cannot tell the front from the back of a pelvis or a head. Pairs whose trajectories would jump come last.
+
+    Args: `static` (3,) m by label; `bodies` segment by label; `parents` parent of each segment.
     """
     labels = [label for label in markers.labels if label in static and label in bodies]
-    step = max(1, round(markers.rate_hz / _FRAMES_A_SECOND))
+    step = max(1, round(markers.rate_hz / 50.0))  # 50 frames per second are enough
     p = markers.positions[::step][:, [markers.labels.index(label) for label in labels]]
-    shape = np.stack([static[label] for label in labels]) if labels else np.zeros((0, 3))
-    own = _distances(shape)
-    near = _neighbours(labels, own, bodies, parents)
-    # A marker whose distances fit takes part in no exchange.
+    points = np.stack([static[label] for label in labels]) if labels else np.zeros((0, 3))
+    static_distance = _distances(points)
+    neighbours = _neighbours(labels, static_distance, bodies, parents)
     shortest = max(_LEAST_S * markers.rate_hz / step, 1.0)
-    off = {i: _mean(np.abs(_apart(p[:, [i]], p[:, mine]) - own[i, mine])) for i, mine in enumerate(near) if mine}
-    suspects = [i for i, one in off.items() if np.count_nonzero(one > LEAST_GAIN_M / 2) >= shortest]
-    # Nothing is gained where both together are off by less; of neighbours it is not the same distances that tell.
+    misfit = {
+        i: _mean(np.abs(_distance(p[:, [i]], p[:, near]) - static_distance[i, near]))
+        for i, near in enumerate(neighbours)
+        if near
+    }
+    # A marker whose distances fit is not swapped; nor are two that together are off by less than the gain.
+    suspects = [i for i, values in misfit.items() if np.count_nonzero(values > LEAST_GAIN_M / 2) >= shortest]
     pairs = [
         (i, j)
         for i, j in combinations(suspects, 2)
-        if i in near[j] or j in near[i] or np.any(off[i] + off[j] > 2.0 * LEAST_GAIN_M)
+        if i in neighbours[j] or j in neighbours[i] or np.any(misfit[i] + misfit[j] > 2.0 * LEAST_GAIN_M)
     ]
-    found: list[TimedExchange] = []
-    for i, j, gain, better in _tried(p, own, near, pairs):
-        count = int(better.sum())
-        longest = max((stop - first for first, stop in _stretches(better)), default=0)
+    swaps: list[TimedSwap] = []
+    for i, j, gain, is_better in _gains_of_pairs(p, static_distance, neighbours, pairs):
+        longest = max((stop - first for first, stop in _stretches(is_better)), default=0)
         if longest * step >= _LEAST_S * markers.rate_hz:
-            rows = np.flatnonzero(better) * step
-            found.append(
-                TimedExchange(
+            rows = np.flatnonzero(is_better) * step
+            swaps.append(
+                TimedSwap(
                     labels[i],
                     labels[j],
                     int(rows[0]),
                     int(rows[-1]),
-                    count * step,
+                    len(rows) * step,
                     int(np.isfinite(gain).sum()) * step,
-                    float(np.median(gain[better])),
+                    float(np.median(gain[is_better])),
                     int(np.count_nonzero(gain < -LEAST_GAIN_M)) * step,
-                    _steadier(p[:, i], p[:, j], better),
+                    _jump_reduction(p[:, i], p[:, j], is_better),
                 )
             )
-    found.sort(key=lambda item: (item.steadier_m >= 0.0, item.frames * item.gain_m), reverse=True)
-    named: set[str] = set()
-    kept = []
-    for item in found:
-        if not named & {item.one, item.other}:
-            kept.append(item)
-            named |= {item.one, item.other}
-    return kept
+    swaps.sort(key=lambda swap: (swap.jump_reduction_m >= 0.0, swap.frames * swap.gain_m), reverse=True)
+    used: set[str] = set()
+    clearest = []
+    for swap in swaps:
+        if not used & {swap.first, swap.second}:
+            clearest.append(swap)
+            used |= {swap.first, swap.second}
+    return clearest
 
 
-def _steadier(one: FloatArray, other: FloatArray, exchanged: BoolArray) -> float:
-    """By how much (m) two trajectories (T, 3) jump less in sum where they are exchanged in some frames (T,)."""
-    at = np.flatnonzero(np.diff(exchanged.astype(np.int8)))
-    jumps = np.linalg.norm(one[at + 1] - one[at], axis=1) + np.linalg.norm(other[at + 1] - other[at], axis=1)
-    across = np.linalg.norm(other[at + 1] - one[at], axis=1) + np.linalg.norm(one[at + 1] - other[at], axis=1)
+def _jump_reduction(p: FloatArray, q: FloatArray, swapped: BoolArray) -> float:
+    """Return by how much (m) two trajectories (T, 3) jump less in sum if they are swapped in some frames (T,)."""
+    at = np.flatnonzero(np.diff(swapped.astype(np.int8)))
+    jumps = np.linalg.norm(p[at + 1] - p[at], axis=1) + np.linalg.norm(q[at + 1] - q[at], axis=1)
+    across = np.linalg.norm(q[at + 1] - p[at], axis=1) + np.linalg.norm(p[at + 1] - q[at], axis=1)
     return float(np.nansum(jumps - across))
 
 
 def _neighbours(
-    labels: Sequence[str], own: FloatArray, bodies: Mapping[str, str], parents: Mapping[str, str]
+    labels: Sequence[str], static_distance: FloatArray, bodies: Mapping[str, str], parents: Mapping[str, str]
 ) -> list[list[int]]:
-    """For each marker the nearest ones (while standing) of its own segment, and of those beside it if they are few."""
+    """Return for each marker the nearest ones of its segment, and of adjacent segments if its own has fewer than three."""
     result = []
     for i, label in enumerate(labels):
-        mine = bodies[label]
-        same = [k for k, other in enumerate(labels) if k != i and bodies[other] == mine]
-        beside = [
+        body = bodies[label]
+        same = [k for k, other in enumerate(labels) if k != i and bodies[other] == body]
+        adjacent = [
             k
             for k, other in enumerate(labels)
-            if parents.get(mine) == bodies[other] or parents.get(bodies[other]) == mine
+            if parents.get(body) == bodies[other] or parents.get(bodies[other]) == body
         ]
-        chosen = sorted(same, key=lambda k: own[i, k])
-        if len(same) < _ENOUGH:
-            chosen += sorted(beside, key=lambda k: own[i, k])
+        chosen = sorted(same, key=lambda k: static_distance[i, k])
+        if len(same) < 3:
+            chosen += sorted(adjacent, key=lambda k: static_distance[i, k])
         result.append(chosen[:_NEIGHBOURS])
     return result
 
 
-def _tried(
-    p: FloatArray, own: FloatArray, near: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int]]
+def _gains_of_pairs(
+    p: FloatArray,
+    static_distance: FloatArray,
+    neighbours: Sequence[Sequence[int]],
+    pairs: Sequence[tuple[int, int]],
 ) -> Iterator[tuple[int, int, FloatArray, BoolArray]]:
-    """Yield the pairs (i, j) that fit better exchanged in some frame: gain (T,) m and whether it is enough (T,).
+    """Yield the pairs (i, j) that fit better swapped in some frame: gain (T,) m and whether it is sufficient (T,).
 
-    Many pairs are tried side by side: markers seen at p (T, M, 3), standing at the distances `own` (M, M) from each other.
+    Args: markers at p (T, M, 3), with distances `static_distance` (M, M) in the static trial.
     """
-    neighbours = np.zeros((len(near), _NEIGHBOURS), dtype=np.int64)
-    counts = np.zeros_like(neighbours, dtype=bool)
-    for i, mine in enumerate(near):
-        neighbours[i, : len(mine)] = mine
-        counts[i, : len(mine)] = True
-    at_once = max(1, _TRIED_AT_ONCE // max(1, len(p)))
-    for first in range(0, len(pairs), at_once):
-        chosen = np.array(pairs[first : first + at_once])
-        as_labelled = np.zeros((len(p), len(chosen)))
-        exchanged = np.zeros_like(as_labelled)
-        for one, other in (chosen.T, chosen.T[::-1]):
-            others = neighbours[one]  # (P, K)
-            counted = counts[one] & (others != other[:, None])
-            standing = own[one[:, None], others]
-            as_labelled += _mean(np.abs(_apart(p[:, one, None], p[:, others]) - standing), counted)
-            exchanged += _mean(np.abs(_apart(p[:, other, None], p[:, others]) - standing), counted)
-        gain = 0.5 * (as_labelled - exchanged)
-        better: BoolArray = np.asarray((gain > LEAST_GAIN_M) & (exchanged < _REMAINING * as_labelled))
-        for k in np.flatnonzero(better.any(axis=0)):
-            yield int(chosen[k, 0]), int(chosen[k, 1]), gain[:, k], better[:, k]
+    columns = np.zeros((len(neighbours), _NEIGHBOURS), dtype=np.int64)
+    is_used = np.zeros_like(columns, dtype=bool)
+    for i, near in enumerate(neighbours):
+        columns[i, : len(near)] = near
+        is_used[i, : len(near)] = True
+    batch = max(1, 40_000 // max(1, len(p)))  # pairs times frames at once: some megabytes
+    for start in range(0, len(pairs), batch):
+        chosen = np.array(pairs[start : start + batch])
+        misfit = np.zeros((len(p), len(chosen)))
+        swapped_misfit = np.zeros_like(misfit)
+        for own, other in (chosen.T, chosen.T[::-1]):
+            near = columns[own]  # (P, K)
+            counted = is_used[own] & (near != other[:, None])
+            static = static_distance[own[:, None], near]
+            misfit += _mean(np.abs(_distance(p[:, own, None], p[:, near]) - static), counted)
+            swapped_misfit += _mean(np.abs(_distance(p[:, other, None], p[:, near]) - static), counted)
+        gain = 0.5 * (misfit - swapped_misfit)
+        is_better: BoolArray = np.asarray((gain > LEAST_GAIN_M) & (swapped_misfit < _REMAINING * misfit))
+        for k in np.flatnonzero(is_better.any(axis=0)):
+            yield int(chosen[k, 0]), int(chosen[k, 1]), gain[:, k], is_better[:, k]
 
 
 def _distances(points: FloatArray) -> FloatArray:
-    """Distances (..., M, M) between points (..., M, 3)."""
-    return _apart(points[..., :, None, :], points[..., None, :, :])
+    """Return the distances (..., M, M) between points (..., M, 3)."""
+    return _distance(points[..., :, None, :], points[..., None, :, :])
 
 
-def _apart(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Distance (...) of points (..., 3) from others."""
-    squared: FloatArray = np.square(one[..., 0] - other[..., 0])
+def _distance(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Return the distances (...) of points (..., 3) from others."""
+    squared: FloatArray = np.square(p[..., 0] - q[..., 0])
     for axis in (1, 2):
-        apart = one[..., axis] - other[..., axis]
-        squared += np.square(apart, out=apart)
+        difference = p[..., axis] - q[..., axis]
+        squared += np.square(difference, out=difference)
     return np.sqrt(squared, out=squared)
 
 
 def _mean(values: FloatArray, counted: BoolArray | bool = True) -> FloatArray:
-    """Mean over neighbours, the last axis, of those `counted` and seen; NaN where none is."""
+    """Return the mean over the last axis of the finite values that are `counted`; NaN where there are none."""
     seen = np.isfinite(values) & counted
     total: FloatArray = np.where(seen, values, 0.0).sum(axis=-1)
     with np.errstate(invalid="ignore"):
         return total / np.where(seen.any(axis=-1), seen.sum(axis=-1), np.nan)
 
 
-def mended(
+def undo_swap(
     markers: Markers,
-    found: TimedExchange,
+    swap: TimedSwap,
     static: Mapping[str, FloatArray],
     bodies: Mapping[str, str],
     parents: Mapping[str, str],
 ) -> tuple[Markers, int]:
-    """Exchange the two trajectories back where their distances are nearer to the static trial's; frames concerned.
+    """Swap the two trajectories back where their distances then agree better with the static trial; number of frames.
 
-    All frames, where that is so nearly whenever it can be told; else the stretches that hold a frame in which it is clear,
-    to their ends.
+    All frames are corrected if nearly all decidable ones show the swap, else each stretch that contains a clear frame.
     """
     labels = [label for label in markers.labels if label in static and label in bodies]
-    shape = np.stack([static[label] for label in labels])
-    own = _distances(shape)
-    near = _neighbours(labels, own, bodies, parents)
-    pair = labels.index(found.one), labels.index(found.other)
-    used = sorted({*pair, *near[pair[0]], *near[pair[1]]})
-    p = markers.positions[:, [markers.labels.index(labels[k]) for k in used]]
-    at = {k: i for i, k in enumerate(used)}
-    distance = _distances(p)
-    as_labelled, exchanged = np.zeros(len(p)), np.zeros(len(p))
-    for one, other in (pair, pair[::-1]):
-        others = [k for k in near[one] if k != other]
-        columns = [at[k] for k in others]
-        as_labelled += _mean(np.abs(distance[:, at[one], columns] - own[one, others]))
-        exchanged += _mean(np.abs(distance[:, at[other], columns] - own[one, others]))
-    told = np.isfinite(as_labelled) & np.isfinite(exchanged)
-    nearer = told & (exchanged < as_labelled)
-    clear = nearer & (0.5 * (as_labelled - exchanged) > LEAST_GAIN_M) & (exchanged < _REMAINING * as_labelled)
-    if clear.sum() >= _ALWAYS * max(told.sum(), 1):
-        rows = np.ones(len(p), dtype=bool)
+    static_distance = _distances(np.stack([static[label] for label in labels]))
+    neighbours = _neighbours(labels, static_distance, bodies, parents)
+    pair = labels.index(swap.first), labels.index(swap.second)
+    used = sorted({*pair, *neighbours[pair[0]], *neighbours[pair[1]]})
+    column = {k: i for i, k in enumerate(used)}
+    distance = _distances(markers.positions[:, [markers.labels.index(labels[k]) for k in used]])
+    misfit, swapped_misfit = np.zeros(markers.frame_count), np.zeros(markers.frame_count)
+    for own, other in (pair, pair[::-1]):
+        near = [k for k in neighbours[own] if k != other]
+        columns = [column[k] for k in near]
+        misfit += _mean(np.abs(distance[:, column[own], columns] - static_distance[own, near]))
+        swapped_misfit += _mean(np.abs(distance[:, column[other], columns] - static_distance[own, near]))
+    is_decidable = np.isfinite(misfit) & np.isfinite(swapped_misfit)
+    is_nearer = is_decidable & (swapped_misfit < misfit)
+    is_clear = is_nearer & (0.5 * (misfit - swapped_misfit) > LEAST_GAIN_M) & (swapped_misfit < _REMAINING * misfit)
+    if is_clear.sum() >= _ALWAYS * max(is_decidable.sum(), 1):
+        rows = np.ones(len(misfit), dtype=bool)
     else:
-        rows = np.zeros(len(p), dtype=bool)
-        for first, stop in _stretches(nearer | ~told):
-            known = np.flatnonzero(nearer[first:stop])
-            if clear[first:stop].any():
-                rows[first + known[0] : first + known[-1] + 1] = True
-    i, j = markers.index(found.one), markers.index(found.other)
+        rows = np.zeros(len(misfit), dtype=bool)
+        for first, stop in _stretches(is_nearer | ~is_decidable):
+            nearer = np.flatnonzero(is_nearer[first:stop])
+            if is_clear[first:stop].any():
+                rows[first + nearer[0] : first + nearer[-1] + 1] = True
+    i, j = markers.index(swap.first), markers.index(swap.second)
     positions = markers.positions.copy()
     positions[rows, i], positions[rows, j] = markers.positions[rows, j], markers.positions[rows, i]
     return replace(markers, positions=positions), int(rows.sum())
 
 
 def _stretches(mask: BoolArray) -> list[tuple[int, int]]:
-    """Runs of True as (first, stop) pairs, stop exclusive."""
+    """Return the runs of True as (first, stop) pairs, stop exclusive."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
     return [(int(first), int(stop)) for first, stop in edges.reshape(-1, 2)]
 
 
-#: "either": both are on one segment, and whichever is exchanged back, the same comes out. "": it cannot be told.
-Whose = Literal["walk", "static trial", "either", ""]
-
-_FRAMES_OF_PAIR = 7  # of a walk that are asked about one pair
-_LEAST_DIFFERENCE = 10.0  # of squared distances, between the two files' gains: which of them is wrong
-_LEAST_NEARER_M = 0.05  # the same of the sum of both markers' distances from their segments
-_ALWAYS_whose = 0.9  # of the frames in which it can be told: nothing speaks for the labels in the others
+#: "either": both markers are on one segment, and correcting either recording gives the same result. "": undecided.
+SwappedRecording = Literal["walk", "static trial", "either", ""]
 
 
-def whose_exchange(
-    found: TimedExchange,
-    standing: Mapping[str, FloatArray],
+def swapped_recording(
+    swap: TimedSwap,
+    static: Mapping[str, FloatArray],
     walk: Markers,
     places: Mapping[str, str],
     bodies: Mapping[str, str],
-) -> Whose:
-    """Return whose an exchange between static trial and walk is.
+) -> SwappedRecording:
+    """Return which recording has the swapped labels.
 
-    Parameters: `standing` (3,) m by label in the static trial; `places`: place of the labels that mark one; `bodies`: segment by
-    label.
+    It is the walk if some of its frames show the correct order. Else the median gain of seven of its frames is compared with
+    the gain in the static trial: the difference must be 10 (squared Mahalanobis distance), or 0.05 m for markers without place.
+    Two labels with places were already compared with the body in the static trial.
 
-    Where the walk shows both orders, it is the walk's. Else the body must tell: in the middle one of some frames of the walk,
-    since where feet pass each other either order makes a person. Two labels with places that fit the static trial worse were
-    judged before: that is no news of the walk.
+    Args: `static` (3,) m by label; `places` and `bodies` place and segment by label.
     """
-    pair = found.one, found.other
-    if found.as_labelled > (1.0 - _ALWAYS_whose) * found.told:
+    pair = swap.first, swap.second
+    if swap.unswapped_frames > (1.0 - _ALWAYS) * swap.decidable_frames:
         return "walk"
     placed = set(pair) & set(places)
-    if not placed and bodies[found.one] == bodies[found.other]:
+    if not placed and bodies[swap.first] == bodies[swap.second]:
         return "either"
-    frames = [*frames_of(walk, places, pair, _FRAMES_OF_PAIR)]
+    frames = [*representative_frames(walk, places, pair, 7)]
     if placed:
-        gain, gains = exchange_gain(standing, places, *pair), [exchange_gain(one, places, *pair) for one in frames]
-        least = _LEAST_DIFFERENCE
+        least = 10.0
+        static_gain, gains = swap_gain(static, places, *pair), [swap_gain(frame, places, *pair) for frame in frames]
     else:
-        gain = _nearer_m(standing, places, bodies, *pair)
-        gains = [_nearer_m(one, places, bodies, *pair) for one in frames]
-        least = _LEAST_NEARER_M
-    more = _difference(gain, [value for value in gains if np.isfinite(value)], alone=not placed)
-    if more > least:
+        least = 0.05
+        static_gain = _approach_m(static, places, bodies, *pair)
+        gains = [_approach_m(frame, places, bodies, *pair) for frame in frames]
+    gains = [gain for gain in gains if np.isfinite(gain)]
+    difference = 0.0
+    if gains and np.isfinite(static_gain):
+        difference = float(np.median(gains)) - static_gain
+    elif not placed:  # one recording alone decides: the labels are swapped in one of the two
+        difference = float(np.median(gains)) if gains else -static_gain if np.isfinite(static_gain) else 0.0
+    if difference > least:
         return "walk"
-    return "static trial" if more < -least and len(placed) < len(pair) else ""
+    return "static trial" if difference < -least and len(placed) < len(pair) else ""
 
 
-def _difference(standing: float, walking: Sequence[float], alone: bool) -> float:
-    """Gain of an exchange in the walk less that in the static trial; 0 where nothing tells it.
-
-    `alone`: one of them may tell it by itself, for in one of both the labels are exchanged.
-    """
-    if walking and np.isfinite(standing):
-        return float(np.median(walking)) - standing
-    if not alone:
-        return 0.0
-    return float(np.median(walking)) if walking else -standing if np.isfinite(standing) else 0.0
-
-
-def _nearer_m(
-    points: Mapping[str, FloatArray], places: Mapping[str, str], bodies: Mapping[str, str], one: str, other: str
+def _approach_m(
+    points: Mapping[str, FloatArray], places: Mapping[str, str], bodies: Mapping[str, str], first: str, second: str
 ) -> float:
-    """By how much both markers are nearer to their own segments exchanged, m; NaN where one has no marker with a place."""
+    """Return by how much (m) two swapped markers are nearer to their segments; NaN if one segment has no placed marker."""
 
-    def apart(label: str, at: str) -> float:
-        own = [points[near] for near in places if near in points and bodies.get(near) == bodies[label]]
-        far = [float(np.linalg.norm(points[at] - point)) for point in own]
-        return min((value for value in far if np.isfinite(value)), default=float("nan"))
+    def distance(label: str, at: str) -> float:
+        on_segment = [points[near] for near in places if near in points and bodies.get(near) == bodies[label]]
+        distances = [float(np.linalg.norm(points[at] - point)) for point in on_segment]
+        return min((value for value in distances if np.isfinite(value)), default=float("nan"))
 
-    if not {one, other} <= set(points):
+    if not {first, second} <= set(points):
         return float("nan")
-    return apart(one, one) + apart(other, other) - apart(one, other) - apart(other, one)
+    return distance(first, first) + distance(second, second) - distance(first, second) - distance(second, first)
 
 
-def frames_of(
+def representative_frames(
     walk: Markers, places: Mapping[str, str], needed: Sequence[str], count: int
 ) -> Iterator[dict[str, FloatArray]]:
-    """Points by label of some frames that show the `needed` ones and as many others with a place as any."""
+    """Yield points by label of `count` frames with the `needed` labels and the largest number of labels with a place."""
     columns = [i for i, label in enumerate(walk.labels) if label in places]
-    whole = np.isfinite(walk.positions[:, [walk.index(label) for label in needed], 0]).all(axis=1)
-    seen = np.where(whole, np.isfinite(walk.positions[:, columns, 0]).sum(axis=1), 0)
+    complete = np.isfinite(walk.positions[:, [walk.index(label) for label in needed], 0]).all(axis=1)
+    seen = np.where(complete, np.isfinite(walk.positions[:, columns, 0]).sum(axis=1), 0)
     if not columns or not seen.any():
         return
     rows = np.flatnonzero(seen == seen.max())
