@@ -26,7 +26,7 @@ exclude_patterns = ["gallery"]
 html_theme = "furo"
 html_title = f"biodyn {version}"
 html_copy_source = False
-# An indented command is no Python.
+# Indented commands are not Python code.
 highlight_language = "none"
 # Shapes such as (T, nq) stand where other projects write types, and nq is a name in several classes.
 suppress_warnings = ["ref.python"]

@@ -1,6 +1,6 @@
-"""Write the table of errors on the sample walks in docs/validation.md anew:  python docs/sample_errors.py
+"""Write the table of errors on the sample walks in docs/validation.md:  python docs/sample_errors.py
 
-The walks are simulated, their true torques and angles stand beside them (sample_data/README.md). A test computes the table
+The walks are simulated, their true torques and angles are stored with them (sample_data/README.md). A test computes the table
 again and compares.
 """
 

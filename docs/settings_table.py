@@ -1,4 +1,4 @@
-"""Write docs/settings.md anew from the settings themselves:  python docs/settings_table.py"""
+"""Write docs/settings.md from the definition of the settings:  python docs/settings_table.py"""
 
 from __future__ import annotations
 
@@ -26,21 +26,16 @@ cutoff_hz = 8.0
 hip_centre = "davis_1991"
 ```
 
-`preset = "plug_in_gait"` before the sections (or `--preset plug_in_gait`; also `visual3d`, `opensim`) begins from the entries
-with which biodyn comes nearest to that program ([methods.md](methods.md), section 2); what else the file sets stands over them.
+`preset = "plug_in_gait"` before the sections (or `--preset plug_in_gait`; also `visual3d`, `opensim`) starts from settings that resemble that program ([methods.md](methods.md), section 2). Other
+entries of the file override them.
 
-Give it with `biodyn run WALK.c3d --settings FILE.toml`, or from Python as `biodyn.run_trial(walk, settings="FILE.toml")`; a
-dict of the same shape works too. `--set model.fit=session` states one entry over all others, as often as given
-(`entries=["model.fit=session"]` in Python). An unknown entry or an impossible value ends the run before anything is read,
-with the names that are known there, or the range that is allowed. The settings of a result stand in its `run.json`.
+Use the file with `biodyn run WALK.c3d --settings FILE.toml`, or in Python with `biodyn.run_trial(walk, settings="FILE.toml")`; a dict of the same structure works, too. `--set model.fit=session` sets one entry and may be
+repeated (`entries=["model.fit=session"]` in Python). Unknown entries and invalid values are refused before anything is read. `run.json` contains the settings of a result.
 
-Skeleton, marker set, anthropometric table, hip centre and magnitudes of errors may be a TOML file of your own, laid out
-like the library's (`biodyn/library/body/`; a hip centre file holds the entries of one regression). Its path is relative
-to the settings file, or the study.toml, that names it; in a dict, to the current folder. It is checked like the settings,
-cited by its own name, and copied into the result (`inputs/`, listed in `run.json` under `user_files`).
+Skeleton, marker set, anthropometric table, hip centre and error magnitudes may be your own TOML files with the structure of the library's (`biodyn/library/body/`). Paths are relative to the settings file
+or study.toml; in a dict, to the current folder. Such files are checked, cited by their name, and copied into the result (`inputs/`, `user_files` in `run.json`).
 
-Units are in the names (`_hz`, `_s`, `_m`, `_n`, `_nm`, `_deg`) or in the text. "omitted" means: leave the entry out of the file.
-This page is written by `python docs/settings_table.py` from `parameters.py` of each stage and `biodyn/settings.py`.
+Units are in the names (`_hz`, `_s`, `_m`, `_n`, `_nm`, `_deg`) or in the text. "omitted" means that the entry is absent by default. `python docs/settings_table.py` writes this page.
 """
 
 
@@ -49,7 +44,7 @@ def page() -> str:
     parts = [_HEAD]
     for name, field in Settings.model_fields.items():
         section: Any = field.annotation
-        if not hasattr(section, "model_fields"):  # an entry beside the sections
+        if not hasattr(section, "model_fields"):  # a top-level entry
             continue
         parts.append(
             f"\n## [{name}]\n\n{section.__doc__}\n\n| entry | default | allowed | meaning |\n|---|---|---|---|\n"

@@ -13,7 +13,7 @@ import biodyn
 SOURCE = Path("sample_data")
 OUT = Path("reports") / "sample_study"
 
-# %% What is in it? Every file, its role, and why
+# %% Content: each file, its role, and the reason
 study = biodyn.Study.open(SOURCE)
 for trial in study.plan.trials:
     print(trial.subject, trial.session, trial.condition, trial.trial, trial.static)
@@ -35,6 +35,6 @@ print(result.group_tables)
 parameters = result.group_table("parameters")
 print(parameters.groupby(["parameter", "unit"])["value"].agg(["mean", "std", "count"]))
 
-# %% One trial by itself: its report, its replay
+# %% One trial: its report, its replay
 folder = result.trial_folder(study.plan.trials[0].subject, study.plan.trials[0].trial)
 print(f"biodyn report {folder}")

@@ -2,7 +2,7 @@
 Where the doubt of a torque comes from
 ======================================
 
-One standard deviation of the knee torque, source by source, beside the torque itself.
+One standard deviation of the knee torque, source by source, and the torque itself.
 """
 
 from matplotlib.figure import Figure
