@@ -9,16 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.evidence import residual as base_residual
-from biodyn.checks.evidence.evidence import Evidence, centre_of_mass, gather, required_wrench
-from biodyn.checks.evidence.plate_faults import ExplainedPlate, explained_plates, plates_swapped
-from biodyn.checks.evidence.plate_gains import ChannelGain, PlateChannels, channel_gains
-from biodyn.checks.evidence.plate_height import FootMarkers
-from biodyn.checks.evidence.residual import ResidualLimits, ResidualRules
-from biodyn.checks.evidence.signals import long_gaps
-from biodyn.checks.evidence.time_offset import TimeOffset, estimate_offset
-from biodyn.checks.evidence.unseen import unseen_wrench
-from biodyn.checks.evidence.zero import not_zeroed
+from biodyn.checks.estimators import residual as base_residual
+from biodyn.checks.estimators.evidence import Evidence, centre_of_mass, gather, required_wrench
+from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped
+from biodyn.checks.estimators.plate_gains import ChannelGain, PlateChannels, channel_gains
+from biodyn.checks.estimators.plate_height import FootMarkers
+from biodyn.checks.estimators.residual import ResidualLimits, ResidualRules
+from biodyn.checks.estimators.signals import long_gaps
+from biodyn.checks.estimators.time_offset import TimeOffset, estimate_offset
+from biodyn.checks.estimators.unseen import unseen_wrench
+from biodyn.checks.estimators.zero import not_zeroed
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
@@ -237,7 +237,7 @@ def body_against_plates(analysis: TrialAnalysis) -> Evidence:
 
 
 def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:
-    """Limits of the base residual of a trial: see `checks.evidence.residual`."""
+    """Limits of the base residual of a trial: see `checks.estimators.residual`."""
     limits = analysis.settings.limits
     return base_residual.residual_limits(
         analysis.dynamics,

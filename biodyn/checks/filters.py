@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.checks.evidence.signals import cutoff_too_low, filters_differ
+from biodyn.checks.estimators.signals import cutoff_too_low, filters_differ
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.checks.evidence.frame_rate import frame_rate, true_rate_hz
+from biodyn.checks.estimators.frame_rate import frame_rate, true_rate_hz
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 

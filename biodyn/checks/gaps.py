@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.checks.evidence.signals import gaps_left
+from biodyn.checks.estimators.signals import gaps_left
 from biodyn.checks.facts import NO_MARKERS, TrialFacts
 from biodyn.checks.registry import CheckResult, check
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from biodyn.checks.evidence.labels import exchanged_markers
-from biodyn.checks.evidence.sides import CLEAR, handedness, sides_exchanged
+from biodyn.checks.estimators.labels import exchanged_markers
+from biodyn.checks.estimators.sides import CLEAR, handedness, sides_exchanged
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 

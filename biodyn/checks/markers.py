@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.evidence.moved_marker import moved_marker
-from biodyn.checks.evidence.signals import (
+from biodyn.checks.estimators.moved_marker import moved_marker
+from biodyn.checks.estimators.signals import (
     LIMIT_SHARE,
     far_poses,
     hot_spots,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from biodyn.checks.evidence.mass import mass_mismatch, walking_mass_kg
-from biodyn.checks.evidence.residual import residual_status
+from biodyn.checks.estimators.mass import mass_mismatch, walking_mass_kg
+from biodyn.checks.estimators.residual import residual_status
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import STANDARD_GRAVITY_M_S2

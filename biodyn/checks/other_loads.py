@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biodyn.checks.evidence.other_loads import other_load_finding
+from biodyn.checks.estimators.other_loads import other_load_finding
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.processing.contacts.loading import LEAST_BW

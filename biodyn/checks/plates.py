@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from biodyn.checks.evidence.plate_faults import SOUND, mismatch, plate_faults
-from biodyn.checks.evidence.plate_gains import plate_gain
-from biodyn.checks.evidence.plate_height import plate_height, relative_heights, standings
-from biodyn.checks.evidence.plate_moved import estimate_shift, plate_moved
-from biodyn.checks.evidence.signals import pressure_beside_sole
-from biodyn.checks.evidence.units import LARGEST_FACTOR, force_ratio, force_unit, moment_ratio, moment_unit
-from biodyn.checks.evidence.zero import CODE, empty_level, removed_level_n, unremoved
+from biodyn.checks.estimators.plate_faults import SOUND, mismatch, plate_faults
+from biodyn.checks.estimators.plate_gains import plate_gain
+from biodyn.checks.estimators.plate_height import plate_height, relative_heights, standings
+from biodyn.checks.estimators.plate_moved import estimate_shift, plate_moved
+from biodyn.checks.estimators.signals import pressure_beside_sole
+from biodyn.checks.estimators.units import LARGEST_FACTOR, force_ratio, force_unit, moment_ratio, moment_unit
+from biodyn.checks.estimators.zero import CODE, empty_level, removed_level_n, unremoved
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from biodyn.checks.evidence.residual import causes_of_residual, residual_beyond, residual_status, unseen_share
+from biodyn.checks.estimators.residual import causes_of_residual, residual_beyond, residual_status, unseen_share
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.checks.titles import finding_title

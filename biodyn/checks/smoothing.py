@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.checks.evidence.smoothed_before import force_content, forces_smoothed, marker_content, markers_smoothed
+from biodyn.checks.estimators.smoothed_before import force_content, forces_smoothed, marker_content, markers_smoothed
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 

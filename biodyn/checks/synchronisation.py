@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biodyn.checks.evidence.time_offset import time_offset
+from biodyn.checks.estimators.time_offset import time_offset
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.consistency import with_consistency
-from biodyn.checks.evidence.residual import begin_with
+from biodyn.checks.estimators.residual import begin_with
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckDefinition, CheckResult, Kind, ask_in_turn, checks
 from biodyn.checks.titles import finding_title

@@ -14,7 +14,7 @@ from support.motions import OPTIONS, Recorded, mover, recorded, stored_motion
 from support.sessions import Laboratory
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.evidence.signals import LEAST_IMPACT_HZ, cutoff_too_low
+from biodyn.checks.estimators.signals import LEAST_IMPACT_HZ, cutoff_too_low
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.output.tables.gait import spatiotemporal
 from biodyn.processing.contacts.loading import OtherLoad, other_loads

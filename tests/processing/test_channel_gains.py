@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from simulator import Person, Plate, TrialOptions, session, write_c3d
 
-from biodyn.checks.evidence.plate_gains import PlateChannels, channel_gains, plate_gain
+from biodyn.checks.estimators.plate_gains import PlateChannels, channel_gains, plate_gain
 from biodyn.checks.facts import TrialFacts, body_against_plates
 from biodyn.conventions import FloatArray
 from biodyn.processing.signals.prepare import plate_channel_shares

@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.described_plates import Platform, analysed
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.evidence.plate_faults import ExplainedPlate, PlateFault
+from biodyn.checks.estimators.plate_faults import ExplainedPlate, PlateFault
 from biodyn.checks.facts import TrialFacts
 from biodyn.processing.contacts.loading import OtherLoad
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.checks.evidence.evidence import Evidence, pressure
-from biodyn.checks.evidence.plate_faults import levers
+from biodyn.checks.estimators.evidence import Evidence, pressure
+from biodyn.checks.estimators.plate_faults import levers
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import signed_distance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biodyn.checks.evidence.evidence import Evidence
+from biodyn.checks.estimators.evidence import Evidence
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.calibration.subject import KG_A_POUND

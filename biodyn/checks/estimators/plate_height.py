@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from biodyn.checks.evidence.evidence import Evidence, Step
+from biodyn.checks.estimators.evidence import Evidence, Step
 from biodyn.conventions import FloatArray, IntArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from biodyn.checks.evidence.evidence import Evidence, pressure
+from biodyn.checks.estimators.evidence import Evidence, pressure
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
 from biodyn.recording import PlateWrench

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.checks.evidence.evidence import FIRM_SHARE, pressure
+from biodyn.checks.estimators.evidence import FIRM_SHARE, pressure
 from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.contacts.feet import beside_plate

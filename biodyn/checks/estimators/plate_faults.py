@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from biodyn.checks.evidence.evidence import Evidence, Step, pressure
+from biodyn.checks.estimators.evidence import Evidence, Step, pressure
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.rotations import cross

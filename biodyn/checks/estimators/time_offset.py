@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from biodyn.checks.evidence.evidence import Evidence
+from biodyn.checks.estimators.evidence import Evidence
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from biodyn.checks.evidence.time_offset import TimeOffset
+from biodyn.checks.estimators.time_offset import TimeOffset
 from biodyn.diagnostics import Diagnostic
 
 # Share of the force's variation that the body must explain for its size to mean anything.

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.checks.evidence.evidence import Evidence, Step
-from biodyn.checks.evidence.plate_faults import undone
+from biodyn.checks.estimators.evidence import Evidence, Step
+from biodyn.checks.estimators.plate_faults import undone
 from biodyn.conventions import SIDES, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import signed_distance

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from biodyn.checks.evidence.evidence import Evidence
-from biodyn.checks.evidence.plate_faults import REMAINING, SOUND, mismatch, undone
-from biodyn.checks.evidence.units import force_ratio
+from biodyn.checks.estimators.evidence import Evidence
+from biodyn.checks.estimators.plate_faults import REMAINING, SOUND, mismatch, undone
+from biodyn.checks.estimators.units import force_ratio
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, plates_in_words
 from biodyn.processing.signals.orientation import z_points_up
