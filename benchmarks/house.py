@@ -8,6 +8,7 @@ TREE is the folder of another version. `tests/test_house.py` holds the numbers o
 - finding codes: literals that are passed to `Diagnostic` as its code.
 - single-importer modules: below 120 lines, imported by exactly one other module of biodyn.
 - caches: context variables, and mutable or memoised state of a module that depends on recordings.
+- dialect: words and idioms of version 0.2 that are not plain technical English, a thousand lines of package and documentation.
 - data's way: modules of all functions in the order of their first call, from `run_trial` to the torques. A stay is a run of
   functions of one module; a return is a stay in a module that was left before.
 """
@@ -130,6 +131,7 @@ def size(house: House) -> dict[str, Count]:
         "single-importer modules": Count(len(small), "modules", small),
         "import circles": _circles(house),
         "caches and context variables": _state(house),
+        "dialect per thousand lines": _dialect(house),
     }
 
 
@@ -248,6 +250,28 @@ def _state(house: House) -> Count:
 
 
 # -- the data's way ---------------------------------------------------------------------------------------------------
+
+
+_WORDS = re.compile(
+    r"\b(told|anew|beside|nobody|seldom|mended|lies|lie|stands|borne|heard|whose|astray|awaited|towards|steadied|worn|thereby|"
+    r"wherein|thereof|of before|by itself|put right|is no|are no|there is no|there are no|those of|that of the|what is|asks for|"
+    r"ask for|say so|says so|to be had|as ever|made anew|at hand|stands for|stands over|for want of)\b",
+    re.IGNORECASE,
+)
+_NAMES = re.compile(r"(?<![.\w])(found|own|one|told|left|asked|kept|moved|beside)\s*(?:=[^=]|,|:=| in )")
+_TEXTS = (".py", ".toml", ".md", ".j2", ".html", ".js")
+
+
+def _dialect(house: House) -> Count:
+    """Count words of the dialect in the package, the documentation and the texts at the top of the project."""
+    files = [*house.tree.glob("biodyn/**/*"), *house.tree.glob("docs/**/*"), *house.tree.glob("*.md")]
+    lines, total, names = 0, 0, []
+    for file in sorted(file for file in files if file.suffix in _TEXTS and "_gallery" not in file.parts):
+        text = file.read_text(encoding="utf-8")
+        count = len(_WORDS.findall(text)) + (len(_NAMES.findall(text)) if file.suffix == ".py" else 0)
+        lines, total = lines + text.count("\n"), total + count
+        names += [f"{file.relative_to(house.tree).as_posix()}: {count}"] * bool(count)
+    return Count(round(1000 * total / max(lines, 1)), "words", tuple(names))
 
 
 def data_way(house: House) -> dict[str, Count]:
