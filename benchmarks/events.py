@@ -28,11 +28,18 @@ from simulator.rough_walks import class_of, rough_recording
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
 from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.gait.by_movement import KINDS, expected_events, kinematic_events, movement_events
-from biodyn.processing.gait.contact_likelihood import FEATURES, foot_kinematics, passage
-from biodyn.processing.gait.event_confidence import probability_close
 from biodyn.processing.gait.events import gait_events, merge_events, plate_events
-from biodyn.processing.gait.foot_motion import at_marks
+from biodyn.processing.gait.movement_events import (
+    FEATURES,
+    KINDS,
+    at_marks,
+    expected_events,
+    foot_kinematics,
+    kinematic_events,
+    movement_events,
+    passage,
+    probability_close,
+)
 from biodyn.recording import GaitEvent
 from biodyn.trial.run import analyse_trial
 

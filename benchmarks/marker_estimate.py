@@ -22,8 +22,8 @@ from coordinate_estimate import _JOINTS, _short, _with_other_masses
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.processing.kinematics.model_markers import fit_model
-from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.derivatives import coordinate_motion
+from biodyn.processing.signals.smoothing.spline import automatic_cutoff
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_estimate import balanced_fit
 from biodyn.trial.bodies.opensim_loads import table_loads, torques

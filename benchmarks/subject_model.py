@@ -38,7 +38,7 @@ from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
-from biodyn.processing.calibration.subject_fit.placement import SeenTrial, SeenUse
+from biodyn.processing.calibration.subject_fit.unknowns import SeenTrial, SeenUse
 from biodyn.recording import Markers
 
 SETS = (("plug_in_gait_lower", "lower_limb"), ("plug_in_gait_full", "full_body"))

@@ -23,7 +23,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.marker_roles import MarkerRole
-from biodyn.processing.signals.rms import rms, vector_rms
+from biodyn.processing.signals.filtering import rms, vector_rms
 from biodyn.recording import Recording
 from biodyn.trial.files import TrialFiles, read_files
 from biodyn.trial.run import analyse_trial

@@ -27,9 +27,14 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
 from biodyn.processing.contacts.feet import foot_outline
 from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
-from biodyn.processing.gait.by_movement import expected_events, kinematic_events, movement_events
-from biodyn.processing.gait.contact_likelihood import foot_kinematics, passage
 from biodyn.processing.gait.events import plate_events
+from biodyn.processing.gait.movement_events import (
+    expected_events,
+    foot_kinematics,
+    kinematic_events,
+    movement_events,
+    passage,
+)
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, GaitEvent
 from biodyn.settings import settings_from

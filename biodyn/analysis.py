@@ -25,8 +25,8 @@ from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
 from biodyn.processing.gait.cycles import GaitCycle, gait_cycles
 from biodyn.processing.gait.spatiotemporal import StrideParameters, WalkedTrial, spatiotemporal
 from biodyn.processing.kinematics.fit import Fit, PoseMisfit, pose_misfit
-from biodyn.processing.signals.chosen_method import FILTERED, ChosenMethod, chosen_method
 from biodyn.processing.signals.gaps import Gap
+from biodyn.processing.signals.prepare import FILTERED, ChosenMethod, chosen_method
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
 from biodyn.uncertainty.bands import TorqueUncertainty

@@ -20,8 +20,8 @@ from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Status
 from biodyn.processing.kinematics.fit import PoseMisfit
+from biodyn.processing.signals.filtering import rms
 from biodyn.processing.signals.gaps import SPIKE_M, spike_limit_m
-from biodyn.processing.signals.rms import rms
 
 # Beyond this many times the limit of its RMS the fit is no picture of the markers any more.
 _FAIL_FACTOR = 2.0

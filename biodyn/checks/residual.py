@@ -11,7 +11,7 @@ from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.checks.titles import finding_title
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.signals.rms import rms, vector_rms
+from biodyn.processing.signals.filtering import rms, vector_rms
 
 _SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model cannot know: docs/methods.md, section 9"
 _CAUSES = "any of the above; trunk and arm markers, a body that differs from the anthropometric table"

@@ -15,7 +15,7 @@ from biodyn.estimation.plates import PlateAccount
 from biodyn.estimation.posterior import Posterior
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.signals.rms import rms, vector_rms
+from biodyn.processing.signals.filtering import rms, vector_rms
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
 from biodyn.uncertainty.inputs import TrialInputs

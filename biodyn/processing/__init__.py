@@ -1,12 +1,10 @@
-"""From a recording and a body model to joint torques, in stages: each a room of its own, values in and values out.
+"""Numerical stages of a trial, from raw signals to joint torques and gait cycles.
 
-Goes in: a `Recording`, its static trial, the marker set and the sections of the settings. Comes out: smoothed signals, the
-subject's model, the fitted motion, contacts, events, cycles, joint torques, and notes on what was decided. Nothing here
-knows a file, a table for people or the order of the steps, which is `trial/steps.py`.
+Input: a `Recording`, its static trial, the marker set and the sections of the settings. Output: values of each stage, and
+findings about decisions. Nothing here reads files or writes tables; `trial/steps.py` has the order of the stages.
 
-Read along the data's way, a stage after the other: `signals/` (world axes, gaps, smoothing, plates), `calibration/` (what
-standing and the walk tell of the subject), `kinematics/` (the skeleton fitted to the markers), `contacts/` (whose foot
-loads which plate), `dynamics/` (torques, moments, powers), `gait/` (events, cycles and their curves). A stage imports only
-what lies before it. Its parameters are one frozen object, as in `signals/parameters.py`, which is its section of the
-settings; what is a measurement's property and no choice of a user stands as a constant beside the rule, with its reason.
+Read `signals` (world axes, gaps, filters, plates), `calibration` (subject from the static trial), `kinematics` (skeleton fitted
+to the walk), `contacts` (ground reaction of each foot), `dynamics` (torques) and `gait` (events, cycles, parameters). A stage
+imports earlier stages only. Settings of the user are in sections such as `signals/parameters.py`; properties of the measurement are
+constants next to their equation.
 """

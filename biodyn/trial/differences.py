@@ -40,8 +40,8 @@ from biodyn.output.store.loaded import StoredResult
 from biodyn.output.store.record import PARTS, json_ready, versions
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.differences import difference_table
-from biodyn.processing.signals.chosen_method import is_filtered, method_of
-from biodyn.processing.signals.smoothing.estimate import ESTIMATE
+from biodyn.processing.signals.prepare import is_filtered, method_of
+from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.trial.laboratory_file import (
     SUFFIXES,
     TorqueTable,

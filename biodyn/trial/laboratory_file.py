@@ -47,8 +47,8 @@ from biodyn.library.tables import for_each_side
 from biodyn.output.store.folder import ARRAYS_NAME, listed_files, model_record, table_path
 from biodyn.output.store.read import ResultFolder
 from biodyn.output.tables.csv import read_csv
-from biodyn.processing.signals.chosen_method import method_of
-from biodyn.processing.signals.smoothing.estimate import ESTIMATE
+from biodyn.processing.signals.prepare import method_of
+from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.recording import Contact, Recording
 
 #: Tables of OpenSim.

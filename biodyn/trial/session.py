@@ -23,7 +23,7 @@ from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
 from biodyn.model.from_library.recognition.label_correction import correct_labels
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.processing.calibration.subject_fit.fit import FittedSubject, fit_subject
-from biodyn.processing.calibration.subject_fit.placement import SeenTrial, SeenUse
+from biodyn.processing.calibration.subject_fit.unknowns import SeenTrial, SeenUse
 from biodyn.processing.signals.orientation import facing_as, find_world, with_true_vertical
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import Companion, SessionFiles, choose_static, glimpse_of_file, session_of

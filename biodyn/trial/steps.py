@@ -36,15 +36,21 @@ from biodyn.processing.contacts.ground_reaction import Decided, contact_decision
 from biodyn.processing.contacts.loading import other_loads, with_unknown_loads, without_shared_plates
 from biodyn.processing.dynamics.solve import Dynamics, in_three_point_axes, solve_dynamics
 from biodyn.processing.gait.activity import Activity, recognise_activity
-from biodyn.processing.gait.by_movement import movement_events
 from biodyn.processing.gait.events import gait_events, strikes_by_movement
+from biodyn.processing.gait.movement_events import movement_events
 from biodyn.processing.kinematics.fit import Fit, base_angles
 from biodyn.processing.kinematics.tracking import track
-from biodyn.processing.signals.chosen_method import fallen_back
 from biodyn.processing.signals.orientation import z_points_up
 from biodyn.processing.signals.plates import plate_wrench
-from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_force_cutoff, with_method, with_plates
-from biodyn.processing.signals.smoothing.estimate import ESTIMATE
+from biodyn.processing.signals.prepare import (
+    TrialSignals,
+    fallen_back,
+    prepare_signals,
+    with_force_cutoff,
+    with_method,
+    with_plates,
+)
+from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.trial.bodies.poses import PoseBody
 from biodyn.trial.bodies.skeleton import MarkerBody

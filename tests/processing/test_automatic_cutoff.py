@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from biodyn.output.report.page import methods
-from biodyn.processing.signals.automatic_cutoff import HIGHEST_HZ, LOWEST_HZ, automatic_cutoff, relative_speed
 from biodyn.processing.signals.filtering import butterworth_lowpass
+from biodyn.processing.signals.smoothing.spline import HIGHEST_HZ, LOWEST_HZ, automatic_cutoff, relative_speed
 from biodyn.trial.result import TrialResult
 
 RATE_HZ = 200.0

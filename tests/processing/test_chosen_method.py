@@ -15,8 +15,8 @@ import biodyn.estimation.summary
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import EstimateError, SettingsError
 from biodyn.estimation.estimate import estimate_trial
-from biodyn.processing.signals.chosen_method import chosen_method
 from biodyn.processing.signals.parameters import SignalSettings
+from biodyn.processing.signals.prepare import chosen_method
 from biodyn.settings import settings_from
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.trial.result import TrialResult

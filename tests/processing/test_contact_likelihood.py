@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.gait.contact_likelihood import (
+from biodyn.processing.gait.movement_events import (
     FEATURES,
     ContactOdds,
+    at_marks,
     foot_kinematics,
     likely_strikes,
+    offs_by_toes,
     passage,
+    probability_close,
     strike_odds,
 )
-from biodyn.processing.gait.event_confidence import probability_close
-from biodyn.processing.gait.foot_motion import at_marks, offs_by_toes
 from biodyn.recording import GaitEvent
 
 _RATE_HZ = 100.0

@@ -10,10 +10,9 @@ from support.walker import RATE_HZ, SMEAR_S, level_steps, plate, walk
 
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.gait.by_movement import expected_events, kinematic_events, movement_events
-from biodyn.processing.gait.events import gait_events, merge_events, plate_events
+from biodyn.processing.gait.events import gait_events, merge_events, plate_events, possible_events
+from biodyn.processing.gait.movement_events import expected_events, kinematic_events, movement_events
 from biodyn.processing.gait.parameters import GaitSettings
-from biodyn.processing.gait.stored_events import possible_events
 from biodyn.recording import Contact, GaitEvent
 
 STRIDE_S, SPEED_M_S, REACH_M = 1.0, 1.3, 0.35

@@ -11,10 +11,8 @@ from support.people import RATE_HZ, errors_m, functional_of, person_of, scaling_
 
 from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel, with_markers, with_misplaced_centre
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
-from biodyn.processing.calibration.subject_fit.functional import functional_joints
-from biodyn.processing.calibration.subject_fit.placement import SeenTrial
-from biodyn.processing.calibration.subject_fit.result import fit_notes
-from biodyn.processing.calibration.subject_fit.unknowns import posed
+from biodyn.processing.calibration.subject_fit.result import fit_notes, functional_joints
+from biodyn.processing.calibration.subject_fit.unknowns import SeenTrial, posed
 from biodyn.recording import Markers
 
 LOWER = ("plug_in_gait_lower", "lower_limb")

@@ -13,7 +13,7 @@ from biodyn.output.report.sections.gait import parameter_rows
 from biodyn.output.store.write import write_view
 from biodyn.output.tables.packed import packed
 from biodyn.processing.contacts.loading import FootForces, forces_at_plate_rate
-from biodyn.processing.gait.ground_peaks import ground_peaks, stance_peaks
+from biodyn.processing.gait.cycle_values import ground_peaks, stance_peaks
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Contact, GroundReaction, PlateWrench
 from biodyn.recording.wrenches import SharedLoad

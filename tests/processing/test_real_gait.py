@@ -15,8 +15,8 @@ from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.loading import PlateSignals
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.contacts.stances_off_plates import EVENT_ERROR_S
-from biodyn.processing.gait.by_movement import kinematic_events, movement_events
 from biodyn.processing.gait.events import gait_events, plate_events
+from biodyn.processing.gait.movement_events import kinematic_events, movement_events
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.orientation import find_world

@@ -13,12 +13,13 @@ from support.sessions import Laboratory
 from biodyn.model.body_model import StaticFigure, with_locked
 from biodyn.model.observability import marker_jacobian
 from biodyn.processing.calibration.subject_fit.fit import _Problem, fit_subject
-from biodyn.processing.calibration.subject_fit.placement import SeenTrial, placement_of
 from biodyn.processing.calibration.subject_fit.result import fit_notes
 from biodyn.processing.calibration.subject_fit.unknowns import (
+    SeenTrial,
     joint_jacobian,
     load_priors,
     marker_place,
+    placement_of,
     posed,
     unknowns_of,
 )

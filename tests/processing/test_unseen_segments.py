@@ -14,7 +14,7 @@ from biodyn.geometry.rotations import cardan_zxy, from_cardan_zxy, quaternion_fr
 from biodyn.model.body_model import SubjectModel, body_model, with_assumed
 from biodyn.model.from_library.markersets import recognise
 from biodyn.processing.kinematics.tracking import with_unseen_motion
-from biodyn.processing.signals.rms import vector_rms
+from biodyn.processing.signals.filtering import vector_rms
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.magnitudes import load_magnitudes

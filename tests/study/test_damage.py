@@ -12,7 +12,7 @@ import pytest
 from support.real import slow_but
 
 from biodyn.output.tables.gait import spatiotemporal, stride_columns
-from biodyn.processing.gait.ground_peaks import ground_peaks
+from biodyn.processing.gait.cycle_values import ground_peaks
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.group.analyse import possible_names
 from biodyn.study.group.options import AnalysisOptions

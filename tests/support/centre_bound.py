@@ -18,8 +18,13 @@ from simulator.wearing import Scatter
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import marker_jacobian
-from biodyn.processing.calibration.subject_fit.placement import placement_of
-from biodyn.processing.calibration.subject_fit.unknowns import joint_jacobian, load_priors, posed, unknowns_of
+from biodyn.processing.calibration.subject_fit.unknowns import (
+    joint_jacobian,
+    load_priors,
+    placement_of,
+    posed,
+    unknowns_of,
+)
 from support.people import functional_motions, person_of, scaling_of, walked
 
 _SKINS = 250

@@ -11,7 +11,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, Status
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics
-from biodyn.processing.signals.rms import vector_rms
+from biodyn.processing.signals.filtering import vector_rms
 from biodyn.recording import GroundReaction, PlateWrench
 
 # Beyond this multiple of the part of the limit that is measured, no error of measurement and no usual body explains the

@@ -10,9 +10,8 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Severity
 from biodyn.model.assembly import Coordinate
 from biodyn.processing.kinematics.fit import Fit, PoseMisfit
-from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.filtering import finite_stretches, rms
 from biodyn.processing.signals.gaps import Gap
-from biodyn.processing.signals.rms import rms
 from biodyn.recording import Contact, Markers
 
 # Gaps of more markers than this that share at least so much of their time are one event.

@@ -18,7 +18,7 @@ from biodyn.output.report.numbers import parameter_label
 from biodyn.output.report.page import Data, Fact, Frame, Sections, framed
 from biodyn.output.report.scene import scene_of, scene_person
 from biodyn.output.report.view import TrialView
-from biodyn.processing.signals.chosen_method import is_filtered
+from biodyn.processing.signals.prepare import is_filtered
 
 _FOOT = Markup(
     'This page needs no network; settings and every number are in <span class="mono">run.json</span> and '

@@ -26,7 +26,7 @@ from biodyn.output.store.folder import RECORD_VERSION
 from biodyn.output.store.user_files import clean, user_file_records
 from biodyn.processing.calibration.standing import SOURCE_WORDS
 from biodyn.processing.calibration.subject_fit.result import CentreShift
-from biodyn.processing.signals.rms import rms
+from biodyn.processing.signals.filtering import rms
 from biodyn.uncertainty.magnitudes import load_magnitudes
 from biodyn.variables.norm_choice import Walker
 from biodyn.variables.norm_choice import norms_record as record_of

@@ -14,8 +14,8 @@ from biodyn.conventions import AXES, CYCLE_POINTS, SIDES, FloatArray, IntArray
 from biodyn.errors import ResultError
 from biodyn.estimation.summary import EstimateSummary
 from biodyn.output.tables.registry import table
-from biodyn.processing.gait import ground_peaks as peaks
 from biodyn.processing.gait import spatiotemporal as stride
+from biodyn.processing.gait.cycle_values import ground_peaks, stance_peaks
 
 _EVENT_COLUMNS = ["time_s", "side", "event", "source", "confidence"]
 _CONTACT_COLUMNS = ["plate", "side", "start_s", "end_s", "decision", "reason"]
@@ -101,8 +101,8 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
 
     The peaks are read at the plates' own rate through 50 Hz (`ground_reaction_full_rate`), whatever the frame rate.
     """
-    names = [peak.column for peak in peaks.ground_peaks()]
-    forces = peaks.stance_peaks(
+    names = [peak.column for peak in ground_peaks()]
+    forces = stance_peaks(
         analysis.cycles,
         analysis.plate_rate_forces,
         analysis.reaction.as_measured,
@@ -131,7 +131,7 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
 def stride_columns() -> tuple[str, ...]:
     """Names of the parameters of the stride in `spatiotemporal`, those of its force after the others."""
     own = (name.replace("_rad", "_deg") for name in stride.StrideParameters.__dataclass_fields__)
-    return (*own, *(peak.column for peak in peaks.ground_peaks()))
+    return (*own, *(peak.column for peak in ground_peaks()))
 
 
 def _of_points(codes: Sequence[int], kind: type[np.integer[Any]]) -> IntArray:

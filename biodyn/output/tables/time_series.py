@@ -15,7 +15,7 @@ from biodyn.model.pose_axes import joint_angles_of_poses
 from biodyn.output.tables.registry import table
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.dynamics.solve import FRAMES
-from biodyn.processing.signals.rms import rms
+from biodyn.processing.signals.filtering import rms
 
 _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
 

@@ -1,11 +1,9 @@
-"""What standing and the walk itself tell about the subject: mass, joint axes, joint centres.
+"""Calibration of the subject: mass, height, joint centres and axes.
 
-Goes in: the static trial, the marker mapping, the walk's markers and the section [model] (`model/parameters.py`; this
-stage has no numbers of its own that a user would choose). Comes out: body mass with where it comes from, and the
-`SubjectModel` that the walk is fitted with.
+Input: the static trial, the marker mapping, the markers of the walk and the section [model] (`model/parameters.py`).
+Output: body mass with its source, and the `SubjectModel` that is fitted to the walk.
+This stage has no settings of its own.
 
-Read `standing` (the quietest half second, averaged, and markers that only the walk shows), `subject` (mass and height: given,
-stored or measured) and `subject_fit`: joint centres, axial rotation offsets and marker places fitted
-over static trial and walk.
-`model_scaling` tells how large the bodies of an imported model are.
+`standing` averages the quietest part of the static trial, `subject` determines mass and height, `subject_fit` fits joint
+centres, axes and marker positions to static trial and walk, and `model_scaling` measures the bodies of an OpenSim model.
 """

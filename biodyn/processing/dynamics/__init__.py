@@ -1,10 +1,9 @@
-"""Joint torques, net joint moments and forces, powers and the base residual.
+"""Inverse dynamics: joint torques, net joint moments and forces, powers and the base residual.
 
-Goes in: a `Fit` and the `GroundReaction` (no numbers that a user would choose: there is no section). Comes out: `Dynamics`,
-NaN with a reason in every frame whose ground contact or pose is not known. What the model cannot explain is kept as the
-residual at the base: it is never spread over the joints.
+Input: a `Fit` and the `GroundReaction`; this stage has no settings.
+Output: `Dynamics`, NaN with a reason in every frame with unknown ground contact or pose.
+The residual at the base is reported and never distributed over the joints.
 
-The call is `solve.solve_dynamics`. Read `solve` (recursive Newton-Euler, which frames are valid, moments in three frames
-and in axes as clinical software builds them), then `actuated`: motion, torques and wrenches together, as they
-stand in a result folder and go into checks and replay.
+Entry point: `solve.solve_dynamics`. `actuated` combines motion, torques and wrenches for result folders, checks and replay;
+`imported` computes the loads of an OpenSim model.
 """

@@ -1,10 +1,9 @@
-"""The skeleton fitted to the markers of a whole walk, and its motion.
+"""Inverse kinematics: the skeleton fitted to the markers of a trial.
 
-Goes in: the subject's model, `TrialSignals` and the section [inverse_kinematics] (`parameters`). Comes out: a `Fit` (q, v,
-vdot, poses of the segments, marker errors, and what is not known in which frame), and the signals without outliers.
+Input: the subject's model, `TrialSignals` and the section [inverse_kinematics] (`parameters`). Output: a `Fit` (q, v, vdot,
+poses of the segments, marker errors, unknown frames and coordinates), and the signals without outliers.
 
-The call is `tracking.track`: fit, attach markers that the static trial did not show, leave out outliers, fit again. Read
-`tracking`, `fit` (the value), `methods/` (how the motion is estimated: one method a file, chosen by
-`inverse_kinematics.method`), `visibility` (markers that come and go, outliers, coordinates that nothing shows) and
-`model_markers` (an imported model on markers).
+Entry point: `tracking.track` fits, attaches markers that the static trial lacks, excludes outliers and fits again. `methods/` has
+one method per file (`inverse_kinematics.method`), `visibility` handles markers that come and go, outliers and unobserved
+coordinates, and `model_markers` fits an OpenSim model.
 """

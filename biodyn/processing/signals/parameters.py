@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from biodyn.library.section import Field, OneOf, Section, field_validator
-from biodyn.processing.signals.automatic_cutoff import LOWEST_HZ
 from biodyn.processing.signals.smoothing import SMOOTHING
+from biodyn.processing.signals.smoothing.spline import LOWEST_HZ
 
 
 class SignalSettings(Section):

@@ -22,12 +22,13 @@ from biodyn.geometry.rotations import cross
 from biodyn.processing.signals.plate_channels import (
     channel_notes,
     cut_off,
+    find_offset,
+    offset_notes,
     saturated,
     unrecorded,
     unrecorded_note,
     without_spikes,
 )
-from biodyn.processing.signals.plate_offset import find_offset, offset_notes
 from biodyn.recording import ForcePlate, PlateWrench
 
 SUPPORTED_TYPES = (1, 2, 3, 4, 5, 6, 7)

@@ -2,22 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.signals.automatic_cutoff import AutomaticCutoff, automatic_cutoff
-from biodyn.processing.signals.chosen_method import FILTERED, ChosenMethod, chosen_method
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.gaps import Gap, fill_gaps, jumps, without_spikes
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.plates import channel_shares, plate_wrench, resample_wrench, resampled
 from biodyn.processing.signals.smoothing import SMOOTHING
+from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH, ESTIMATE
+from biodyn.processing.signals.smoothing.spline import AutomaticCutoff, automatic_cutoff
 from biodyn.recording import ForcePlate, Markers, PlateWrench, Recording, person_is_there
+
+
+@dataclass(frozen=True)
+class ChosenMethod:
+    """name: of the method. reason: why it is this one, in words for a sentence; "" where the settings name it."""
+
+    name: str
+    reason: str = ""
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether motion and forces become one estimate."""
+        return self.name == ESTIMATE
+
+    @property
+    def words(self) -> str:
+        """How markers are smoothed by it, for "smoothed by ..."."""
+        return SMOOTHING.named(self.name).words
+
+
+#: Of signals that a filter is asked for by name.
+FILTERED = ChosenMethod(BUTTERWORTH)
+
+
+def chosen_method(settings: SignalSettings, on_poses: bool) -> ChosenMethod:
+    """Return the method of the settings, or the one that they leave to the trial."""
+    if settings.method != "auto":
+        return ChosenMethod(settings.method)
+    if on_poses:
+        return ChosenMethod(BUTTERWORTH, "an estimate of motion and forces needs markers, and poses were measured")
+    named = settings.named_filter
+    if named:
+        return ChosenMethod(BUTTERWORTH, f"the settings ask for a filter ({named})")
+    return ChosenMethod(ESTIMATE, "markers and forces were measured")
+
+
+def fallen_back(why: str) -> ChosenMethod:
+    """Return the filter in place of an estimate that could not be made."""
+    why = f"{why[:1].lower()}{why[1:]}"
+    return ChosenMethod(BUTTERWORTH, f"motion and forces could not be made one estimate: {why}")
+
+
+def method_of(record: Mapping[str, Any]) -> str:
+    """Return the method that made a result, by its run.json; older versions kept that of the settings, or had but the filter."""
+    found = str(record.get("method") or record["settings"].get("signals", {}).get("method", BUTTERWORTH))
+    return BUTTERWORTH if found == "auto" else found
+
+
+def is_filtered(record: Mapping[str, Any]) -> bool:
+    """Whether motion and forces of a result passed a Butterworth filter, and nothing else."""
+    return method_of(record) == BUTTERWORTH
+
 
 # A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.
 _TRACKED_SHARE = 0.5

@@ -19,7 +19,7 @@ from biodyn.library.load import load_table
 from biodyn.output.tables.csv import spreadsheet_text
 from biodyn.processing.dynamics.solve import feet_below
 from biodyn.processing.gait.cycle_values import CycleValues
-from biodyn.processing.signals.rms import rms
+from biodyn.processing.signals.filtering import rms
 from biodyn.study.collecting.cycles import LABELS
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import TrialRecord

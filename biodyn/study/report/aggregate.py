@@ -21,7 +21,7 @@ from biodyn.library.load import load_table
 from biodyn.output.report.page import Methods, methods
 from biodyn.output.store.read import OLD_TRIAL_STATUS, in_todays_words
 from biodyn.output.tables.csv import with_original_texts
-from biodyn.processing.signals.chosen_method import method_of
+from biodyn.processing.signals.prepare import method_of
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.statistics.levels import PERMUTATIONS, SEED
 from biodyn.study.collecting.metrics import NOT_RUN

@@ -29,15 +29,14 @@ from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.ground_reaction import given_ground_reaction
 from biodyn.processing.dynamics.imported import OwnMotion, imported_dynamics, imported_fit
 from biodyn.processing.gait.activity import Activity, recognise_activity
-from biodyn.processing.gait.by_movement import movement_events
 from biodyn.processing.gait.events import gait_events
+from biodyn.processing.gait.movement_events import movement_events
 from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M
 from biodyn.processing.signals.orientation import find_world, z_points_up
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_plates
-from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH
-from biodyn.processing.signals.smoothing.estimate import ESTIMATE
+from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH, ESTIMATE
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings, settings_from
 from biodyn.threads import linear_algebra_in_one_thread

@@ -17,8 +17,7 @@ from biodyn.estimation.settings import EstimationSettings
 from biodyn.io.opensim.storage import even_rate_hz
 from biodyn.processing.kinematics.model_markers import ModelFit
 from biodyn.processing.signals.derivatives import LEAST_ROWS, coordinate_motion
-from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.rms import rms
+from biodyn.processing.signals.filtering import finite_stretches, rms
 from biodyn.rigid_body import OpenSimModel
 from biodyn.trial.bodies.opensim_loads import UNBORNE, Loads, unborne
 

@@ -21,11 +21,11 @@ from biodyn.io.opensim.storage import MOST_RADIANS, TABLE_SUFFIXES, Storage, rea
 from biodyn.io.reading import NO_FORCES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, Tasks, fit_model
-from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.derivatives import LEAST_ROWS, coordinate_motion
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import fill_gaps, without_spikes
 from biodyn.processing.signals.parameters import SignalSettings
+from biodyn.processing.signals.smoothing.spline import automatic_cutoff
 from biodyn.recording import ForcePlate, Markers, Recording
 from biodyn.recording.recording import StoredMotion
 from biodyn.rigid_body import OpenSimModel, from_osim

@@ -35,7 +35,7 @@ from biodyn.output.tables.csv import write_csv
 from biodyn.processing.dynamics.actuated import ActuatedMotion
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.kinematics.model_markers import ModelFit, Tasks
-from biodyn.processing.signals.rms import rms
+from biodyn.processing.signals.filtering import rms
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.coupling.floating import floating_tree

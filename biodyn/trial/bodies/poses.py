@@ -29,7 +29,7 @@ from biodyn.model.skeleton import static_angles
 from biodyn.processing.calibration.standing import Standing
 from biodyn.processing.calibration.subject import known_mass
 from biodyn.processing.signals.orientation import find_world
-from biodyn.processing.signals.smoothing.estimate import ESTIMATE
+from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.recording import Markers, Recording, SegmentPoses
 from biodyn.recording.motion import point_label
 from biodyn.settings import Settings

@@ -21,7 +21,7 @@ from biodyn.output.figures.description import Axis, Bars, Figure, Key, Layer, Le
 from biodyn.output.figures.style import DASHED, shades
 from biodyn.output.figures.trial import figure
 from biodyn.processing.gait.cycles import normalise
-from biodyn.processing.signals.rms import rms
+from biodyn.processing.signals.filtering import rms
 from biodyn.variables import PERCENT, variable
 from biodyn.verification.contributions import CONTRIBUTIONS
 

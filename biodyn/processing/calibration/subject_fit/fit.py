@@ -11,24 +11,28 @@ from biodyn.conventions import FloatArray
 from biodyn.geometry.points import all_finite, lengths
 from biodyn.model.body_model import StaticFigure, SubjectModel, with_coordinates_of, with_moved_centres
 from biodyn.model.observability import inverse_factors, marker_jacobian
-from biodyn.processing.calibration.subject_fit.functional import functional_joints
-from biodyn.processing.calibration.subject_fit.placement import (
+from biodyn.processing.calibration.subject_fit.result import (
+    MarkerErrors,
+    Skin,
+    SubjectFit,
+    account_of,
+    functional_joints,
+    skin_of,
+)
+from biodyn.processing.calibration.subject_fit.unknowns import (
     Frames,
     Placement,
-    Scaling,
-    SeenTrial,
-    chosen_frames,
-    placement_of,
-)
-from biodyn.processing.calibration.subject_fit.result import MarkerErrors, Skin, SubjectFit, account_of, skin_of
-from biodyn.processing.calibration.subject_fit.unknowns import (
     Posed,
     Priors,
+    Scaling,
+    SeenTrial,
     Unknowns,
+    chosen_frames,
     joint_jacobian,
     load_priors,
     marker_place,
     pairs,
+    placement_of,
     posed,
     unknowns_of,
 )

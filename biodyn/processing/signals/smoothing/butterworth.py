@@ -16,3 +16,9 @@ def butterworth(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: 
 
 
 SMOOTHING.add(BUTTERWORTH, SmoothingMethod(butterworth, "a zero-lag Butterworth filter"))
+
+
+#: The name by which settings ask for it.
+ESTIMATE = "estimate"
+
+SMOOTHING.add(ESTIMATE, SmoothingMethod(butterworth, "one estimate of motion and forces"))

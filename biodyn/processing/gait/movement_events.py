@@ -1,0 +1,415 @@
+"""Foot strikes and foot offs from the movement of the feet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import stdtr
+
+from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side
+from biodyn.library.load import load_table
+from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.gait.activity import Direction, seen_feet, travel_velocity
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.recording import EventKind, GaitEvent
+
+
+def probability_close(error_s: float, bias_s: float = 0.0) -> float:
+    """Probability to lie within `close_s` for a bias and a standard deviation, s; heavy-tailed (`tail_df`)."""
+    table = load_table("gait/events")
+    df, close_s = float(table["tail_df"]), float(table["close_s"])
+    scale = error_s * math.sqrt((df - 2.0) / df)
+    return float(stdtr(df, (close_s - bias_s) / scale) - stdtr(df, (-close_s - bias_s) / scale))
+
+
+def distinct_peaks(x: FloatArray, prominence: float, distance: float) -> IntArray:
+    """Samples of the maxima of a signal (T,) without gaps, as `scipy.signal.find_peaks` finds them.
+
+    Of maxima closer than `distance` samples the highest stays; those that remain stand out by `prominence` in the unit of `x`
+    at least: so far one has to descend on the higher side before a higher value or the end. A flat top counts at its middle;
+    an end is no maximum. Here, so that no run waits for what `scipy.signal` imports.
+    """
+    change = np.flatnonzero(np.diff(x))  # last samples of stretches of equal values
+    heights = x[np.append(change, len(x) - 1)]
+    top = np.flatnonzero((heights[1:-1] > heights[:-2]) & (heights[1:-1] > heights[2:])) + 1
+    peaks = (change[top - 1] + 1 + change[top]) // 2
+    kept = np.ones(len(peaks), dtype=bool)
+    for one in np.argsort(x[peaks])[::-1]:
+        if kept[one]:
+            kept[np.abs(peaks - peaks[one]) < math.ceil(distance)] = False
+            kept[one] = True
+    peaks = peaks[kept]
+    return peaks[[_prominence(x, int(peak)) >= prominence for peak in peaks]]
+
+
+def _prominence(x: FloatArray, peak: int) -> float:
+    """Height of a maximum above the higher of its two valleys."""
+    higher = np.flatnonzero(x > x[peak])
+    place = int(np.searchsorted(higher, peak))
+    first = int(higher[place - 1]) if place else 0
+    last = int(higher[place]) if place < len(higher) else len(x)
+    return float(x[peak] - max(x[first : peak + 1].min(), x[peak:last].min()))
+
+
+#: What is measured of the foot, in the order of `foot_kinematics`.
+FEATURES = (
+    "heel_height",
+    "toe_height",
+    "heel_upward_velocity",
+    "toe_upward_velocity",
+    "heel_speed",
+    "toe_speed",
+    "heel_upward_acceleration",
+    "toe_upward_acceleration",
+)
+_LOW, _SIZE = 5.0, 95.0  # percentiles over the trial
+_STEP_S = 0.001  # of the times at which a strike may lie
+# The rate of the frames that the odds were learnt with: twice as many frames say no more, for neighbours say the same.
+_LEARNT_HZ = 100.0
+_LEAST_FRAMES = 5
+_WITHIN_SD = 2.0
+
+
+@dataclass(frozen=True)
+class ContactOdds:
+    """Log odds of contact: `intercept` + sum of `weights` (8,) times `FEATURES`.
+
+    `half_s`: how far from the expected time a strike is looked for. `spread_s`: what people differ by beyond what the
+    likelihood knows, one standard deviation.
+    """
+
+    intercept: float
+    weights: tuple[float, ...]
+    half_s: float
+    spread_s: float
+
+    def of(self, kinematics: FloatArray) -> FloatArray:
+        """Log odds (T,) of contact for kinematics (T, 8)."""
+        return np.asarray(self.intercept + kinematics @ np.array(self.weights))
+
+
+@cache
+def strike_odds() -> ContactOdds:
+    """The odds that the library has learnt."""
+    table = load_table("gait/events")["contact"]
+    weights = tuple(float(table["weights"][name]) for name in FEATURES)
+    return ContactOdds(float(table["intercept"]), weights, float(table["half_s"]), float(table["spread_s"]))
+
+
+def foot_kinematics(heel_W: FloatArray, toe_W: FloatArray, floor_velocity_W: FloatArray, rate_hz: float) -> FloatArray:
+    """Return `FEATURES` (T, 8) of one foot, each over its own size in the trial; NaN where the foot is not seen.
+
+    `heel_W`, `toe_W`: (T, 3) m, filtered. `floor_velocity_W`: (3,) m/s of what the foot stands on.
+    """
+    if len(heel_W) < _LEAST_FRAMES or not np.isfinite(heel_W + toe_W).all(axis=1).any():
+        return np.full((len(heel_W), len(FEATURES)), np.nan)
+    heights, falls, speeds, pulls = [], [], [], []
+    for point in (heel_W, toe_W):
+        velocity = np.gradient(point, 1.0 / rate_hz, axis=0) - floor_velocity_W
+        heights.append(point[:, 1] - np.nanpercentile(point[:, 1], _LOW))
+        falls.append(velocity[:, 1])
+        speeds.append(np.hypot(velocity[:, 0], velocity[:, 2]))
+        pulls.append(np.gradient(velocity[:, 1], 1.0 / rate_hz))
+    found = np.column_stack([*heights, *falls, *speeds, *pulls])
+    size = np.nanpercentile(np.abs(found), _SIZE, axis=0)
+    return found / np.where(size > 0.0, size, np.nan)
+
+
+def passage(log_odds: FloatArray, rate_hz: float, about_s: float, half_s: float) -> tuple[float, float]:
+    """Return mean and standard deviation (s) of the time at which the air becomes contact, within `half_s` of `about_s`.
+
+    `log_odds` (T,) of contact. NaN where the stretch is not wholly seen, or does not lead from the air to the floor.
+    """
+    at_s = np.arange(about_s - half_s, about_s + half_s, _STEP_S)
+    first, last = math.floor(at_s[0] * rate_hz), math.ceil(at_s[-1] * rate_hz)
+    if first < 0 or last >= len(log_odds) or not np.isfinite(log_odds[first : last + 1]).all():
+        return math.nan, math.nan
+    odds = np.interp(at_s * rate_hz, np.arange(first, last + 1), log_odds[first : last + 1])
+    before = np.concatenate(([0.0], np.cumsum(0.5 * (odds[1:] + odds[:-1])))) * _STEP_S * _LEARNT_HZ
+    chance = np.exp(before.min() - before)
+    chance /= chance.sum()
+    mean = float(chance @ at_s)
+    sd = float(np.sqrt(chance @ (at_s - mean) ** 2))
+    # A likelihood that is largest at an end of the stretch says that the passage is not in it.
+    return (mean, sd) if at_s[0] + _WITHIN_SD * sd < mean < at_s[-1] - _WITHIN_SD * sd else (math.nan, math.nan)
+
+
+def likely_strikes(
+    expected: Sequence[GaitEvent],
+    heel_W: Mapping[Side, FloatArray],
+    toe_W: Mapping[Side, FloatArray],
+    floor_velocity_W: FloatArray,
+    rate_hz: float,
+    odds: ContactOdds | None = None,
+) -> list[GaitEvent]:
+    """Return the events with each foot strike where contact becomes likely, and as sure as that is.
+
+    Parameters:
+        expected: events near which to look. heel_W, toe_W: per side (T, 3) m, filtered at 6 Hz. odds: None = the library's.
+
+    Foot offs, and strikes around which no passage from the air to the floor is seen, stay as they are.
+    """
+    odds = odds or strike_odds()
+    log_odds = {
+        side: odds.of(foot_kinematics(heel_W[side], toe_W[side], np.asarray(floor_velocity_W), rate_hz))
+        for side in heel_W
+    }
+    found = []
+    for event in expected:
+        time_s, sd_s = math.nan, math.nan
+        if event.kind == "foot_strike":
+            time_s, sd_s = passage(log_odds[event.side], rate_hz, event.time_s, odds.half_s)
+        if math.isfinite(time_s):
+            sure = probability_close(math.hypot(sd_s, odds.spread_s))
+            event = replace(event, time_s=time_s, confidence=sure)
+        found.append(event)
+    return found
+
+
+# How far from the expected time the foot's own mark is looked for: three times the spread of what is expected.
+_WINDOW_S = 0.09
+
+
+def at_marks(
+    expected: Sequence[GaitEvent],
+    heel_W: Mapping[Side, FloatArray],
+    toe_W: Mapping[Side, FloatArray],
+    rate_hz: float,
+) -> list[GaitEvent]:
+    """Return the events at the times that the feet mark, as sure as they were; one that no foot marks stays as it is.
+
+    `heel_W`, `toe_W`: per side (T, 3) m, filtered at 6 Hz.
+    """
+    falls = {side: -_rate(0.5 * (heel + toe_W[side])[:, 1], rate_hz) for side, heel in heel_W.items()}
+    found = []
+    for event in expected:
+        if event.kind == "foot_strike":
+            marked_s = _peak_near(falls[event.side], event.time_s, rate_hz)
+        else:
+            marked_s = _pulled_off(event, toe_W[event.side], rate_hz)
+        found.append(replace(event, time_s=marked_s) if math.isfinite(marked_s) else event)
+    return found
+
+
+def offs_by_toes(expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray], rate_hz: float) -> list[GaitEvent]:
+    """Return the events with each foot off between its expected time and the toe's mark, weighted by their errors.
+
+    `toe_W`: per side (T, 3) m, filtered at 6 Hz. The farther apart the two are, the less sure is the event; one without a mark
+    stays as it is.
+    """
+    table = load_table("gait/events")["marked"]["foot_off"]
+    share = float(table["share"])
+    found = []
+    for event in expected:
+        if event.kind == "foot_off":
+            apart_s = _pulled_off(event, toe_W[event.side], rate_hz) - event.time_s
+            if math.isfinite(apart_s):
+                # the variance between two estimates with these weights
+                error_s = math.sqrt(float(table["error_s"]) ** 2 + share * (1.0 - share) * apart_s**2)
+                event = replace(event, time_s=event.time_s + share * apart_s, confidence=probability_close(error_s))
+        found.append(event)
+    return found
+
+
+def _pulled_off(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
+    """Time (s) of the foot off that the toe's largest upward acceleration marks; NaN where there is none."""
+    late_s = float(load_table("gait/events")["marked"]["foot_off"]["late_s"])
+    pulled = _rate(_rate(toe_W[:, 1], rate_hz), rate_hz)
+    return _peak_near(pulled, event.time_s + late_s, rate_hz) - late_s
+
+
+def _rate(values: FloatArray, rate_hz: float) -> FloatArray:
+    return np.gradient(values, 1.0 / rate_hz) if len(values) > 1 else np.zeros_like(values)
+
+
+def _peak_near(signal: FloatArray, about_s: float, rate_hz: float) -> float:
+    """Time (s) of the highest maximum of a signal (T,) within the window, by a parabola; NaN where there is none."""
+    first = max(round((about_s - _WINDOW_S) * rate_hz), 1)
+    stop = min(round((about_s + _WINDOW_S) * rate_hz) + 1, len(signal) - 1)
+    if stop - first < 1 or not np.isfinite(signal[first - 1 : stop + 1]).all():
+        return float("nan")
+    before, here, after = signal[first - 1 : stop - 1], signal[first:stop], signal[first + 1 : stop + 1]
+    peaks = np.flatnonzero((here >= before) & (here > after) & (here > 0.0))
+    if not len(peaks):
+        return float("nan")
+    best = int(peaks[np.argmax(here[peaks])])
+    bend = before[best] - 2.0 * here[best] + after[best]
+    return float((first + best + 0.5 * (before[best] - after[best]) / bend) / rate_hz)
+
+
+# Around an event of the movement: how long a foot may take to come to stand (or to have left), and how far such an event may
+# be off, s.
+_STAND_S = 0.3
+_ERROR_S = 0.12
+# A foot that seems to stand for less than this share of a trial is one whose standing cannot be told.
+_TOLD_SHARE = 0.1
+
+
+def leading_points(
+    direction: Direction,
+    heel_W: Mapping[Side, FloatArray],
+    toe_W: Mapping[Side, FloatArray],
+    pelvis_W: FloatArray,
+    forward_W: FloatArray,
+    floor_velocity_W: FloatArray,
+    rate_hz: float,
+) -> tuple[Mapping[Side, FloatArray], Mapping[Side, FloatArray], FloatArray, FloatArray]:
+    """Return the points that strike, those that leave (per side (T, 3) m), the pelvis and the direction of the steps (T, 3).
+
+    Forwards the heel strikes and the toe leaves along the pelvis' anterior direction; backwards the toe strikes and the heel
+    leaves along its opposite; sideways the middle of the foot does both along the travel.
+    """
+    if direction == "backwards":
+        return toe_W, heel_W, pelvis_W, -forward_W
+    if direction == "sideways":
+        middle = {side: 0.5 * (heel_W[side] + toe_W[side]) for side in heel_W}
+        velocity = travel_velocity(pelvis_W, floor_velocity_W, rate_hz)
+        velocity[np.linalg.norm(velocity, axis=1) == 0.0] = np.nan
+        return middle, middle, pelvis_W, velocity
+    return heel_W, toe_W, pelvis_W, forward_W
+
+
+def with_standing_feet(
+    events: Sequence[GaitEvent], soles_W: Mapping[Side, FloatArray], rate_hz: float
+) -> list[GaitEvent]:
+    """Return the events at which the foot comes to stand (strikes) or begins to move (offs).
+
+    An extreme of the foot's way against the pelvis is also made by a pelvis that sways over standing feet. Where the sole
+    (T, K, 3) m is not seen, or its standing cannot be told, the event stays.
+    """
+    feet = seen_feet(soles_W, rate_hz)
+    kept = []
+    for event in events:
+        foot = feet.get(event.side)
+        if foot is None or foot.bearing[foot.known].mean() < _TOLD_SHARE:
+            kept.append(event)
+            continue
+        strike = event.kind == "foot_strike"
+        before = _window(event.time_s - _STAND_S, event.time_s + _ERROR_S, rate_hz)
+        after = _window(event.time_s - _ERROR_S, event.time_s + _STAND_S, rate_hz)
+        air, ground = (before, after) if strike else (after, before)
+        if _any(~foot.bearing, foot.known, air) and _any(foot.bearing, foot.known, ground):
+            kept.append(event)
+    return kept
+
+
+def _window(begin_s: float, end_s: float, rate_hz: float) -> tuple[int, int]:
+    return round(begin_s * rate_hz), round(end_s * rate_hz) + 1
+
+
+def _any(wanted: BoolArray, known: BoolArray, window: tuple[int, int]) -> bool:
+    """True where a frame of the window is as wanted, or where the window is not all seen."""
+    first, stop = window
+    if first < 0 or stop > len(known) or not known[first:stop].all():
+        return True
+    return bool(wanted[first:stop].any())
+
+
+KINDS: tuple[EventKind, EventKind] = ("foot_strike", "foot_off")
+#: Two events of a side and kind are farther apart.
+MIN_STRIDE_S = 0.4
+# A fore-aft excursion of the heel or toe below this is no gait; a peak must stand out by this share of the excursion.
+MIN_EXCURSION_M = 0.1
+PEAK_SHARE = 0.1
+
+
+def movement_events(
+    points: GaitPoints, rate_hz: float, direction: Direction = "forwards", walking: bool = True
+) -> list[GaitEvent]:
+    """Return the strikes and offs of both feet, sorted by side, not by time.
+
+    Args:
+        points: as steps are told by (`GaitPoints.of_steps`). A foot without a sole is not asked whether it comes to stand.
+        rate_hz: marker rate.
+        direction: of the steps against the pelvis (`activity`); "" = no steps, the movement has no events.
+        walking: False in running, on stairs.
+    """
+    if not direction:
+        return []
+    heel_W, toe_W, floor = points.heel, points.toe, points.floor_velocity
+    ahead = leading_points(direction, heel_W, toe_W, points.pelvis, points.forward, floor, rate_hz)
+    found = expected_events(kinematic_events(*ahead, rate_hz))
+    if direction == "forwards":
+        # What was learnt was learnt of walking people.
+        if walking:
+            found = likely_strikes(offs_by_toes(found, toe_W, rate_hz), heel_W, toe_W, floor, rate_hz)
+        else:
+            found = at_marks(found, heel_W, toe_W, rate_hz)
+    return with_standing_feet(found, points.sole, rate_hz)
+
+
+def kinematic_events(
+    heel_W: Mapping[Side, FloatArray],
+    toe_W: Mapping[Side, FloatArray],
+    pelvis_W: FloatArray,
+    forward_W: FloatArray,
+    rate_hz: float,
+) -> list[GaitEvent]:
+    """Events from the movement: strike = heel farthest ahead of the pelvis, off = toe farthest behind (Zeni 2008).
+
+    10.1016/j.gaitpost.2007.07.007. All arrays (T, 3) m in World, low-pass filtered, NaN where unknown. `forward_W` is
+    the pelvis' own anterior direction frame by frame, so that turns need no straight walkway. Sub-frame by a parabola.
+    """
+    forward = np.array(forward_W, dtype=np.float64)
+    forward[:, 1] = 0.0
+    forward /= np.linalg.norm(forward, axis=1, keepdims=True)
+    events: list[GaitEvent] = []
+    for side in SIDES:
+        for kind, points, sign in (("foot_strike", heel_W[side], 1.0), ("foot_off", toe_W[side], -1.0)):
+            ahead = sign * np.sum((points - pelvis_W) * forward, axis=1)
+            for time_s in _peak_times(ahead, rate_hz):
+                events.append(GaitEvent(time_s, side, kind, "kinematic"))  # type: ignore[arg-type]
+    return events
+
+
+def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
+    """Return the extremes of `kinematic_events` at the times of the events that they stand for, with their confidence.
+
+    What is typical of people is taken off, in shares of the stride (`library/gait/events.toml`).
+    """
+    stride_s, known = usual_stride_s(extremes), load_table("gait/events")["kinematic"]
+    return [
+        replace(
+            event,
+            time_s=event.time_s - known[event.kind]["late_strides"] * stride_s,
+            confidence=probability_close(known[event.kind]["error_s"], known[event.kind]["bias_s"]),
+        )
+        for event in extremes
+    ]
+
+
+def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
+    """Times in s of the distinct maxima of a signal (T,) m with gaps."""
+    finite = np.isfinite(signal)
+    if not finite.any():
+        return []
+    low, high = np.percentile(signal[finite], [5.0, 95.0])
+    if high - low < MIN_EXCURSION_M:
+        return []
+    times: list[float] = []
+    for first, stop in finite_stretches(finite):
+        part = signal[first:stop]
+        for peak in distinct_peaks(part, PEAK_SHARE * (high - low), max(1.0, MIN_STRIDE_S * rate_hz)):
+            before, at, after = part[peak - 1 : peak + 2]
+            bend = before - 2.0 * at + after
+            shift = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
+            times.append(float((first + peak + shift) / rate_hz))
+    return times
+
+
+def usual_stride_s(events: Sequence[GaitEvent]) -> float:
+    """Median time between successive events of one kind and side, else twice that between the sides; 0 if unknown."""
+    for sides, factor in (([("r",), ("l",)], 1.0), ([("r", "l")], 2.0)):
+        gaps: list[float] = []
+        for kind in KINDS:
+            for which in sides:
+                times = sorted(event.time_s for event in events if event.kind == kind and event.side in which)
+                gaps += [factor * (later - earlier) for earlier, later in pairwise(times)]
+        if gaps:
+            return float(np.median(gaps))
+    return 0.0
