@@ -38,7 +38,7 @@ from simulator.study import write_study
 from study import dask_cluster
 from study_runs import WORKER, Process, Run, differences, fingerprint, finish, kill, left_over, processes, started
 
-from biodyn.cli.endings import end_in_order
+from biodyn.cli.exit_codes import exit_on_signals
 
 PEOPLE, WALKS = 6, 2
 # Bands are off in every study; without these a trial is a third of a second, and everything around it is the same.
@@ -275,10 +275,17 @@ def stopped(study: Attacked, asked: argparse.Namespace) -> list[str]:
             run.process.send_signal(which)
             code = run.wait(60.0)
         said = run.said()
-        if code != 128 + which or not re.search(r"Stopped.*resumes", said, re.DOTALL) or "Traceback" in said:
+        if code != 128 + which or not _says_what_remains(said) or "Traceback" in said:
             faults.append(f"{which.name}: exit code {code}: {said[-300:]}")
         faults += [f"left over after {which.name}: {name}" for name in (left_over(out) if out.exists() else [])]
     return faults + study.ended(out)
+
+
+def _says_what_remains(text: str) -> bool:
+    """Whether a stopped run says that it can be resumed; before the command has begun, one sentence is enough."""
+    if re.search(r"Stopped.*resumes", text, re.DOTALL):
+        return True
+    return "analysing trials" not in text and "biodyn: stopped." in text
 
 
 def _refused(study: Attacked, out: Path, words: str) -> list[str]:
@@ -360,7 +367,7 @@ def main() -> int:
     unknown = set(asked.parts) - set(PARTS)
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    end_in_order()  # also when it is stopped itself, disks are unmounted and processes end
+    exit_on_signals()  # also when it is stopped itself, disks are unmounted and processes end
     signal.signal(
         signal.SIGINT, signal.default_int_handler
     )  # a shell's background jobs, and all they start, ignore it else

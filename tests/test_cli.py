@@ -18,7 +18,8 @@ from typer.testing import CliRunner, Result
 
 from biodyn.cli import app, main
 from biodyn.cli.options import number
-from biodyn.cli.screen import Shown, open_console, tell_result
+from biodyn.cli.screen import Display, open_console, print_result
+from biodyn.diagnostics import Diagnostic
 from biodyn.io import read
 from biodyn.io.formats.trc import write_trc
 from biodyn.output.tables import TABLES
@@ -82,7 +83,7 @@ def test_run_says_what_it_took(done: tuple[Path, Result]) -> None:
         "stored in walk.c3d",
         "1.78 m",
         "Plug-in Gait full body",
-        "Plate 3",
+        "3 right foot",
         "Result:",
     ):
         assert said in text
@@ -138,7 +139,7 @@ def test_numbers_may_have_a_decimal_comma(word: str, kg: float) -> None:
 def test_a_word_that_is_no_number_is_named(word: str, tmp_path: Path) -> None:
     refused = biodyn("run", tmp_path / "walk.c3d", "--mass", word)
     assert refused.exit_code == BAD_INPUT
-    assert f"'{word}' is no number" in refused.output
+    assert f"'{word}' is not a number" in refused.output
 
 
 def test_models_lists_the_library() -> None:
@@ -357,7 +358,7 @@ def test_a_weight_for_nobody_is_said(laboratory: Laboratory, tmp_path: Path, qui
         file.write("[inverse_kinematics.marker_weights]\nLASIX = 1.0\n")
     result = biodyn("run", laboratory.walk, "--settings", quick, "--out", tmp_path / "out")
     assert result.exit_code == FINE
-    assert "warning: The settings weigh LASIX" in result.stdout
+    assert "The settings weigh LASIX" in result.stdout
 
 
 def test_settings_that_are_not_there(laboratory: Laboratory, tmp_path: Path) -> None:
@@ -619,8 +620,8 @@ def test_one_line_of_several_walks_and_its_report(
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda place: not opened.append(place))
     (tmp_path / "report.html").touch()
-    shown = Shown(open_page=True, heading="2 of 3, walk.c3d")
-    tell_result(open_console(), [("Verdict: pass.", "pass"), ("more", None)], (), tmp_path, shown)
+    display = Display(open_page=True, heading="2 of 3, walk.c3d")
+    print_result(open_console(), [("Verdict: pass.", "pass"), ("more", None)], (), tmp_path, display)
     assert capsys.readouterr().out == f"2 of 3, walk.c3d: Verdict: pass. Result: {tmp_path}\n"
     assert opened == [(tmp_path / "report.html").as_uri()]
 
@@ -650,3 +651,21 @@ def test_completion_is_installed_for_the_command(tmp_path: Path, monkeypatch: py
     assert "_BIODYN_COMPLETE=complete_bash" in script
     assert script.rstrip().endswith(" biodyn")
     assert "biodyn.sh" in (tmp_path / ".bashrc").read_text(encoding="utf-8")
+
+
+def test_the_summary_of_a_clean_walk_has_at_most_15_short_lines(done: tuple[Path, Result]) -> None:
+    out, result = done
+    lines = [line for line in result.stdout.splitlines() if line and not line.startswith("Compiling")]
+    assert len(lines) <= 15
+    assert all(len(line) <= 100 for line in lines if str(out) not in line)
+    assert any(line.startswith("Walking speed") for line in lines)
+
+
+def test_equal_findings_are_merged_with_their_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    findings = [Diagnostic("marker-gap", "info", f"M{n}: 1 gap.") for n in range(3)]
+    for verbose, printed in (
+        (False, ["info: M0: 1 gap. (and 2 similar)"]),
+        (True, [f"info: M{n}: 1 gap." for n in range(3)]),
+    ):
+        print_result(open_console(), [("Verdict: pass.", "pass")], findings, tmp_path, Display(verbose=verbose))
+        assert capsys.readouterr().out.splitlines()[1:-1] == printed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
 import sys
@@ -13,9 +12,8 @@ from typing import Any
 import pytest
 
 import biodyn
+from biodyn.cli.run import SAMPLE_WALK, sample_folder
 from biodyn.errors import InputFileError
-
-demo = importlib.import_module("biodyn.cli.demo")  # the package names the command so, too
 
 PROJECT = Path(__file__).parents[1]
 
@@ -41,19 +39,18 @@ def test_a_study_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
 
 
 def test_the_sample_walk_and_its_static_trial_are_at_hand() -> None:
-    folder = demo.sample_folder()
-    assert (folder / demo.WALK).is_file()
+    folder = sample_folder(Path(biodyn.__file__).parent)
+    assert (folder / SAMPLE_WALK).is_file()
     assert (folder / "static.c3d").is_file()
 
 
-def test_the_sample_of_an_installed_package_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "__file__", str(tmp_path / "biodyn" / "cli" / "demo.py"))
+def test_the_sample_of_an_installed_package_comes_first(tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="Install biodyn again"):
-        demo.sample_folder()
+        sample_folder(tmp_path / "biodyn")
     for place in ("sample_data/subject01", "biodyn/sample"):
         (tmp_path / place).mkdir(parents=True)
-        (tmp_path / place / demo.WALK).touch()
-        assert demo.sample_folder() == tmp_path / place
+        (tmp_path / place / SAMPLE_WALK).touch()
+        assert sample_folder(tmp_path / "biodyn") == tmp_path / place
 
 
 def declared() -> dict[str, Any]:

@@ -201,14 +201,14 @@ def test_a_stopped_run_leaves_nothing(
     said = b"".join(part or b"" for part in run.communicate(timeout=60)).decode()
     assert run.returncode == code
     assert list(tmp_path.iterdir()) == []
-    assert "stopped. What was being written is removed" in said
+    assert "stopped. Unfinished files were removed" in said
 
 
 def test_ctrl_c_before_the_command_is_read() -> None:
     """While libraries are loaded no command hears it: one sentence and the usual exit code, no traceback."""
     code = """
 import sys
-import biodyn.cli.start as start
+import biodyn.cli.exit_codes as start
 
 class Stopped:
     def find_spec(self, name, path, target=None):

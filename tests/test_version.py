@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import biodyn
 from biodyn.cli import app
-from biodyn.cli.endings import tell_program_error
+from biodyn.cli.exit_codes import report_program_error
 from biodyn.output.store.record import versions
 from biodyn.study.running.program import program_version
 
@@ -39,8 +39,8 @@ def test_every_place_tells_the_version_of_the_copy(
     assert (said.exit_code, said.output) == (0, f"biodyn {biodyn.__version__}\n")
     assert versions()["biodyn"] == biodyn.__version__
     assert program_version().startswith(f"{biodyn.__version__}+")
-    tell_program_error(ValueError("made up"))
-    place = capsys.readouterr().err.partition("please report it with ")[2].split(" (")[0]
+    report_program_error(ValueError("made up"))
+    place = capsys.readouterr().err.partition("Please report it with ")[2].split(" (")[0]
     assert Path(place).read_text().startswith(f"biodyn {biodyn.__version__},")
     Path(place).unlink()
     program_version.cache_clear()

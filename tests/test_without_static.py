@@ -169,7 +169,7 @@ def test_the_command_says_what_stood_for_the_static_trial(
     assert record["static"]["source"] == "walk"
     bad = CliRunner().invoke(app, ["run", str(laboratory.walk), "--static-frames", "120", "--out", str(tmp_path / "b")])
     assert bad.exit_code == 2
-    assert "no range of frames" in bad.output
+    assert "not a range of frames" in bad.output
 
 
 @pytest.mark.slow

@@ -1,15 +1,12 @@
-"""The command line: one command a file, over the Python interface.
+"""Command line over the Python interface: parse arguments, call one function, print its result.
 
-In: words of a terminal. Out: lines on it, result folders, and an exit code (`endings`). A command reads its arguments, calls
-the function of `biodyn.trial` or `biodyn.study` that does the same from Python, and prints what that returns; it computes
-nothing. Imports inside commands are lazy, so that help answers at once.
+Commands compute nothing. Imports inside commands are lazy, so that help answers at once.
 
-Read `run` first, with `several` (more than one walk in a call); `session`, `study`, `check`, `compare`, `replay`, `report`,
-`export`, `unpack` and `models` are built like it; `norms` has two commands of its own; `demo` is `run` on the walk that biodyn
-carries.
-`options` are those that several commands have, `screen` is how commands print and show progress, `endings` how they end:
-exit codes, one sentence for what cannot be done, signals, faults of the program itself. A new command is a function in a
-file of its own and a line in `commands`, whose order is that of the help. `start` is the entry point.
+- `exit_codes`: entry point `main`, exit codes, error messages, signals.
+- `commands`: the command `biodyn` and its subcommands, in the order of the help.
+- `run`: `run` and `demo`. `study`: `study` and `session`. `results`: commands that take a result folder. `inspect`: commands
+  that show a file or the library.
+- `screen`: console, progress line, summary of a result. `options`: options shared by several commands.
 """
 
 import lazy_loader

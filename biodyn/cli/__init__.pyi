@@ -1,2 +1,2 @@
 from .commands import app as app
-from .start import main as main
+from .exit_codes import main as main

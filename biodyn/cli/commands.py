@@ -1,4 +1,4 @@
-"""The command `biodyn` with its subcommands, each in a file of its own."""
+"""The command `biodyn` with its subcommands."""
 
 from __future__ import annotations
 
@@ -6,42 +6,35 @@ from typing import Annotated
 
 import typer
 
-from biodyn.cli.check import check
-from biodyn.cli.compare import compare
-from biodyn.cli.demo import demo
-from biodyn.cli.export import export
-from biodyn.cli.models import models
-from biodyn.cli.norms import norms
-from biodyn.cli.replay import replay
-from biodyn.cli.report import report
-from biodyn.cli.run import run
-from biodyn.cli.session import session
-from biodyn.cli.study import study
-from biodyn.cli.unpack import unpack
+from biodyn.cli.inspect import check, models, norms, unpack
+from biodyn.cli.results import compare, export, replay, report
+from biodyn.cli.run import demo, run
+from biodyn.cli.study import session, study
 from biodyn.version import VERSION
 
+_PURPOSE = "Compute joint torques with uncertainty from raw C3D files of a gait laboratory."
 app = typer.Typer(
     name="biodyn",
-    help="From a gait laboratory's raw C3D files to joint torques one can trust.",
+    help=_PURPOSE,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         print(f"biodyn {VERSION}")
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=_PURPOSE)
 def common(
     version: Annotated[
         bool, typer.Option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """From a gait laboratory's raw C3D files to joint torques one can trust."""
+    """Define the options of the command itself."""
 
 
 for _command in (run, session, study, check, compare, replay, report, export, unpack, models, demo):

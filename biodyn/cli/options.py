@@ -1,4 +1,4 @@
-"""Options that several commands have, each with its one description."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import typer
 
 
 def number(text: str) -> float:
-    """Return the number of a word; a decimal comma will do. Raises BadParameter with the word where it is none."""
+    """Parse a number; a decimal comma is accepted. Raises BadParameter with the text if it is not a number."""
     try:
         return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
     except ValueError:
-        raise typer.BadParameter(f"'{text}' is no number, as 76.5 is.") from None
+        raise typer.BadParameter(f"'{text}' is not a number such as 76.5.") from None
 
 
 Mass = Annotated[float | None, typer.Option("--mass", help="Body mass, kg.", metavar="KG", parser=number)]
@@ -22,7 +22,7 @@ Height = Annotated[float | None, typer.Option("--height", help="Body height, m."
 Preset = Annotated[
     str | None,
     typer.Option(
-        help="The analysis as another program does it: plug_in_gait, visual3d, opensim; settings stand over it.",
+        help="Settings of another program: plug_in_gait, visual3d or opensim. Your settings take precedence.",
         metavar="NAME",
     ),
 ]
@@ -30,22 +30,27 @@ Entries = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="One setting over all others, e.g. model.fit=session; may be given several times.",
+        help="Override one setting, e.g. model.fit=session. May be repeated.",
         metavar="SECTION.KEY=VALUE",
     ),
 ]
-Pdf = Annotated[bool, typer.Option("--pdf", help="Write report.pdf too: a few A4 pages for the file.")]
+Pdf = Annotated[bool, typer.Option("--pdf", help="Also write report.pdf, a few A4 pages for the patient file.")]
 Head = Annotated[
     Path | None,
     typer.Option(
         "--head",
-        help="What the laboratory writes on the pages of the PDF: laboratory, address, signed_by and more lines.",
+        help="Header of the PDF pages: laboratory, address, signed_by and further lines.",
         metavar="HEAD.toml",
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option(help="Processes on this machine; by default one per core.", min=1, metavar="N")
+    int | None,
+    typer.Option(help="Number of processes on this machine. Default: one per core.", min=1, metavar="N"),
 ]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print every check, finding and decision.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing result folder.")]
+OpenPage = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
+ResultFolder = Annotated[Path, typer.Argument(help="A result folder of 'biodyn run'.", metavar="RESULT_DIR")]
 
 
 def model_entry(model: Path) -> str:

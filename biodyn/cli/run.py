@@ -1,112 +1,134 @@
-"""`biodyn run`: a walk, or several one after the other."""
+"""`biodyn run` and `biodyn demo`: analyse one walk, or several one after the other."""
 
 from __future__ import annotations
 
-from functools import partial
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biodyn.cli.endings import CHECKS_FAILED, plain_errors
-from biodyn.cli.one_walk import Asked, analyse
-from biodyn.cli.options import Entries, Head, Height, Mass, Pdf, Preset
-from biodyn.cli.screen import Shown, open_console
-from biodyn.cli.several import run_each
+from biodyn.cli.exit_codes import BAD_INPUT, CHECKS_FAILED, plain_errors
+from biodyn.cli.options import Entries, Force, Head, Height, Mass, OpenPage, Pdf, Preset, Verbose
+from biodyn.cli.screen import Display, open_console, print_data, print_lines, print_result, progress, summary_lines
+from biodyn.errors import (
+    BiodynError,
+    InputFileError,
+    ResultError,
+    SettingsError,
+    StaticTrialError,
+    printable,
+    system_refusal,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from biodyn.trial.bodies.opensim_result import CoordinateResult
+    from biodyn.trial.result import TrialResult
+
+SAMPLE_WALK = "walk01.c3d"
 
 
 def run(
     walks: Annotated[
         list[Path],
         typer.Argument(
-            help="The walk: a file with markers (or poses of segments) and force plates, C3D or another format that is read, "
-            "its forces in it or beside it; or, with --model, coordinates (.mot, .sto). Several walks are analysed one after the "
-            "other, each by itself.",
+            help="The walk: a recording with markers (or segment poses) and force plates, C3D or another supported format; "
+            "forces may be in a file next to it. With --model also coordinates (.mot, .sto). Several walks are analysed one "
+            "after the other.",
             metavar="WALK.c3d|.trc|.mot...",
         ),
     ],
     static: Annotated[
         Path | None,
         typer.Option(
-            help="The static trial; by default it is looked for beside the walk. 'none': look for none, the walk's own file "
-            "calibrates.",
+            help="The static trial. Default: searched next to the walk. 'none': calibrate from the walk itself.",
             metavar="STATIC.c3d|none",
         ),
     ] = None,
     static_frames: Annotated[
         str | None,
         typer.Option(
-            help="Frames of standing in the static trial (in the walk, where there is none), as the file counts them.",
+            help="Frames of quiet standing in the static trial (without one: in the walk), numbered as in the file.",
             metavar="A-B",
         ),
     ] = None,
     mass: Mass = None,
     height: Height = None,
-    settings: Annotated[Path | None, typer.Option(help="Settings over the defaults.", metavar="FILE.toml")] = None,
+    settings: Annotated[
+        Path | None, typer.Option(help="Settings that replace the defaults.", metavar="FILE.toml")
+    ] = None,
     preset: Preset = None,
     entries: Entries = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Result folder; by default reports/<name of the walk>. Of several walks: DIR/<name of the walk>.",
+            help="Result folder. Default: reports/<name of the walk>. With several walks: DIR/<name of the walk>.",
             metavar="DIR",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing result folder.")] = False,
+    force: Force = False,
     vary: Annotated[
         str | None,
         typer.Option(
-            help="Analyse again with other choices and show what they change: hip_centre, anthropometry, cutoff, "
-            "marker_weights; several with commas.",
+            help="Repeat the analysis with alternative methods and show their effect: hip_centre, anthropometry, cutoff, "
+            "marker_weights; separated by commas.",
             metavar="FACTORS",
         ),
     ] = None,
     model: Annotated[
         Path | None,
         typer.Option(
-            help="OpenSim model that follows the markers of WALK, or moves by the coordinates of MOTION.mot or .sto.",
+            help="OpenSim model that follows the markers of WALK, or the coordinates of MOTION.mot or .sto.",
             metavar="MODEL.osim",
         ),
     ] = None,
     forces: Annotated[
         Path | None,
         typer.Option(
-            help="Ground forces in a file of their own: a table, an ExternalLoads XML or exported plates; by default, where the "
-            "walk's file has none, those beside it. 'none': look for none.",
+            help="Ground forces in a separate file: a table, an ExternalLoads XML or exported plates. Default: searched next to "
+            "a walk without forces. 'none': do not search.",
             metavar="GRF.mot|LOADS.xml|none",
         ),
     ] = None,
     ik_setup: Annotated[
         Path | None,
         typer.Option(
-            help="What that model follows: weights of an OpenSim inverse kinematics set-up; by default every marker counts 1.",
+            help="OpenSim inverse kinematics set-up with the marker weights for --model. Default: equal weights.",
             metavar="SETUP.xml",
         ),
     ] = None,
     scale_setup: Annotated[
         Path | None,
         typer.Option(
-            help="How that model is scaled first: an OpenSim ScaleTool set-up; with --static alone by its markers.",
+            help="OpenSim ScaleTool set-up that scales --model first. With --static alone: scaled by its markers.",
             metavar="SETUP.xml",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict and the result folder only.")] = False,
+    verbose: Verbose = False,
     as_json: Annotated[
         bool,
         typer.Option(
-            "--json", help="Print run.json on standard output, of several walks a list; words go to standard error."
+            "--json", help="Print run.json (for several walks a list) on standard output, all text on standard error."
         ),
     ] = False,
     pdf: Pdf = False,
     head: Head = None,
-    open_page: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
-    timings: Annotated[bool, typer.Option("--timings", help="Print where the time went.")] = False,
+    open_page: OpenPage = False,
+    timings: Annotated[bool, typer.Option("--timings", help="Print the time of each step.")] = False,
 ) -> None:
-    """Analyse one walk, or several: joint torques, moments, angles, powers, tables, figures and a report."""
+    """Analyse one walk or several: joint torques, moments, angles, powers, tables, figures and a report."""
     from biodyn.output.report.paper import asked_paper
     from biodyn.output.store.folder import default_folder
 
-    asked = Asked(
+    request = TrialRequest(
         static=static,
         static_frames=static_frames,
         mass_kg=mass,
@@ -124,12 +146,300 @@ def run(
         head=head,
         timings=timings,
     )
-    shown = Shown(quiet, as_json, open_page)
-    one = partial(analyse, asked, open_console(on_error=as_json))
+    display = Display(quiet, verbose, as_json, open_page)
+    console = open_console(on_error=as_json)
     with plain_errors():
-        asked_paper(pdf, head)  # refused before any work is done
+        asked_paper(pdf, head)  # raises before any work is done
         if len(walks) > 1:
-            raise typer.Exit(run_each(walks, out, force, one, shown))
-        failed = one(walks[0], out if out is not None else default_folder(walks[0]), shown)
+            raise typer.Exit(_analyse_each(walks, out, request, console, display))
+        failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), request, console, display)
     if failed:
         raise typer.Exit(CHECKS_FAILED)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Result folder.", metavar="DIR", show_default=True)] = Path(
+        "reports", "demo"
+    ),
+    force: Force = False,
+    open_page: OpenPage = False,
+) -> None:
+    """Analyse the sample walk of biodyn; needs no data of your own."""
+    with plain_errors():
+        walk = sample_folder(Path(__file__).parents[1]) / SAMPLE_WALK
+    run([walk], out=out, force=force, open_page=open_page)
+
+
+def sample_folder(package: Path) -> Path:
+    """Return the folder of the sample walk: in the installed package, or in a copy of the repository.
+
+    Raises InputFileError if there is no sample walk.
+    """
+    for folder in (package / "sample", package.parent / "sample_data" / "subject01"):
+        if (folder / SAMPLE_WALK).is_file():
+            return folder
+    raise InputFileError("The sample walk is not part of this installation.", "Install biodyn again with pip.")
+
+
+# -- One walk -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TrialRequest:
+    """The options of `biodyn run`, as given."""
+
+    static: Path | None = None
+    static_frames: str | None = None
+    mass_kg: float | None = None
+    height_m: float | None = None
+    settings: Path | None = None
+    preset: str | None = None
+    entries: tuple[str, ...] = ()
+    vary: str | None = None
+    model: Path | None = None
+    forces: Path | None = None
+    ik_setup: Path | None = None
+    scale_setup: Path | None = None
+    force: bool = False
+    pdf: bool = False
+    head: Path | None = None
+    timings: bool = False
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether an option requires an OpenSim model."""
+        return self.model is not None or self.ik_setup is not None or self.scale_setup is not None
+
+    @property
+    def factors(self) -> list[str]:
+        """The names of --vary."""
+        return [name.strip() for name in (self.vary or "").split(",") if name.strip()]
+
+
+def analyse(walk: Path, folder: Path, request: TrialRequest, console: Console, display: Display) -> bool:
+    """Analyse a walk, write its result and print a summary; return whether its checks failed."""
+    from biodyn.output.store.folder import require_free
+
+    start_s = time.perf_counter()
+    require_free(folder, request.force)  # raises before any work is done
+    with progress(console, display.heading) as step:
+        from biodyn.rigid_body import compilation_note
+
+        note = compilation_note()
+        if note:
+            print_lines(console, note)
+        from biodyn.trial.files import needs_model
+        from biodyn.trial.result import TrialResult
+
+        if request.needs_model or needs_model(walk):
+            result = _on_opensim_model(walk, request, console, step)
+        else:
+            result = _on_skeleton(walk, request, step)
+        if isinstance(result, TrialResult):
+            result.save(folder, force=request.force, progress=step, pdf=request.pdf, head=request.head)
+        else:
+            result.save(folder, force=request.force)
+    if isinstance(result, TrialResult):
+        lines = result.told() if display.verbose else summary_lines(result)
+        findings = result.verdict.besides(result.diagnostics)
+        if not display.verbose:
+            causes = {cause.code for cause in result.verdict.causes}
+            findings = [finding for finding in findings if finding.code not in causes]
+        print_result(console, lines, findings, folder, display)
+    else:
+        print_result(console, [(line, None) for line in result.summary()], result.findings, folder, display)
+        if request.pdf:
+            print_lines(console, "No PDF was written: results with torques alone have no report.")
+    if request.timings:
+        _print_timings(folder, time.perf_counter() - start_s, console)
+    return isinstance(result, TrialResult) and result.failed
+
+
+def _print_timings(folder: Path, total_s: float, console: Console) -> None:
+    from biodyn.output.store.folder import TIMINGS_ENTRY
+    from biodyn.trial.clock import timing_lines
+
+    print_lines(console, *timing_lines(_record(folder)[TIMINGS_ENTRY], total_s))
+
+
+def _on_skeleton(walk: Path, request: TrialRequest, step: Callable[[str], None]) -> TrialResult:
+    """Analyse a walk on biodyn's own model of the person."""
+    options: dict[str, Any] = {
+        "static": request.static,
+        "static_frames": _frame_range(request.static_frames),
+        "mass_kg": request.mass_kg,
+        "height_m": request.height_m,
+        "settings": request.settings,
+        "preset": request.preset,
+        "entries": request.entries,
+        "forces": request.forces,
+        "progress": step,
+    }
+    if request.vary is None:
+        from biodyn.trial.run import run_trial
+
+        return run_trial(walk, **options)
+    from biodyn.trial.sensitivity import vary_trial
+
+    return vary_trial(walk, request.factors, **options)
+
+
+def _frame_range(text: str | None) -> tuple[int, int] | None:
+    """Parse "A-B" as first and last frame; StaticTrialError for any other text."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", text)
+    if match is None or int(match[1]) > int(match[2]):
+        raise StaticTrialError(
+            f"'{text}' is not a range of frames.", "Give the first and the last frame: --static-frames 120-180."
+        )
+    return int(match[1]), int(match[2])
+
+
+# -- On an OpenSim model ------------------------------------------------------------------------------------------------
+
+
+def _on_opensim_model(
+    motion: Path, request: TrialRequest, console: Console, step: Callable[[str], None]
+) -> TrialResult | CoordinateResult:
+    """Analyse a motion on an OpenSim model; SettingsError for options that do not apply to it."""
+    from biodyn.settings import settings_from
+    from biodyn.trial.bodies.opensim import OnModel, run_on_model
+    from biodyn.trial.bodies.opensim_motion import holds_coordinates
+    from biodyn.trial.sensitivity import vary_on_model
+
+    has_coordinates = holds_coordinates(motion)
+    if request.model is None:
+        raise SettingsError(
+            f"'{motion.name}' contains coordinates of a model: name the model with --model MODEL.osim."
+            if has_coordinates
+            else f"{'--ik-setup' if request.ik_setup else '--scale-setup'} applies to an OpenSim model: name the model with "
+            "--model MODEL.osim."
+        )
+    _require_applicable(request, has_coordinates)
+    settings = settings_from(request.settings, entries=request.entries)
+    ignored = [
+        name
+        for section, table in settings.model_dump(exclude_unset=True).items()
+        if isinstance(table, Mapping)
+        for key in table
+        if not _is_followed(name := f"{section}.{key}")
+    ]
+    if ignored:
+        print_lines(console, f"warning: some settings do not apply to --model; without effect: {', '.join(ignored)}.")
+    body = OnModel(
+        request.model,
+        request.forces,
+        request.ik_setup,
+        request.scale_setup,
+        request.static,
+        request.mass_kg,
+        request.height_m,
+    )
+    if request.vary is None:
+        return run_on_model(motion, body, settings, progress=step)
+    return vary_on_model(motion, body, request.factors, settings, progress=step)
+
+
+def _require_applicable(request: TrialRequest, has_coordinates: bool) -> None:
+    """Raise SettingsError for an option, or a setting of --set, that does not apply to an OpenSim model."""
+    from biodyn.trial.bodies.opensim import FOLLOWED
+
+    excluded: dict[str, object] = {"--static-frames": request.static_frames, "--preset": request.preset}
+    if has_coordinates:
+        excluded |= {
+            "--static": request.static,
+            "--scale-setup": request.scale_setup,
+            "--mass": request.mass_kg,
+            "--ik-setup": request.ik_setup,
+        }
+    for name, value in excluded.items():
+        if value is not None:
+            raise SettingsError(
+                f"{name} does not apply to --model"
+                + (" with coordinates: the model has its own size and mass." if has_coordinates else ".")
+            )
+    for entry in request.entries:
+        if not _is_followed(entry.partition("=")[0].strip()):
+            raise SettingsError(f"'{entry}' does not apply to --model. Settings that apply: {', '.join(FOLLOWED)}.")
+
+
+def _is_followed(name: str) -> bool:
+    """Whether a setting, "section.key", applies to an OpenSim model."""
+    from biodyn.trial.bodies.opensim import FOLLOWED
+
+    return any(name == followed or name.startswith(f"{followed}.") for followed in FOLLOWED)
+
+
+# -- Several walks ------------------------------------------------------------------------------------------------------
+
+
+def _analyse_each(
+    walks: Sequence[Path], out: Path | None, request: TrialRequest, console: Console, display: Display
+) -> int:
+    """Analyse walks one after the other, each into its own folder; return the worst exit code.
+
+    An error of a walk is printed in one sentence, and the next walk follows. Raises ResultError before any work is done where a
+    folder is taken, or where two walks have the same folder.
+    """
+    folders = _free_folders(walks, out, request.force)
+    worst, records = 0, []
+    for number, (walk, folder) in enumerate(zip(walks, folders, strict=True), start=1):
+        name = printable(walk.name)
+        code, refusal = 0, None
+        try:
+            heading = f"{number} of {len(walks)}, {name}"
+            if analyse(walk, folder, request, console, replace(display, heading=heading)):
+                code = CHECKS_FAILED
+        except typer.Exit as end:
+            code = end.exit_code
+        except (BiodynError, OSError, MemoryError) as error:
+            refusal = error if isinstance(error, BiodynError) else system_refusal(error)
+            if refusal is None:
+                raise
+            code = BAD_INPUT
+            print(f"biodyn: {name}: {refusal}", file=sys.stderr)
+        worst = max(worst, code)
+        if display.as_json:
+            error_record = refusal and {"input": {"file": name}, "error": refusal.message, "hint": refusal.hint}
+            records.append(error_record or _record(folder))
+    if display.as_json:
+        print_data(f"{json.dumps(records, indent=2, allow_nan=False)}\n")
+    return worst
+
+
+def _free_folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]:
+    """Return the result folder of each walk; ResultError where one is taken or shared."""
+    from biodyn.output.store.folder import RECORD_NAME, default_folder, require_free
+
+    if out is not None and (out / RECORD_NAME).exists():
+        raise ResultError(
+            f"'{out}' is a result; several walks need a folder that holds one folder for each.", "Choose another --out."
+        )
+    folders: list[Path] = []
+    # compared without case: results may be moved to file systems that ignore it
+    taken: dict[str, tuple[Path, Path]] = {}
+    for walk in walks:
+        folder = default_folder(walk) if out is None else out / default_folder(walk).name
+        name = folder.name.casefold()
+        if name in taken:
+            earlier, earlier_folder = taken[name]
+            if earlier == walk:
+                raise ResultError(f"'{walk}' is named twice.", "Name each walk once.")
+            where = "would be written into the same folder"
+            if folder.name != earlier_folder.name:
+                where = "would be written into folders whose names differ only in case, one folder on Windows and macOS"
+            raise ResultError(
+                f"'{earlier}' and '{walk}' {where}: '{folder}'.",
+                "Analyse them one by one, each with its own --out.",
+            )
+        require_free(folder, force)
+        taken[name] = walk, folder
+        folders.append(folder)
+    return folders
+
+
+def _record(folder: Path) -> Any:
+    from biodyn.output.store.folder import RECORD_NAME
+
+    return json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))

@@ -1,31 +1,39 @@
-"""How commands print: the terminal, a live line of progress, findings."""
+"""Console of the commands: progress line, summary of a result, findings."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Status
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from biodyn.diagnostics import Diagnostic
+    from biodyn.trial.result import TrialResult
 
-_PIPE_CLOSED = 141  # as shells say of a program that SIGPIPE ended
-SEVERITY_STYLE = {"info": "dim", "warning": "yellow", "error": "red"}
-
+SEVERITY_STYLE = {"error": "red", "warning": "yellow", "info": "dim"}  # in the order of printing
 STATUS_STYLE = {"pass": "green", "warn": "yellow", "fail": "red", "not_assessed": "dim"}
-_PAGES = ("report.html", "report.pdf")
+#: A line of the summary, with the status that gives its colour.
+Line = tuple[str, Status | None]
+_WIDTH = 100  # characters of a line of the summary
+_LINES = 15  # of the summary of a walk without warnings
+_CAUSES = 3  # causes of a verdict that are printed in full
 
 
-def print_what_the_terminal_can() -> None:
-    """A letter that the terminal's encoding lacks is printed as its code: no name of a marker may end the program."""
+# -- Console ------------------------------------------------------------------------------------------------------------
+
+
+def escape_unprintable() -> None:
+    """Print characters that the terminal's encoding lacks as escapes, so that no name of a marker ends the program."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -33,16 +41,16 @@ def print_what_the_terminal_can() -> None:
 
 @contextmanager
 def progress(console: Console, heading: str = "") -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows the name of a step, behind what is being done."""
+    """Yield a function that shows the name of the current step, after the heading."""
     with console.status("starting") as status:
         yield lambda name: status.update(as_status(f"{heading}{': ' if heading else ''}{name} ..."))
 
 
 def open_console(on_error: bool = False) -> Console:
-    """Return where commands print: standard output, or standard error where that is for something else.
+    """Return the console of the commands: standard output, or standard error.
 
-    Texts hold names of other people's files: what would steer the terminal or turn the direction of writing is printed as an
-    escape, and square brackets are no markup.
+    Texts contain names from recordings: control characters and marks of writing direction are printed as escapes, and square
+    brackets are not markup.
     """
     from rich.console import Console
 
@@ -53,27 +61,33 @@ def open_console(on_error: bool = False) -> Console:
             return super().render_str(printable(text, keep="\n\t"), **options)
 
         def on_broken_pipe(self) -> None:
-            _end_unheard(sys.stderr if on_error else sys.stdout)
+            _exit_on_closed_pipe(sys.stderr if on_error else sys.stdout)
 
     return Plain(stderr=on_error, markup=False, emoji=False, highlight=False)
 
 
-def _end_unheard(stream: TextIO) -> NoReturn:
-    """End where whoever read has left ('| head'); exit code 1 would say that checks failed."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    raise SystemExit(_PIPE_CLOSED)
+def print_lines(console: Console, *lines: str, style: str | None = None) -> None:
+    """Print lines as they are; the terminal wraps them."""
+    for line in lines:
+        console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_data(text: str) -> None:
-    """Print what another program reads, on standard output."""
+    """Print text for another program on standard output."""
     try:
         print(text, end="", flush=True)
     except BrokenPipeError:
-        _end_unheard(sys.stdout)
+        _exit_on_closed_pipe(sys.stdout)
+
+
+def _exit_on_closed_pipe(stream: TextIO) -> NoReturn:
+    """End after the reader of a pipe has ended ('| head'), with the exit code of SIGPIPE."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    raise SystemExit(141)
 
 
 def as_status(text: str) -> Text:
-    """A text for the live line, as it is: a plain one would be read as markup."""
+    """Return a text for the progress line that is not read as markup."""
     from rich.text import Text
 
     from biodyn.errors import printable
@@ -81,47 +95,58 @@ def as_status(text: str) -> Text:
     return Text(printable(text))
 
 
-@dataclass(frozen=True)
-class Shown:
-    """How much of a result is told: `quiet` the first line and the folder, `as_json` the record too; `open_page` in a browser.
+def open_in_browser(page: Path, console: Console) -> None:
+    """Open a page in the browser, or print why this is not possible."""
+    import webbrowser
 
-    `heading`: which of several walks it is, told in one line without its record.
+    if not page.is_file():
+        print_lines(
+            console, "There is no report to open: [output] report is off, or results of this kind have no report."
+        )
+    elif not webbrowser.open(page.resolve().as_uri()):
+        print_lines(console, f"No browser was found; the report is {page}.")
+
+
+# -- Result of a walk ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Display:
+    """What a command prints of a result.
+
+    Attributes:
+        quiet: the verdict and the folder only. verbose: every check, finding and decision.
+        as_json: run.json on standard output. open_page: open the report in the browser.
+        heading: number and name of the walk where there are several; each is then printed in one line.
     """
 
     quiet: bool = False
+    verbose: bool = False
     as_json: bool = False
     open_page: bool = False
     heading: str = ""
 
 
-def tell_result(
-    console: Console,
-    lines: Sequence[tuple[str, str | None]],
-    findings: tuple[Diagnostic, ...],
-    folder: Path,
-    shown: Shown,
+def print_result(
+    console: Console, lines: Sequence[Line], findings: Sequence[Diagnostic], folder: Path, display: Display
 ) -> None:
-    """Print what an analysis says of itself, where its result lies, and what else was asked for.
-
-    `lines`: with the status that colours each, as its first word says it; None: no colour.
-    """
-    if shown.heading:
-        text = f"{shown.heading}: {' '.join(text for text, _ in lines[:1])} Result: {folder}"
-        console.print(text, style=_style(lines[0][1]), highlight=False, markup=False, soft_wrap=True)
-        if shown.open_page:
+    """Print the lines and findings of an analysis and its folder; write JSON and open the report on request."""
+    if display.heading:
+        print_lines(console, f"{display.heading}: {lines[0][0]} Result: {folder}", style=_style(lines[0][1]))
+        if display.open_page:
             open_in_browser(folder / "report.html", console)
         return
-    for line, status in lines[:1] if shown.quiet else lines:
-        console.print(line, style=_style(status), highlight=False, markup=False, soft_wrap=True)
-    if not shown.quiet:
+    for line, status in lines[:1] if display.quiet else lines:
+        print_lines(console, line, style=_style(status))
+    if display.verbose and not display.quiet:
         print_diagnostics(console, findings)
-    console.print(f"Result: {folder}", highlight=False, markup=False, soft_wrap=True)
-    for name in () if shown.quiet else _PAGES:
-        if (folder / name).is_file():
-            console.print(f"Report: {folder / name}", highlight=False, markup=False, soft_wrap=True)
-    if shown.as_json:
+    elif not display.quiet:
+        _print_merged(console, findings, room=_LINES - len(lines) - 1)
+    pages = [name for name in ("report.html", "report.pdf") if (folder / name).is_file() and not display.quiet]
+    print_lines(console, f"Result: {folder}" + (f" (begin with {', '.join(pages)})" if pages else ""))
+    if display.as_json:
         print_data((folder / "run.json").read_text(encoding="utf-8"))
-    if shown.open_page:
+    if display.open_page:
         open_in_browser(folder / "report.html", console)
 
 
@@ -129,29 +154,87 @@ def _style(status: str | None) -> str | None:
     return STATUS_STYLE.get(status) if status else None
 
 
-def open_in_browser(page: Path, console: Console) -> None:
-    """Open a page, or say why it cannot be."""
-    import webbrowser
-
-    if not page.is_file():
-        console.print(
-            "There is no report to open: [output] report is off, or results of this kind have none.",
-            highlight=False,
-            markup=False,
-        )
-    elif not webbrowser.open(page.resolve().as_uri()):
-        console.print(f"No browser was found; the report is {page}.", highlight=False, markup=False, soft_wrap=True)
-
-
-def print_diagnostics(console: Console, diagnostics: tuple[Diagnostic, ...]) -> None:
-    """Print findings, errors first."""
-    order = {"error": 0, "warning": 1, "info": 2}
-    for finding in sorted(diagnostics, key=lambda d: order[d.severity]):
+def print_diagnostics(console: Console, diagnostics: Iterable[Diagnostic]) -> None:
+    """Print every finding with its hint, errors first."""
+    order = list(SEVERITY_STYLE)
+    for finding in sorted(diagnostics, key=lambda d: order.index(d.severity)):
         hint = f" {finding.hint}" if finding.hint else ""
-        console.print(
-            f"{finding.severity}: {finding.message}{hint}",
-            style=SEVERITY_STYLE[finding.severity],
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+        print_lines(console, f"{finding.severity}: {finding.message}{hint}", style=SEVERITY_STYLE[finding.severity])
+
+
+def _print_merged(console: Console, findings: Iterable[Diagnostic], room: int) -> None:
+    """Print one entry per code of finding, with its count: warnings and errors in full, others in `room` lines."""
+    groups: dict[tuple[str, str], list[Diagnostic]] = {}
+    for finding in findings:
+        groups.setdefault((finding.severity, finding.code), []).append(finding)
+    for severity, style in SEVERITY_STYLE.items():
+        merged = [group for (own, _), group in groups.items() if own == severity]
+        if severity == "info" and len(merged) > max(room, 1):
+            hidden = merged[max(room, 1) - 1 :]
+            merged = merged[: max(room, 1) - 1]
+        else:
+            hidden = []
+        for group in merged:
+            count = f" (and {len(group) - 1} similar)" if len(group) > 1 else ""
+            text = f"{severity}: {group[0].message}"
+            if severity == "info":
+                print_lines(console, _shortened(text, count), style=style)
+            else:
+                hint = f" {group[0].hint}" if group[0].hint else ""
+                print_lines(console, *wrapped(f"{text}{hint}{count}"), style=style)
+        if hidden:
+            print_lines(console, f"info: {sum(map(len, hidden))} more notes: --verbose.", style=style)
+
+
+def _shortened(text: str, ending: str = "") -> str:
+    return textwrap.shorten(text, _WIDTH - len(ending), placeholder=" ...") + ending
+
+
+def wrapped(text: str) -> list[str]:
+    """Return a text as lines of at most 100 characters, indented from the second line on."""
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def summary_lines(result: TrialResult) -> list[Line]:
+    """Return the summary of a walk: verdict and its causes, walking speed, peaks, and what the analysis is based on."""
+    from biodyn.conventions import SIDE_NAMES
+    from biodyn.output.report.numbers import peak_lines
+
+    verdict = result.verdict
+    lines: list[Line] = [(f"{verdict.sentence}.", verdict.status)]
+    causes = verdict.to_look_at
+    for cause in causes[:_CAUSES]:
+        text = f"{STATUS_WORDS[cause.status]}: {cause.title}: {cause.text}{f' {cause.hint}' if cause.hint else ''}"
+        lines += [(line, cause.status) for line in wrapped(text)]
+    if len(causes) > _CAUSES:
+        lines.append((f"{len(causes) - _CAUSES} more causes: --verbose.", None))
+    record = result.record
+    static = record["static"]
+    subject, markers = record["subject"], record["marker_set"]
+    sources = list(dict.fromkeys((subject["mass_source"], subject["height_source"])))
+    plates = [f"{c['plate']} {SIDE_NAMES[c['side']] if c['side'] else 'no'} foot" for c in record["contacts"]]
+    method = f"Activity: {record['activity']['kind']}. Method: {record['smoothing']}."
+    calibration = f"static trial {static['file']}" if static else "no static trial"
+    texts = [
+        *_stride_line(result),
+        *peak_lines(result.view.values),
+        method,
+        f"Subject: {subject['mass_kg']:.1f} kg, {subject['height_m']:.2f} m ({'; '.join(sources)})",
+        f"Model: {markers['understood']} markers of {markers['title']}, {calibration}",
+        *([f"Force plates: {', '.join(plates)}"] if plates else []),
+    ]
+    return [*lines, *((_shortened(text) if "  " not in text else text, None) for text in texts)]
+
+
+def _stride_line(result: TrialResult) -> list[str]:
+    """Walking speed and cadence, means of all strides; nothing where there are no strides."""
+    strides = result.tables.get("spatiotemporal")
+    if strides is None or not len(strides):
+        return []
+    means = strides[["speed_m_s", "cadence_steps_min"]].mean()
+    if means.isna().any():
+        return []
+    return [
+        f"Walking speed {means['speed_m_s']:.2f} m/s, cadence {means['cadence_steps_min']:.0f} steps/min "
+        f"({len(strides)} strides)"
+    ]

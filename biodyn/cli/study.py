@@ -1,36 +1,39 @@
-"""`biodyn study`: a whole folder of recordings."""
+"""`biodyn study` and `biodyn session`: many recordings."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biodyn.cli.endings import CHECKS_FAILED, SOME_FAILED, plain_errors
-from biodyn.cli.options import Entries, Head, Pdf, Preset, Workers, model_entry
-from biodyn.cli.screen import SEVERITY_STYLE, as_status, open_console
+from biodyn.cli.exit_codes import CHECKS_FAILED, SOME_FAILED, plain_errors
+from biodyn.cli.options import Entries, Head, Mass, Pdf, Preset, Verbose, Workers, model_entry
+from biodyn.cli.screen import SEVERITY_STYLE, STATUS_STYLE, as_status, open_console, print_lines, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from biodyn.output.report.paper import PaperHead
     from biodyn.study import Study
     from biodyn.study.progress import Progress
     from biodyn.study.running.task import Outcome
 
+_REASONS = 3  # most frequent reasons that are printed for each status
+
 
 class PageChoice(StrEnum):
-    """Trials that get a page of their own."""
+    """Trials with a page of their own."""
 
     all = "all"
     warn = "warn"
     none = "none"
 
 
-_TELL_EVERY_S = 10.0  # where there is no terminal for a live line
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Analyse trials again that failed before.")]
 
 
 def study(
@@ -43,7 +46,7 @@ def study(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Output folder; by default reports/<name of the study>.", metavar="DIR")
+        Path | None, typer.Option(help="Output folder. Default: reports/<name of the study>.", metavar="DIR")
     ] = None,
     workers: Workers = None,
     scheduler: Annotated[
@@ -52,110 +55,181 @@ def study(
     model: Annotated[
         Path | None,
         typer.Option(
-            help="OpenSim model that follows the markers of every trial; one a subject stands in study.toml as model.osim.",
+            help="OpenSim model that follows the markers of every trial. For a model per subject, set model.osim in "
+            "study.toml.",
             metavar="MODEL.osim",
         ),
     ] = None,
     preset: Preset = None,
     entries: Entries = None,
     reports: Annotated[
-        PageChoice | None, typer.Option(help="Trials that get a report.html: all, those with a warning or fault, none.")
+        PageChoice | None,
+        typer.Option(help="Trials that get a report.html: all, those that warn or fail (warn), none."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the role of each file, and stop.")] = False,
-    init: Annotated[bool, typer.Option("--init", help="Write FOLDER/study.toml to start from, and stop.")] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Analyse trials again that failed before.")
-    ] = False,
+    init: Annotated[bool, typer.Option("--init", help="Write a draft FOLDER/study.toml, and stop.")] = False,
+    retry_failed: RetryFailed = False,
+    verbose: Verbose = False,
     pdf: Pdf = False,
     head: Head = None,
 ) -> None:
-    """Analyse a whole folder of recordings: one data set, group results, a report. Resumes where it stopped."""
+    """Analyse a folder of recordings: one data set, group results, a report. Resumes after an interruption."""
     console = open_console()
-    with plain_errors():
+    with plain_errors(), _before_the_first_trial(console):
         from biodyn.output.report.paper import asked_paper
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 
         paper = asked_paper(pdf, head)
-        chosen = list(entries or ())
+        overrides = list(entries or ())
         if model is not None:
-            chosen.append(model_entry(model))
-        found = Study.open(source, preset, chosen, None if reports is None else reports.value)
+            overrides.append(model_entry(model))
+        opened = Study.open(source, preset, overrides, None if reports is None else reports.value)
+    with plain_errors():
         if dry_run or init:
-            for line in plan_lines(found.plan):
-                console.print(line, highlight=False, markup=False, soft_wrap=True)
+            print_lines(console, *plan_lines(opened.plan))
             if init:
-                console.print(f"Written: {write_definition(found.plan)}", highlight=False, soft_wrap=True)
+                print_lines(console, f"Written: {write_definition(opened.plan)}")
             return
-        folder = out if out is not None else found.default_folder
-        progress = run_shown(console, found, folder, workers, scheduler, retry_failed, paper)
-        console.print(f"Study: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
-    end_as(progress)
+        folder = out if out is not None else opened.default_folder
+        options = {"workers": workers, "scheduler": scheduler, "retry_failed": retry_failed, "paper": paper}
+        progress = _run(console, opened, folder, verbose, options)
+        print_lines(console, f"Study: {folder} (begin with report.html)")
+    _exit(progress)
 
 
-def end_as(progress: Progress) -> None:
-    """End with the exit code of how the trials ended."""
+def session(
+    walks: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The walks of one person and day, or the folder that holds them.", metavar="WALK.c3d... | FOLDER"
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="Output folder. Default: reports/<person>.", metavar="DIR")] = None,
+    static: Annotated[
+        Path | None,
+        typer.Option(help="The static trial of all walks. Default: searched among them.", metavar="STATIC.c3d"),
+    ] = None,
+    mass: Mass = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="OpenSim model that follows the markers of every walk. --static and --mass scale it once for all walks; "
+            "without them it is used as it is.",
+            metavar="MODEL.osim",
+        ),
+    ] = None,
+    workers: Workers = None,
+    preset: Preset = None,
+    entries: Entries = None,
+    retry_failed: RetryFailed = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Analyse all walks again. Default: only new and changed walks.")
+    ] = False,
+    verbose: Verbose = False,
+    pdf: Pdf = False,
+    head: Head = None,
+) -> None:
+    """Analyse the walks of one person and day: one subject model, all cycles, means and repeatability, one report."""
+    console = open_console()
+    with plain_errors(), _before_the_first_trial(console):
+        from biodyn.output.report.paper import asked_paper
+        from biodyn.study import open_session
+
+        overrides = [*(entries or ()), *([] if model is None else [model_entry(model)])]
+        opened = open_session(walks, preset, overrides, static, mass)
+        folder = out if out is not None else opened.default_folder
+        paper = asked_paper(pdf, head)
+    with plain_errors():
+        options = {"workers": workers, "retry_failed": retry_failed, "force": force, "paper": paper}
+        progress = _run(console, opened, folder, verbose, options)
+        print_lines(console, f"Session: {folder} (begin with report.html)")
+    _exit(progress)
+
+
+def _exit(progress: Progress) -> None:
+    """Exit with the code of the trials' outcomes."""
     if progress.failed:
         raise typer.Exit(SOME_FAILED)
     if progress.checks_failed:
         raise typer.Exit(CHECKS_FAILED)
 
 
-def run_shown(
-    console: Console,
-    found: Study,
-    folder: Path,
-    workers: int | None,
-    scheduler: str | None,
-    retry_failed: bool,
-    paper: PaperHead | None,
-    force: bool = False,
-) -> Progress:
-    """Run, tell how it goes and in a line how it ended; a run that is stopped says that it can be resumed."""
+@contextmanager
+def _before_the_first_trial(console: Console) -> Iterator[None]:
+    """Print what an interruption of imports and discovery means."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        console.print("Stopped before the first trial. The same command resumes.", highlight=False)
+        raise
+
+
+def _run(console: Console, opened: Study, folder: Path, verbose: bool, options: dict[str, Any]) -> Progress:
+    """Run a study with a progress line, print failures at once and the outcome at the end; return the counts."""
     from biodyn.study.progress import Progress
 
-    progress = Progress(len(found.plan.trials))
+    progress = Progress(len(opened.plan.trials))
     try:
-        _run_study(console, found, folder, workers, scheduler, (retry_failed, force, paper), progress)
+        with console.status("starting") as status:
+            on_outcome, on_step = _callbacks(console, status, progress)
+            opened.run(folder, on_outcome=on_outcome, say=on_step, **options)
     except (KeyboardInterrupt, SystemExit):
-        console.print(f"Stopped: {progress.remaining()} The same command resumes where it stopped.", highlight=False)
+        print_lines(console, f"Stopped: {progress.remaining()} The same command resumes where it stopped.")
         raise
-    console.print(f"{progress.line()}.", highlight=False)
+    print_lines(console, f"{progress.line()}.")
+    _print_verdicts(console, folder, verbose)
     return progress
 
 
-def _run_study(
-    console: Console,
-    found: Study,
-    folder: Path,
-    workers: int | None,
-    scheduler: str | None,
-    asked: tuple[bool, bool, PaperHead | None],
-    progress: Progress,
-) -> None:
-    """Run with a live line on a terminal, and a line now and then elsewhere; failures are told as they come."""
-    step, told = "", time.monotonic()
-    with console.status("starting") as status:
+def _callbacks(
+    console: Console, status: Any, progress: Progress
+) -> tuple[Callable[[Outcome], None], Callable[[str], None]]:
+    """Return the functions that are called with each outcome and with each step of a study.
 
-        def say(text: str) -> None:
-            nonlocal step
-            step = text
-            status.update(as_status(f"{text} ..."))
-            if not console.is_terminal:
-                console.print(text, highlight=False)
+    Without a terminal, steps are printed, and counts every ten seconds.
+    """
+    interval_s = 10.0
+    step, printed_s = "", time.monotonic()
 
-        def ended(outcome: Outcome) -> None:
-            nonlocal told
-            progress.add(outcome)
-            if outcome.failed and not outcome.kept:
-                text = f"failed: {outcome.subject}/{outcome.trial}: {outcome.reason}"
-                console.print(text, style=SEVERITY_STYLE["error"], highlight=False, markup=False, soft_wrap=True)
-            status.update(as_status(f"{step}: {progress.line()}"))
-            if not console.is_terminal and time.monotonic() - told > _TELL_EVERY_S:
-                told = time.monotonic()
-                console.print(progress.line(), highlight=False)
+    def on_step(text: str) -> None:
+        nonlocal step
+        step = text
+        status.update(as_status(f"{text} ..."))
+        if not console.is_terminal:
+            console.print(text, highlight=False)
 
-        retry_failed, force, paper = asked
-        found.run(
-            folder, workers, scheduler, retry_failed=retry_failed, force=force, on_outcome=ended, say=say, paper=paper
-        )
+    def on_outcome(outcome: Outcome) -> None:
+        nonlocal printed_s
+        progress.add(outcome)
+        if outcome.failed and not outcome.kept:
+            text = f"failed: {outcome.subject}/{outcome.trial}: {outcome.reason}"
+            print_lines(console, text, style=SEVERITY_STYLE["error"])
+        status.update(as_status(f"{step}: {progress.line()}"))
+        if not console.is_terminal and time.monotonic() - printed_s > interval_s:
+            printed_s = time.monotonic()
+            console.print(progress.line(), highlight=False)
+
+    return on_outcome, on_step
+
+
+def _print_verdicts(console: Console, folder: Path, verbose: bool) -> None:
+    """Print the number of trials by verdict, and the most frequent reasons of failures and warnings."""
+    from biodyn.study import StudyResult
+
+    record = StudyResult(folder).record
+    counts = {status: count for status, count in record["counts"].items() if count}
+    print_lines(console, f"Verdicts: {', '.join(f'{count} {name}' for name, count in counts.items())}.")
+    for status in ("failed", "fail", "warn"):
+        trials: dict[str, list[str]] = {}
+        for trial in record["trials"]:
+            if trial["status"] == status:
+                trials.setdefault(trial["reason"], []).append(f"{trial['subject']}/{trial['trial']}")
+        reasons = sorted(trials.items(), key=lambda item: -len(item[1]))
+        for reason, names in reasons if verbose else reasons[:_REASONS]:
+            which = f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}"
+            print_lines(console, *wrapped(f"{status}: {which}: {reason}"), style=STATUS_STYLE.get(status, "red"))
+    warnings = [finding for finding in record["diagnostics"] if finding["severity"] != "info"]
+    for finding in record["diagnostics"] if verbose else warnings[:_REASONS]:
+        text = f"{finding['severity']}: {finding['message']} {finding['hint']}"
+        print_lines(console, *wrapped(text.strip()), style=SEVERITY_STYLE[finding["severity"]])

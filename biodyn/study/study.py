@@ -297,7 +297,7 @@ def run_study(
     return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say, paper=paper)
 
 
-def remake_study_report(
+def rerender_study_report(
     folder: str | Path,
     progress: Callable[[str], None] | None = None,
     *,

@@ -1,0 +1,168 @@
+"""Commands that show a file or the library: `check`, `models`, `norms`, and `unpack` for archives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from biodyn.cli.exit_codes import CHECKS_FAILED, plain_errors
+from biodyn.cli.screen import open_console, open_in_browser, print_diagnostics, print_lines, progress
+
+
+def check(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A recording (C3D, TRC, .b3d, a spreadsheet), a table (.mot, .sto) or an OpenSim model.",
+            metavar="FILE",
+        ),
+    ],
+    settings: Annotated[
+        Path | None, typer.Option(help="Settings for the analysis; they are validated too.", metavar="FILE.toml")
+    ] = None,
+    marker_set: Annotated[
+        str | None, typer.Option(help="Try this marker set: a name, or a TOML file.", metavar="NAME|FILE.toml")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="OpenSim model that will follow the markers of FILE.", metavar="MODEL.osim")
+    ] = None,
+    write_marker_set: Annotated[
+        Path | None,
+        typer.Option(help="Write a draft marker set file for the labels of FILE, and stop.", metavar="FILE.toml"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write a page with a 3-D view of markers and plates: DIR/FILE.check.html.", metavar="DIR"),
+    ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open that page in the browser; without --out it is a temporary file.")
+    ] = False,
+) -> None:
+    """Show the content of a recording: marker set, force plates, likely problems."""
+    console = open_console()
+    with plain_errors():
+        from biodyn.errors import SettingsError
+        from biodyn.trial.inspect import check_file, start_marker_set, write_check_page
+
+        if write_marker_set is not None:
+            if settings is not None or marker_set is not None or out is not None or open_page:
+                raise SettingsError(
+                    "--write-marker-set only writes a file. It cannot be combined with --settings, --marker-set, --out or "
+                    "--open.",
+                    "Write the file first, then try it.",
+                )
+            print_lines(console, f"Written: {start_marker_set(file, write_marker_set)}")
+            return
+        page = None
+        if out is None and not open_page:
+            findings = check_file(file, settings, marker_set, model)
+        else:
+            findings, page = write_check_page(file, out, settings, marker_set, model)
+        print_lines(console, *findings.lines)
+        print_diagnostics(console, findings.diagnostics)
+        if page is not None:
+            print_lines(console, f"Page: {page}")
+            if open_page:
+                open_in_browser(page, console)
+    if any(finding.severity == "error" for finding in findings.diagnostics):
+        raise typer.Exit(CHECKS_FAILED)
+
+
+def models(
+    landmarks: Annotated[
+        bool, typer.Option("--landmarks", help="List the landmarks and segments for marker set files.")
+    ] = False,
+) -> None:
+    """List the available skeletons, marker sets, anthropometric tables and hip regressions."""
+    console = open_console()
+    with plain_errors():
+        from biodyn.model.from_library.user_tables import catalogue, landmark_catalogue
+
+        for heading, rows in landmark_catalogue() if landmarks else catalogue():
+            console.print(heading, style="bold")
+            print_lines(console, *(f"  {name:<24} {text}" for name, text in rows))
+
+
+def unpack(
+    archive: Annotated[Path, typer.Argument(help="A .b3d archive of AddBiomechanics.", metavar="FILE.b3d")],
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder. Default: FILE next to the archive.", metavar="DIR")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder of recordings.")] = False,
+) -> None:
+    """Convert a .b3d archive of AddBiomechanics to a folder of recordings."""
+    console = open_console()
+    with plain_errors():
+        with progress(console) as step:
+            step("unpacking")
+            from biodyn.trial.unpack import unpack as unpack_archive
+
+            unpacked = unpack_archive(archive, out, force=force)
+        print_lines(console, *(f"info: {note}" for note in unpacked.notes))
+        count = len(unpacked.trials)
+        print_lines(console, f"Unpacked {count} trial{'s' if count != 1 else ''}: {unpacked.folder}")
+
+
+norms = typer.Typer(
+    help="Reference curves: list the available norms, or build the norms of your laboratory from a study.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+@norms.command("list")
+def list_norms() -> None:
+    """List the norms of the library: people, ages, speeds, source and licence."""
+    console = open_console()
+    with plain_errors():
+        from biodyn.variables.norms import SPEED_WORDS, load_norm_set, tried_norms
+
+        for name in tried_norms():
+            norm_set = load_norm_set(name)
+            low, high = norm_set.speeds
+            table = norm_set.table
+            contents = [f"{len(table[kind])} {kind}s" for kind in ("curve", "scalar") if table.get(kind)]
+            print_lines(
+                console,
+                f"{name}: {norm_set.group}",
+                f"    {', '.join(contents)}, {low:.2f} to {high:.2f} {SPEED_WORDS[norm_set.measure]}, {table['band']}",
+                f"    {table['citation']}",
+                f"    Licence: {table['licence']}",
+            )
+
+
+@norms.command("build")
+def build(
+    study: Annotated[Path, typer.Argument(help="The output folder of a finished study.", metavar="STUDY_DIR")],
+    out: Annotated[Path, typer.Option(help="Output file.", metavar="FILE.toml")],
+    name: Annotated[str | None, typer.Option(help="Name of the norms. Default: name of the study's folder.")] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(help="Only people of this group. May be repeated.", metavar="NAME")
+    ] = None,
+    condition: Annotated[
+        list[str] | None, typer.Option(help="Only walks of this condition. May be repeated.", metavar="NAME")
+    ] = None,
+    licence: Annotated[
+        str, typer.Option(help="Licence of the numbers, shown next to the curves.")
+    ] = "own data, not published",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Build norms from the healthy people of a study: curves by walking speed with 95 % prediction bands."""
+    console = open_console()
+    with plain_errors():
+        with progress(console) as step:
+            from biodyn.study.own_norms import build_norms
+
+            step("building norms")
+            built = build_norms(
+                study, out, name=name, groups=group, conditions=condition, licence=licence, replace=force
+            )
+        low, high = built.speeds
+        print_lines(
+            console,
+            f"{built.group}: {len(built.table['curve'])} curves, {built.table['band']}, dimensionless speed "
+            f"{low:.2f} to {high:.2f}",
+            f"Norms: {out} (use: --set report.norms={out})",
+        )

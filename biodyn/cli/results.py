@@ -1,0 +1,161 @@
+"""Commands that take a result folder: `compare`, `export`, `replay` and `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from biodyn.cli.exit_codes import plain_errors
+from biodyn.cli.options import Head, Pdf, ResultFolder, Verbose
+from biodyn.cli.screen import open_console, print_lines, progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_COMPARED_ROWS = 10  # rows of the table without --verbose
+
+
+def compare(
+    first: Annotated[
+        Path,
+        typer.Argument(
+            help="A result folder of 'biodyn run', or of 'biodyn session': the earlier one.", metavar="RESULT_DIR"
+        ),
+    ],
+    second: Annotated[
+        Path,
+        typer.Argument(
+            help="Another result of the same recording, a file with results of other software, or a later session.",
+            metavar="RESULT_DIR|FILE",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write compare.csv, compare.json, compare.png and report.html there; for sessions changes.csv and "
+            "report.html.",
+            metavar="DIR",
+        ),
+    ] = None,
+    verbose: Verbose = False,
+) -> None:
+    """Compare two analyses of a recording and explain the differences, or two sessions of a person."""
+    console = open_console()
+    with plain_errors():
+        if (first / "study.json").is_file() and (second / "study.json").is_file():
+            _compare_sessions(first, second, out, console)
+            return
+        with progress(console) as step:
+            from biodyn.trial.differences import compare as compare_results
+
+            step("comparing")
+            comparison = compare_results(first, second)
+            folder = None if out is None else comparison.save(out)
+        rows = comparison.rows()
+        if not verbose:
+            sizes = [one.rms / one.size if one.size else 0.0 for one in comparison.differences]
+            largest = sorted(range(len(rows)), key=lambda index: -sizes[index])[:_COMPARED_ROWS]
+            rows = [rows[index] for index in sorted(largest)]
+        shown = [("difference in", "RMS", "RMS of the first", "causes"), *rows]
+        widths = [max(len(row[column]) for row in shown) for column in range(3)]
+        for title, rms, size, causes in shown:
+            print_lines(console, f"{title:<{widths[0]}}  {rms:>{widths[1]}}  {size:>{widths[2]}}  {causes}")
+        if len(rows) < len(comparison.differences):
+            print_lines(
+                console,
+                f"The {len(rows)} largest of {len(comparison.differences)} differences, relative to the first; all: --verbose.",
+            )
+        print_lines(console, *comparison.summary())
+        if folder is not None:
+            print_lines(console, f"Comparison: {folder} (begin with report.html)")
+
+
+def _compare_sessions(before: Path, after: Path, out: Path | None, console: Console) -> None:
+    """Print the changes between two sessions that exceed the minimal detectable change."""
+    from biodyn.study.session_change import compare_sessions
+
+    change = compare_sessions(before, after)
+    folder = None if out is None else change.save(out)
+    print_lines(console, *change.lines())
+    if folder is not None:
+        print_lines(console, f"Change: {folder} (begin with report.html)")
+
+
+def export(
+    result: ResultFolder,
+    to: Annotated[str, typer.Option(help="Format: opensim, c3d, mat or xlsx.", metavar="FORMAT")],
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder. Default: RESULT_DIR_<format>.", metavar="DIR")
+    ] = None,
+    convention: Annotated[
+        str,
+        typer.Option(help="Names, signs, frames and units: isb, opensim, plug_in_gait or visual3d.", metavar="NAME"),
+    ] = "",
+    recording: Annotated[
+        Path | None,
+        typer.Option(help="C3D file of the walk, if it was moved after the analysis (--to c3d).", metavar="WALK.c3d"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing export.")] = False,
+) -> None:
+    """Write a result for other programs: OpenSim, C3D, MATLAB, spreadsheets."""
+    console = open_console()
+    with plain_errors():
+        with progress(console) as step:
+            step("exporting")
+            from biodyn.trial.export import export as export_result
+
+            written = export_result(result, to, out, convention=convention, recording=recording, force=force)
+        print_lines(console, *(f"info: {note}" for note in written.notes))
+        print_lines(console, f"Export: {written.folder} ({', '.join(written.files)})")
+
+
+def replay(
+    result: ResultFolder,
+    method: Annotated[
+        str | None, typer.Option(help="Integrator: euler, rk4 or solve_ivp. Default: the integrator of the settings.")
+    ] = None,
+) -> None:
+    """Simulate the model forward with the computed torques and compare with the recorded motion."""
+    console = open_console()
+    with plain_errors():
+        with progress(console) as step:
+            from biodyn.trial.replay import changed_files
+            from biodyn.trial.replay import replay as replay_result
+
+            notes = changed_files(result)
+            replayed = replay_result(result, {} if method is None else {"method": method}, progress=step)
+            folder = replayed.save(result, progress=step)
+        print_lines(
+            console,
+            *replayed.summary(),
+            *notes,
+            f"Replay: {folder} ('biodyn report {result}' adds it to the report)",
+        )
+
+
+def report(
+    result: Annotated[
+        Path,
+        typer.Argument(
+            help="A result folder of 'biodyn run', 'biodyn session' or 'biodyn study'.", metavar="RESULT_DIR"
+        ),
+    ],
+    pdf: Pdf = False,
+    head: Head = None,
+) -> None:
+    """Draw figures and report of a result again, from the recorded inputs and settings."""
+    console = open_console()
+    notes: list[str] = []
+    with plain_errors(), progress(console) as step:
+        if (result / "study.json").is_file():
+            from biodyn.study.study import rerender_study_report
+
+            rerender_study_report(result, step, pdf=pdf, head=head)
+        else:
+            from biodyn.trial.run import remake_report
+
+            remake_report(result, progress=step, say=notes.append, pdf=pdf, head=head)
+    pages = ("report.html", "report.pdf") if pdf else ("report.html",)
+    print_lines(console, *notes, *(f"Report: {result / page}" for page in pages))
