@@ -32,7 +32,7 @@ from biodyn.processing.gait.events import gait_events, merge_events, plate_event
 from biodyn.processing.gait.movement_events import (
     FEATURES,
     KINDS,
-    at_marks,
+    events_at_foot_marks,
     expected_events,
     foot_kinematics,
     kinematic_events,
@@ -148,7 +148,7 @@ def _trial(analysis: TrialAnalysis, truth: Sequence[GaitEvent], laboratory: str,
         if own is None or extreme is None:
             missed += 1
             continue
-        (rule,) = at_marks([extreme], points.heel, points.toe, rate_hz)
+        (rule,) = events_at_foot_marks([extreme], points.heel, points.toe, rate_hz)
         seen.append(
             Seen(
                 laboratory, person, event.kind, rate_hz, event.time_s, kinematics[event.side], extreme.time_s,
@@ -168,7 +168,7 @@ def _trial(analysis: TrialAnalysis, truth: Sequence[GaitEvent], laboratory: str,
 
 def _moved(analysis: TrialAnalysis, points: GaitPoints) -> Sequence[GaitEvent]:
     rate_hz, done = analysis.recording.markers.rate_hz, analysis.activity
-    moved = movement_events(points, rate_hz, done.direction, done.is_walked)
+    moved = movement_events(points, rate_hz, done.direction, done.is_walking)
     found, _ = gait_events((), (), moved, analysis.settings.gait, pelvis_W=points.pelvis, rate_hz=rate_hz)
     return found
 

@@ -38,7 +38,7 @@ from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
-from biodyn.processing.calibration.subject_fit.unknowns import SeenTrial, SeenUse
+from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, CalibrationUse
 from biodyn.recording import Markers
 
 SETS = (("plug_in_gait_lower", "lower_limb"), ("plug_in_gait_full", "full_body"))
@@ -82,7 +82,7 @@ class _Person:
     person: Worn
     scaling: SubjectScaling
     model: SubjectModel
-    trials: Mapping[str, list[SeenTrial]]
+    trials: Mapping[str, list[CalibrationTrial]]
 
     @classmethod
     def seen(cls, seed: int, marker_set: tuple[str, str], scatter: Scatter) -> _Person:
@@ -94,8 +94,8 @@ class _Person:
         return cls(walks[0], scaling, scaling.model()[0], trials)
 
 
-def _trial(person: Worn, use: SeenUse) -> SeenTrial:
-    return SeenTrial(Markers(person.labels, person.markers, RATE_HZ), use=use)
+def _trial(person: Worn, use: CalibrationUse) -> CalibrationTrial:
+    return CalibrationTrial(Markers(person.labels, person.markers, RATE_HZ), use=use)
 
 
 def _report(table: Table, record: Record, marker_set: str, seen: str, people: list[_Person]) -> None:
@@ -182,7 +182,7 @@ def published_models(folder: Path, record: Record) -> None:
         )
         scaling = SubjectScaling(load_skeleton("full_body"), recognise(labels), points, frozenset(labels), options)
         start, _ = scaling.model()
-        found = fit_subject([SeenTrial(Markers(labels, positions, markers.rate_hz))], start, scaling)
+        found = fit_subject([CalibrationTrial(Markers(labels, positions, markers.rate_hz))], start, scaling)
         assert found is not None
         true = true_centres(model_file, points)
         for joint, segment in JOINTS.items():

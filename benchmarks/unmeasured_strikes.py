@@ -93,7 +93,7 @@ def main() -> None:
                 continue
             on_plates = _on_plates(whole)
             stamp = tuple(round(event.time_s, 2) for event in on_plates)
-            if stamp in known or not whole.activity.is_walked:
+            if stamp in known or not whole.activity.is_walking:
                 continue
             known.add(stamp)
             strikes += _strikes(whole, on_plates, number, laboratory)

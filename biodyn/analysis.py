@@ -18,7 +18,7 @@ from biodyn.processing.calibration.standing import SOURCE_WORDS, CalibrationSour
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.loading import FootForces, forces_at_plate_rate
-from biodyn.processing.dynamics.imported import OwnMotion
+from biodyn.processing.dynamics.imported import ModelMotion
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import WALKING, Activity
 from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
@@ -26,7 +26,7 @@ from biodyn.processing.gait.cycles import GaitCycle, gait_cycles
 from biodyn.processing.gait.spatiotemporal import StrideParameters, WalkedTrial, spatiotemporal
 from biodyn.processing.kinematics.fit import Fit, PoseMisfit, pose_misfit
 from biodyn.processing.signals.gaps import Gap
-from biodyn.processing.signals.prepare import FILTERED, ChosenMethod, chosen_method
+from biodyn.processing.signals.prepare import FILTERED, MethodChoice, select_method
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
 from biodyn.uncertainty.bands import TorqueUncertainty
@@ -95,7 +95,7 @@ class Imported:
         model_file: the .osim file of the model as it was used. motion_file: .mot of its coordinates where they were estimated.
     """
 
-    motion: OwnMotion
+    motion: ModelMotion
     record: Mapping[str, Any]
     model_file: bytes
     motion_file: bytes | None = None
@@ -189,11 +189,11 @@ class TrialAnalysis:
         return self.recording.markers.time_s
 
     @property
-    def method(self) -> ChosenMethod:
+    def method(self) -> MethodChoice:
         """What became of markers and forces, and why where the settings leave it to the trial."""
         if self.propagation is not None:
             return self.propagation.signals.method
-        chosen = chosen_method(self.settings.signals, self.recording.on_poses)
+        chosen = select_method(self.settings.signals, self.recording.on_poses)
         return FILTERED if chosen.reason and chosen.is_estimate and self.estimate is None else chosen
 
     @property

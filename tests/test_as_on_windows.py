@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.as_windows import LONGEST_FILE, WindowsRefusal, as_on_windows, is_refused
+from support.as_windows import LONGEST_FILE, WindowsRefusal, as_on_windows, is_excluded
 from support.stored import contents, made
 from typer.testing import CliRunner
 
@@ -46,9 +46,9 @@ def deep(root: Path, length: int) -> Path:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_study_gives_no_folder_a_name_that_windows_refuses(name: str) -> None:
-    assert is_refused(name)
+    assert is_excluded(name)
     (safe,) = unique_names({0: (name,)}).values()
-    assert not is_refused(safe)
+    assert not is_excluded(safe)
 
 
 def test_names_that_differ_in_case_or_spelling_alone_are_different_folders() -> None:
@@ -203,7 +203,7 @@ def test_a_study_of_recordings_on_another_drive_is_begun_resumed_and_its_folder_
     assert owner_of(out) == str(root)
     for folder, _, names in os.walk(out):
         inside = [*names, *(path.name for path in Path(folder).iterdir() if path.is_dir())]
-        assert not [name for name in inside if is_refused(name)]
+        assert not [name for name in inside if is_excluded(name)]
         assert len({name.upper() for name in inside}) == len(inside)
     assert len(list(out.glob("trials/*/*/trial.json"))) == 4
 

@@ -11,7 +11,7 @@ from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, Side
 from biodyn.processing.contacts.stances_off_plates import SILENT
-from biodyn.processing.dynamics.solve import feet_below
+from biodyn.processing.dynamics.solve import distal_feet
 
 _COVERAGE = "time of the {} foot on the ground against the time in which its ground reaction was measured"
 #: Of a motion on a model without any forces.
@@ -150,7 +150,7 @@ def stance_moments_known(analysis: TrialAnalysis) -> BoolArray:
     """Frames (T,) in which a foot is on the ground and every joint of its leg has a moment."""
     model, reaction, dynamics = analysis.model, analysis.reaction, analysis.dynamics
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
-    below = feet_below(model, sides)
+    below = distal_feet(model, sides)
     known = np.zeros(len(dynamics.torque_valid), dtype=bool)
     for side in sides:
         columns = [i for i, c in enumerate(model.coordinates) if below[c.body] == [side]]

@@ -14,7 +14,7 @@ from biodyn.errors import MarkerSetError, PlateError
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.recognition.label_correction import swaps_in_file
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.signals.orientation import corners_run_backwards, mirrored_note
+from biodyn.processing.signals.orientation import corners_reversed, mirrored_note
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import PlateWrench, Recording, person_is_there
 from biodyn.settings import Settings
@@ -120,7 +120,7 @@ def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
     if not isinstance(error, MarkerSetError):
         if not file.settings.model.geometry:
             return CheckResult()
-        mirrored = mirrored_note() if corners_run_backwards(file.recording.plates) else None
+        mirrored = mirrored_note() if corners_reversed(file.recording.plates) else None
         return CheckResult(findings=swaps_in_file(file.recording.markers, error, mirrored))
     return CheckResult(findings=(Diagnostic("marker-set", "error", error.message, hint=error.hint),))
 

@@ -15,7 +15,7 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Loads
 from biodyn.processing.gait.events import plate_events
 from biodyn.processing.signals.filtering import measured_noise
-from biodyn.processing.signals.smoothing.spline import chosen_cutoffs, stiffness
+from biodyn.processing.signals.smoothing.spline import optimal_cutoffs, stiffness
 from biodyn.recording import Contact
 from biodyn.rigid_body import inverse_dynamics
 from biodyn.rigid_body.jacobians import on_path
@@ -77,7 +77,7 @@ def noise_model_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes
     noise = np.fmax(
         measured_noise(raw, rate_hz, magnitudes.noise_from_hz, inputs.filter_order), magnitudes.marker_noise_m
     )
-    cutoffs = coordinate_cutoffs(model, chosen_cutoffs(raw, rate_hz), inputs.cutoff_hz)
+    cutoffs = coordinate_cutoffs(model, optimal_cutoffs(raw, rate_hz), inputs.cutoff_hz)
     frame = np.sqrt(FRAME_S * rate_hz)
     similar_times = max(2.0 * _CORRELATION_S * rate_hz, 1.0)
     return NoiseModel(

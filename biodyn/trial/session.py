@@ -22,9 +22,9 @@ from biodyn.io import read, read_facts, remembered_sha256
 from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
 from biodyn.model.from_library.recognition.label_correction import correct_labels
 from biodyn.model.from_library.scaling import SubjectScaling
-from biodyn.processing.calibration.subject_fit.fit import FittedSubject, fit_subject
-from biodyn.processing.calibration.subject_fit.unknowns import SeenTrial, SeenUse
-from biodyn.processing.signals.orientation import facing_as, find_world, with_true_vertical
+from biodyn.processing.calibration.subject_fit.fit import SubjectFitResult, fit_subject
+from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, CalibrationUse
+from biodyn.processing.signals.orientation import facing_from_static, find_world, with_true_vertical
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import Companion, SessionFiles, choose_static, glimpse_of_file, session_of
 from biodyn.session.static_choice import compared_offsets
@@ -54,14 +54,14 @@ def session_files(walk: Path, companions: Sequence[Path] | None) -> SessionFiles
 
 def session_trials(
     session: SessionFiles, files: TrialFiles, own: Markers, prepared: Callable[[Recording], Markers]
-) -> tuple[tuple[SeenTrial, ...], tuple[Diagnostic, ...]]:
+) -> tuple[tuple[CalibrationTrial, ...], tuple[Diagnostic, ...]]:
     """Return the walk and all usable files of its session, in an order that does not depend on the walk, and why others are not.
 
     Parameters: `own`: markers of the walk, and `prepared` makes those of another recording, labels put right, in World.
     """
     walk = files.walk
     notes: list[Diagnostic] = []
-    found = {walk.sha256: SeenTrial(own, walk.path.name, walk.sha256)}
+    found = {walk.sha256: CalibrationTrial(own, walk.path.name, walk.sha256)}
     shapes = {_movement(walk)}
     judge = _Judge(session, files)
     for companion in serving(session):
@@ -134,7 +134,10 @@ class _Judge:
 
 
 def _taken(
-    companion: Companion, prepared: Callable[[Recording], Markers], found: dict[str, SeenTrial], movements: set[str]
+    companion: Companion,
+    prepared: Callable[[Recording], Markers],
+    found: dict[str, CalibrationTrial],
+    movements: set[str],
 ) -> str:
     """Read a file and add it to those found; why it cannot be added, "" where it was."""
     try:
@@ -142,8 +145,8 @@ def _taken(
         movement = _movement(recording)
         if movement in movements:
             return "it holds the same movement as another file"
-        use: SeenUse = "functional" if companion.use == "functional" else "walk"
-        seen = SeenTrial(prepared(recording), recording.path.name, recording.sha256, use)
+        use: CalibrationUse = "functional" if companion.use == "functional" else "walk"
+        seen = CalibrationTrial(prepared(recording), recording.path.name, recording.sha256, use)
     except (BiodynError, OSError) as error:
         return str(getattr(error, "message", error))
     except Exception as error:  # a companion that nobody thought of costs itself, not the walk
@@ -185,7 +188,7 @@ def content_of(path: Path) -> str:
 class SubjectModelFit:
     """The fit, None where the trials show too little, and what is said of files of the session."""
 
-    fitted: FittedSubject | None
+    fitted: SubjectFitResult | None
     notes: tuple[Diagnostic, ...] = ()
 
 
@@ -201,8 +204,8 @@ def subject_model_fit(trial: Scaled) -> SubjectModelFit:
     return trial.memory.of(key, lambda: _fitted(trial, scaling, soft, session))
 
 
-def _walk_alone(trial: Scaled) -> SeenTrial:
-    return SeenTrial(trial.signals.markers, trial.files.walk.path.name, trial.files.walk.sha256)
+def _walk_alone(trial: Scaled) -> CalibrationTrial:
+    return CalibrationTrial(trial.signals.markers, trial.files.walk.path.name, trial.files.walk.sha256)
 
 
 def _fitted(trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], session: SessionFiles) -> SubjectModelFit:
@@ -210,7 +213,7 @@ def _fitted(trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], sessio
     world = find_world(with_true_vertical(static, trial.files.walk))
 
     def prepared(recording: Recording) -> Markers:
-        R_WL = find_world(recording, facing_as(recording, static, world)).R_WL
+        R_WL = find_world(recording, facing_from_static(recording, static, world)).R_WL
         markers = recording.rotated(R_WL).markers
         if not geometry or trial.files.source != "static trial":
             return markers

@@ -25,7 +25,7 @@ from biodyn.processing.calibration.standing import CalibrationSource, Standing, 
 from biodyn.processing.calibration.subject import MassEstimate, known_age, leg_length, stored_height
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.contacts.ground_reaction import Decided
+from biodyn.processing.contacts.ground_reaction import ContactDecisions
 from biodyn.processing.contacts.loading import OtherLoad
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import Activity
@@ -222,7 +222,7 @@ class Grounded(Tracked):
     """
 
     points: GaitPoints
-    decided: Decided
+    decided: ContactDecisions
     other_loads: tuple[OtherLoad, ...]
     contacts: tuple[Contact, ...]
     activity: Activity

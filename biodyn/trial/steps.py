@@ -32,8 +32,13 @@ from biodyn.processing.calibration.subject import stride_mass
 from biodyn.processing.calibration.subject_fit.result import fit_notes
 from biodyn.processing.contacts.balance import required_wrench, weight_of, with_known_feet, with_zero_from_balance
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
-from biodyn.processing.contacts.ground_reaction import Decided, contact_decisions, contact_diagnostics, reaction_of
-from biodyn.processing.contacts.loading import other_loads, with_unknown_loads, without_shared_plates
+from biodyn.processing.contacts.ground_reaction import (
+    ContactDecisions,
+    contact_decisions,
+    contact_diagnostics,
+    reaction_of,
+)
+from biodyn.processing.contacts.loading import other_loads, with_unknown_loads, without_aid_contacts
 from biodyn.processing.dynamics.solve import Dynamics, in_three_point_axes, solve_dynamics
 from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.events import gait_events, strikes_by_movement
@@ -44,7 +49,7 @@ from biodyn.processing.signals.orientation import z_points_up
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.processing.signals.prepare import (
     TrialSignals,
-    fallen_back,
+    filter_fallback,
     prepare_signals,
     with_force_cutoff,
     with_method,
@@ -158,9 +163,9 @@ def contacts(trial: Tracked) -> Grounded:
     if notes:
         trial, decided = _decided(replace(trial, walk=walk).noted(*notes), steps)
     others = other_loads(decided.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
-    used = without_shared_plates(decided.contacts, others)
+    used = without_aid_contacts(decided.contacts, others)
     activity = recognise_activity(steps, used, trial.rate_hz)
-    moved = movement_events(steps, trial.rate_hz, activity.direction, activity.is_walked)
+    moved = movement_events(steps, trial.rate_hz, activity.direction, activity.is_walking)
     reaction = _reaction(trial, decided, used, activity, moved, trial.signals)
     _require_contact(trial, used)
     return next_stage(
@@ -176,7 +181,7 @@ def contacts(trial: Tracked) -> Grounded:
     ).noted(*trial.signals.diagnostics, *contact_diagnostics(used, trial.rate_hz))
 
 
-def _decided(trial: Tracked, points: GaitPoints) -> tuple[Tracked, Decided]:
+def _decided(trial: Tracked, points: GaitPoints) -> tuple[Tracked, ContactDecisions]:
     """The trial without the offsets of the plates, and whose foot loads which plate."""
     found = with_known_feet(trial.signals, trial.walk.plates, points.sole)
     found = with_zero_from_balance(found, points.sole, trial.fit, trial.mass_kg)
@@ -185,7 +190,9 @@ def _decided(trial: Tracked, points: GaitPoints) -> tuple[Tracked, Decided]:
     return replace(trial, signals=found), decided
 
 
-def _corners_in_order(trial: Tracked, decided: Decided, points: GaitPoints) -> tuple[Recording, tuple[Diagnostic, ...]]:
+def _corners_in_order(
+    trial: Tracked, decided: ContactDecisions, points: GaitPoints
+) -> tuple[Recording, tuple[Diagnostic, ...]]:
     """The walk with the corners of its plates in order, and what was corrected, by a first decision about the contacts."""
     walk, found, rate_hz = trial.walk, trial.signals, trial.rate_hz
     if not any(z_points_up(plate) for plate in walk.plates):
@@ -214,7 +221,7 @@ def _corners_in_order(trial: Tracked, decided: Decided, points: GaitPoints) -> t
 
 def _reaction(
     trial: Tracked,
-    decided: Decided,
+    decided: ContactDecisions,
     used: Sequence[Contact],
     activity: Activity,
     moved: Sequence[GaitEvent],
@@ -224,7 +231,7 @@ def _reaction(
     """The ground reaction of the feet, by the plates' forces as these signals have them."""
     strikes_s: Mapping[Side, FloatArray] = {}
     rate_hz = trial.rate_hz
-    if activity.is_walked:  # of other gaits nobody measured how well the movement tells strikes
+    if activity.is_walking:  # of other gaits nobody measured how well the movement tells strikes
         strikes_s = strikes_by_movement(used, moved, trial.walk.markers.frame_count / rate_hz, 1.0 / rate_hz)
     reaction = reaction_of(decided, prepared, trial.settings.contacts, full_bandwidth, strikes_s)
     return with_unknown_loads(reaction, decided.contacts, used, rate_hz, prepared.force_smear_s)
@@ -300,13 +307,13 @@ def estimate(trial: Solved) -> Solved:
         if settings.signals.method == ESTIMATE:
             raise
         # nobody asked for an estimate by name: the filtered motion is used
-        filtered = with_method(trial.signals, fallen_back(error.message.rstrip(".")))
+        filtered = with_method(trial.signals, filter_fallback(error.message.rstrip(".")))
         propagation = replace(trial.propagation, signals=filtered)
         return replace(trial, signals=filtered, propagation=propagation).noted(estimate_failed(error))
     dynamics, _ = _in_moment_axes(trial, found.fit, found.dynamics)
     points = gait_points(found.fit, SIDES, trial.rate_hz)
     unfiltered = points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
-    moved = movement_events(unfiltered, trial.rate_hz, trial.activity.direction, trial.activity.is_walked)
+    moved = movement_events(unfiltered, trial.rate_hz, trial.activity.direction, trial.activity.is_walking)
     found_events, event_notes = _events_by(trial, moved, unfiltered)
     assumed = {coordinate.body for coordinate in found.fit.model.assumed}
     kept = (note for note in trial.notes if note not in trial.event_notes)

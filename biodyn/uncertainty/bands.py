@@ -165,7 +165,7 @@ class _Errors:
     """What every block of a trial's frames is propagated with: the same in all of them.
 
     `sources`: a column each. `factor`: of every source's standard deviation. `markers`: what is random of them. `towards`:
-    coordinates that are steadied. `answers`: of constants that were found with the motion. The rest: see `torque_uncertainty`.
+    coordinates that are regularised. `answers`: of constants that were found with the motion. The rest: see `torque_uncertainty`.
     """
 
     sources: Mapping[str, Source]

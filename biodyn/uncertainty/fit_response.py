@@ -18,7 +18,12 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import LEAST_LEVER_M, badly_seen, levers_through
-from biodyn.processing.kinematics.visibility import BRIDGE_WEIGHT, STEADYING_WEIGHT, steadied, visibility_weights
+from biodyn.processing.kinematics.visibility import (
+    BRIDGE_WEIGHT,
+    REGULARISING_WEIGHT,
+    regularised_shares,
+    visibility_weights,
+)
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import Multibody, body_poses, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
@@ -32,7 +37,7 @@ from biodyn.uncertainty.error_sources import Columns, Frames, Source
 
 @dataclass(frozen=True)
 class Stretch:
-    """Frames first .. stop - 1 in which the coordinate at `place` in v is steadied by the pull (stop - first,)."""
+    """Frames first .. stop - 1 in which the coordinate at `place` in v is regularised by the pull (stop - first,)."""
 
     place: int
     first: int
@@ -49,12 +54,12 @@ def stretches_of(
     model: SubjectModel, lever: FloatArray, steady_lever_m: float, rate_hz: float, moving: BoolArray
 ) -> tuple[Stretch, ...]:
     """Return the stretches that the fit steadies, for levers (T, C) m with all markers seen; moving: (T,) frames with a pose."""
-    shares = steadied(badly_seen(model, lever, steady_lever_m), rate_hz)
+    shares = regularised_shares(badly_seen(model, lever, steady_lever_m), rate_hz)
     found = []
     for column in np.flatnonzero(shares.any(axis=0)):
         for first, stop in finite_stretches(shares[:, column] > 0.0):
             if first > 0 and stop < len(shares) and moving[first - 1 : stop + 1].all():
-                pull = STEADYING_WEIGHT * shares[first:stop, column]
+                pull = REGULARISING_WEIGHT * shares[first:stop, column]
                 found.append(Stretch(model.coordinates[column].v_index, first, stop, pull))
     return tuple(found)
 
@@ -169,7 +174,7 @@ def held_coordinates(
 
     Those that no marker sees, for markers' visibility (T, M), 0 to 1: bridged by a curve through both sides, so the answer to the
     markers changes smoothly from seen to held. A switch from one frame to the next would show in the accelerations of the answer.
-    And those that are steadied in some stretches, which are returned, too (`steadied`).
+    And those that are regularised in some stretches, which are returned, too (`regularised_shares`).
     """
     visible = visibility >= _HALF_FADED
     whole = levers_through(model, q, np.ones_like(visible), _JUDGED_EVERY_FRAMES)
@@ -234,10 +239,10 @@ def _at_limit(model: SubjectModel, q: FloatArray) -> BoolArray:
     return pinned
 
 
-# -- How a steadied coordinate answers to errors: partly as the curve through the frames around it does.
+# -- How a regularised coordinate answers to errors: partly as the curve through the frames around it does.
 #
-# With the pull B towards the curve (`steadied`) and the answer A of the curve, H dxi = J^T W n in a frame becomes
-# (H + B) dxi = J^T W n + B A n. Between the last frame before the steadied ones and the first behind, A changes evenly.
+# With the pull B towards the curve (`regularised_shares`) and the answer A of the curve, H dxi = J^T W n in a frame becomes
+# (H + B) dxi = J^T W n + B A n. Between the last frame before the regularised ones and the first behind, A changes evenly.
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.geometry.rotations import apply, cross
 from biodyn.processing.dynamics.actuated import ActuatedMotion
-from biodyn.processing.dynamics.imported import OwnMotion
+from biodyn.processing.dynamics.imported import ModelMotion
 from biodyn.processing.kinematics.tracking import SegmentForces, SegmentMotion, segment_forces, segment_motion
 from biodyn.processing.signals.derivatives import configuration_spline
 from biodyn.rigid_body import Multibody, bias_forces, difference, forward_dynamics, mass_matrix
@@ -157,7 +157,7 @@ def consistent_motion(actuated: ActuatedMotion) -> ConsistencyCheck:
 # -- torques of an imported model against those of the tree of its bodies -----------------------------------------------
 
 
-def own_coordinates(actuated: ActuatedMotion, own: OwnMotion) -> tuple[ConsistencyCheck, ...]:
+def own_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple[ConsistencyCheck, ...]:
     """Check the power of the model's own coordinates, and its torques by the mass matrix.
 
     The same forces do the same work in every description of a motion (virtual power): torques of the model's coordinates times
@@ -203,7 +203,7 @@ _SMALLEST_SCALE = 1e-3
 _FRAMES_AT_ONCE = 1024
 
 
-def verify(actuated: ActuatedMotion, own: OwnMotion | None = None) -> Consistency:
+def verify(actuated: ActuatedMotion, own: ModelMotion | None = None) -> Consistency:
     """Make every check in every frame with known motion and forces.
 
     own: the same motion in the coordinates of an imported model: its torques are checked against those of the tree. Velocity

@@ -46,13 +46,13 @@ def estimated(
     return estimate_trial(walk.propagation, reaction, 6.0, chosen, load_magnitudes(), R_WL=TURNED, others=others)
 
 
-def unknowns_of(walk: TrialAnalysis, chosen: EstimationSettings) -> PlateUnknowns:
+def fit_unknowns(walk: TrialAnalysis, chosen: EstimationSettings) -> PlateUnknowns:
     return plate_unknowns(walk.contacts, tuple(walk.reaction.wrench), len(walk.time_s), RATE_HZ, TURNED, chosen)
 
 
 def with_errors(walk: TrialAnalysis, planted: Mapping[int, float]) -> GroundReaction:
     """The walk's reaction as plates with errors would have given it: `planted` values by the place of the unknown."""
-    unknowns, reaction = unknowns_of(walk, settings()), walk.reaction
+    unknowns, reaction = fit_unknowns(walk, settings()), walk.reaction
     values = np.zeros(unknowns.count)
     for at, value in planted.items():
         values[at] = value / unknowns.scales[at]
@@ -64,7 +64,7 @@ def with_errors(walk: TrialAnalysis, planted: Mapping[int, float]) -> GroundReac
 
 def test_unknowns_are_what_they_are_called(walk: TrialAnalysis) -> None:
     """A shift moves the pressure, a gain scales, a delay is made up for; axes are those of the laboratory."""
-    unknowns = unknowns_of(walk, settings())
+    unknowns = fit_unknowns(walk, settings())
     frames, feet = len(walk.time_s), 2
     assert unknowns.axes == ("x", "y")
     np.testing.assert_allclose(unknowns.axes_W, [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
@@ -157,7 +157,7 @@ def test_late_forces_are_told_alike_by_a_walk_and_by_a_session(
 ) -> None:
     """Nine more walks that tell the same make more of the delay found; what they ask for, and what is said of it, stays."""
     planted = 0.02
-    wrong = with_errors(walk, {unknowns_of(walk, settings()).count - 1: planted})
+    wrong = with_errors(walk, {fit_unknowns(walk, settings()).count - 1: planted})
     found = estimated(walk, wrong, settings())
     assert found.shared_parameters is not None
     assert sound.shared_parameters is not None
@@ -179,7 +179,7 @@ def _apart(one: Estimate, other: Estimate) -> float:
 
 def test_what_every_plate_reads_alike_is_a_wrong_body_mass(walk: TrialAnalysis) -> None:
     """That each of several plates is grossly wrong by the same share is less likely than that one mass is."""
-    gains = range(2, unknowns_of(walk, settings()).count - 1, 3)
+    gains = range(2, fit_unknowns(walk, settings()).count - 1, 3)
     found = estimated(walk, with_errors(walk, dict.fromkeys(gains, 0.1)), settings())
     assert walk.propagation is not None
     assert 0.085 < found.account.mass_change_kg / walk.propagation.model.mass_kg < 0.11
@@ -211,7 +211,7 @@ def half_as_much(one: GroundReaction, other: GroundReaction) -> GroundReaction:
 )
 def test_what_no_plate_and_no_scale_can_be_is_refused(walk: TrialAnalysis, gain: float, said: str) -> None:
     """One of three plates that reads twice too much; all that read 40 % of what they should."""
-    gains = range(2, unknowns_of(walk, settings()).count - 1, 3)
+    gains = range(2, fit_unknowns(walk, settings()).count - 1, 3)
     planted = {2: gain} if gain > 0 else dict.fromkeys(gains, gain)
     with pytest.raises(EstimateError, match=said) as raised:
         estimated(walk, with_errors(walk, planted), settings())

@@ -78,7 +78,7 @@ def test_it_depends_neither_on_axes_nor_on_the_place_and_survives_gaps() -> None
     p = noisy(paths(0.9), 0.0005)
     chosen = automatic_cutoff(p, RATE_HZ)
     turned = automatic_cutoff(p[..., [2, 0, 1]] * (1.0, -1.0, -1.0) + 3.0, RATE_HZ)
-    assert (turned.cutoff_hz, turned.asked_hz) == (chosen.cutoff_hz, pytest.approx(chosen.asked_hz, rel=1e-6))
+    assert (turned.cutoff_hz, turned.optimal_hz) == (chosen.cutoff_hz, pytest.approx(chosen.optimal_hz, rel=1e-6))
     p[150:230, 2] = np.nan
     p[:, 3] = np.nan
     assert automatic_cutoff(p, RATE_HZ).cutoff_hz == pytest.approx(chosen.cutoff_hz, abs=1.0)
@@ -92,7 +92,7 @@ def test_nothing_seen_or_seen_too_shortly_gives_the_lowest_and_says_so() -> None
         assert "too shortly" in chosen.reason
     slow = automatic_cutoff(noisy(p, 0.02), RATE_HZ)
     assert slow.reason.startswith("the lowest that is chosen")
-    assert f"{slow.asked_hz:.1f} Hz" in slow.reason
+    assert f"{slow.optimal_hz:.1f} Hz" in slow.reason
 
 
 def test_a_walk_says_on_the_screen_and_in_its_record_what_it_chose_and_why(walk_result: TrialResult) -> None:

@@ -16,7 +16,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.errors import EstimateError, SettingsError
 from biodyn.estimation.estimate import estimate_trial
 from biodyn.processing.signals.parameters import SignalSettings
-from biodyn.processing.signals.prepare import chosen_method
+from biodyn.processing.signals.prepare import select_method
 from biodyn.settings import settings_from
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.trial.result import TrialResult
@@ -55,7 +55,7 @@ def filtered(laboratory: Laboratory) -> TrialAnalysis:
 def test_the_estimate_is_taken_unless_a_filter_was_asked_for(
     entries: Mapping[str, Any], on_poses: bool, name: str, why: str
 ) -> None:
-    found = chosen_method(SignalSettings(**entries), on_poses)
+    found = select_method(SignalSettings(**entries), on_poses)
     assert found.name == name
     assert why in found.reason
     assert bool(found.reason) == (entries.get("method", "auto") == "auto")
@@ -70,7 +70,7 @@ def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
 
 @pytest.mark.parametrize("preset", ["plug_in_gait", "visual3d", "opensim"])
 def test_a_preset_is_a_filter(preset: str) -> None:
-    assert chosen_method(settings_from(None, preset).signals, on_poses=False).name == "butterworth"
+    assert select_method(settings_from(None, preset).signals, on_poses=False).name == "butterworth"
 
 
 def test_the_default_is_an_estimate_and_every_place_says_so(walk_result: TrialResult) -> None:

@@ -9,13 +9,13 @@ from biodyn.conventions import FloatArray
 from biodyn.processing.gait.movement_events import (
     FEATURES,
     ContactOdds,
-    at_marks,
+    events_at_foot_marks,
     foot_kinematics,
-    likely_strikes,
-    offs_by_toes,
+    offs_from_toe_motion,
     passage,
     probability_close,
     strike_odds,
+    strikes_from_likelihood,
 )
 from biodyn.recording import GaitEvent
 
@@ -83,7 +83,7 @@ def test_a_foot_that_comes_down_strikes_then() -> None:
     times = []
     for rate_hz, strike_s in ((100.0, 1.0), (100.0, 1.004), (200.0, 1.0)):
         heel, toe = _foot(rate_hz, strike_s=strike_s)
-        strike, off = likely_strikes(expected, {"r": heel}, {"r": toe}, np.zeros(3), rate_hz)
+        strike, off = strikes_from_likelihood(expected, {"r": heel}, {"r": toe}, np.zeros(3), rate_hz)
         assert off == expected[1]
         assert strike.confidence > 0.8
         times.append(strike.time_s - strike_s)
@@ -96,9 +96,9 @@ def test_an_unseen_or_still_foot_changes_nothing() -> None:
     expected = [GaitEvent(1.05, "r", "foot_strike", "kinematic", 0.5)]
     heel, toe = _foot()
     for gone in (np.full_like(heel, np.nan), np.zeros_like(heel)):
-        assert likely_strikes(expected, {"r": gone}, {"r": gone}, np.zeros(3), _RATE_HZ) == expected
+        assert strikes_from_likelihood(expected, {"r": gone}, {"r": gone}, np.zeros(3), _RATE_HZ) == expected
     flat = ContactOdds(0.0, (0.0,) * len(FEATURES), 0.12, 0.0)
-    assert likely_strikes(expected, {"r": heel}, {"r": toe}, np.zeros(3), _RATE_HZ, flat) == expected
+    assert strikes_from_likelihood(expected, {"r": heel}, {"r": toe}, np.zeros(3), _RATE_HZ, flat) == expected
 
 
 def test_a_wide_posterior_is_less_sure() -> None:
@@ -108,7 +108,7 @@ def test_a_wide_posterior_is_less_sure() -> None:
     sure = []
     for factor in (1.0, 0.6, 0.3):
         odds = ContactOdds(sharp.intercept * factor, tuple(factor * w for w in sharp.weights), 0.12, sharp.spread_s)
-        (strike,) = likely_strikes(expected, {"r": heel}, {"r": toe}, np.zeros(3), _RATE_HZ, odds)
+        (strike,) = strikes_from_likelihood(expected, {"r": heel}, {"r": toe}, np.zeros(3), _RATE_HZ, odds)
         sure.append(strike.confidence)
     assert sure[0] > sure[1] > sure[2]
 
@@ -122,14 +122,14 @@ def test_a_foot_off_lies_between_its_two_marks_and_is_less_sure_where_they_disag
     marked_s = 1.404 + 0.024  # what the library says of the mark
     near, far = (GaitEvent(marked_s - apart, "r", "foot_off", "kinematic", 0.5) for apart in (0.003, 0.060))
     strike = GaitEvent(0.8, "r", "foot_strike", "kinematic", 0.5)
-    found = offs_by_toes([near, far, strike], toe, _RATE_HZ)
+    found = offs_from_toe_motion([near, far, strike], toe, _RATE_HZ)
     assert found[0].time_s == pytest.approx(marked_s - 0.002, abs=2e-3)
     assert found[1].time_s == pytest.approx(marked_s - 0.040, abs=4e-3)
     assert found[0].confidence == pytest.approx(probability_close(0.0098), abs=0.01)
     assert found[1].confidence < 0.75
     assert found[2] == strike
     still = {"r": np.zeros((200, 3))}
-    assert offs_by_toes([near], still, _RATE_HZ) == [near]
+    assert offs_from_toe_motion([near], still, _RATE_HZ) == [near]
 
 
 def test_in_other_gaits_events_are_at_the_marks_of_the_foot() -> None:
@@ -137,8 +137,8 @@ def test_in_other_gaits_events_are_at_the_marks_of_the_foot() -> None:
     fall = 0.05 * (1.0 - np.tanh((time_s - 0.803) / 0.03))  # fastest there
     feet = {"r": np.column_stack([0.0 * time_s, fall, 0.0 * time_s])}
     expected = [GaitEvent(0.84, "r", "foot_strike", "kinematic", 0.6)]
-    (strike,) = at_marks(expected, feet, feet, _RATE_HZ)  # type: ignore[arg-type]
+    (strike,) = events_at_foot_marks(expected, feet, feet, _RATE_HZ)  # type: ignore[arg-type]
     assert strike.time_s == pytest.approx(0.803, abs=2e-3)
     assert strike.confidence == 0.6
     still = {"r": np.zeros((200, 3))}
-    assert at_marks(expected, still, still, _RATE_HZ) == expected  # type: ignore[arg-type]
+    assert events_at_foot_marks(expected, still, still, _RATE_HZ) == expected  # type: ignore[arg-type]

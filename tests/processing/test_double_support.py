@@ -8,7 +8,7 @@ from support.feet_on_plates import feet_on_plates
 from support.walker import RATE_HZ, SMEAR_S, WEIGHT_N, Step, plate, walk, wrench_about_origin
 
 from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.contacts.two_feet import Sole, pass_over
+from biodyn.processing.contacts.two_feet import Sole, share_double_support
 from biodyn.processing.signals.filtering import butterworth_lowpass
 
 HZ, LENGTH_M, KG = 1000.0, 0.26, WEIGHT_N / 9.80665
@@ -45,7 +45,7 @@ def feet(n=700, side="r", step_m=0.65, width_m=0.1, seed=0):
 def test_each_foot_gets_its_part(side, seed):
     (rear, lead), (of_rear, of_lead) = feet(side=side, seed=seed)
     noise = np.random.default_rng(seed).normal(size=of_rear.shape) * [0.3, 0.3, 0.3, 3.0, 3.0, 3.0]
-    passing = pass_over(of_rear + of_lead + noise, HZ, rear, lead, 0.0, 360, rear_is_right=side == "r")
+    passing = share_double_support(of_rear + of_lead + noise, HZ, rear, lead, 0.0, 360, rear_is_right=side == "r")
     assert passing is not None
     assert abs(passing.first - 300) < 25
     assert abs(passing.stop - 420) < 25
@@ -72,7 +72,7 @@ def test_what_the_centre_of_pressure_does_not_tell_stays_unknown(reason):
         total[340:380] = 0.0
     else:
         total = of_rear
-    assert pass_over(total, HZ, rear, lead, 0.0, 360, rear_is_right=True) is None
+    assert share_double_support(total, HZ, rear, lead, 0.0, 360, rear_is_right=True) is None
 
 
 def test_both_feet_on_one_plate_are_measured_all_through():

@@ -10,7 +10,7 @@ from support.walker import RATE_HZ, SMEAR_S, level_steps, plate, walk
 
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.gait.events import gait_events, merge_events, plate_events, possible_events
+from biodyn.processing.gait.events import consistent_events, gait_events, merge_events, plate_events
 from biodyn.processing.gait.movement_events import expected_events, kinematic_events, movement_events
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.recording import Contact, GaitEvent
@@ -234,11 +234,11 @@ def stored_like(events, **changed):
 def test_sound_events_of_a_file_are_all_believed(late_s):
     found = walked_events()
     stored = [replace(event, time_s=event.time_s + late_s) for event in stored_like(found)]
-    assert possible_events(stored, found, 1.0, 0.15) == (stored, ())
+    assert consistent_events(stored, found, 1.0, 0.15) == (stored, ())
     # also those that plates and movement missed: one event, both of a stride, the first and the last of a foot
     for missed in ([5], [4, 5], [5, 8, 9], [0], [0, 1], [12, 13], [13], [2, 3, 14, 15]):
         seen = [event for number, event in enumerate(found) if number not in missed]
-        assert possible_events(stored, seen, 1.0, 0.15) == (stored, ())
+        assert consistent_events(stored, seen, 1.0, 0.15) == (stored, ())
 
 
 def test_events_of_the_other_foot_are_left_out_and_named():
@@ -267,7 +267,7 @@ def test_strikes_stored_as_offs_are_left_out_and_named():
 def test_one_event_at_another_time_is_left_out_and_the_others_stay():
     found = walked_events()
     slip = GaitEvent(2.45, "r", "foot_strike", "file")
-    kept, notes = possible_events([*stored_like(found), slip], found, 1.0, 0.15)
+    kept, notes = consistent_events([*stored_like(found), slip], found, 1.0, 0.15)
     assert kept == stored_like(found)
     assert [note.code for note in notes] == ["gait-events-contradicted"]
     assert "2.45 s" in notes[0].message

@@ -12,14 +12,14 @@ from support.people import RATE_HZ, errors_m, functional_of, person_of, scaling_
 from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel, with_markers, with_misplaced_centre
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
 from biodyn.processing.calibration.subject_fit.result import fit_notes, functional_joints
-from biodyn.processing.calibration.subject_fit.unknowns import SeenTrial, posed
+from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, posed
 from biodyn.recording import Markers
 
 LOWER = ("plug_in_gait_lower", "lower_limb")
 
 
-def seen(person: Worn, use: str = "walk", name: str = "") -> SeenTrial:
-    return SeenTrial(Markers(person.labels, person.markers, RATE_HZ), name, use=use)  # type: ignore[arg-type]
+def seen(person: Worn, use: str = "walk", name: str = "") -> CalibrationTrial:
+    return CalibrationTrial(Markers(person.labels, person.markers, RATE_HZ), name, use=use)  # type: ignore[arg-type]
 
 
 def test_functional_trials_tell_the_hip_better_than_any_walk() -> None:
@@ -39,7 +39,7 @@ def test_functional_trials_tell_the_hip_better_than_any_walk() -> None:
 
 
 @pytest.fixture(scope="module")
-def clusters() -> tuple[SubjectModel, SeenTrial]:
+def clusters() -> tuple[SubjectModel, CalibrationTrial]:
     """A model with markers enough for a pose of every segment of the legs; the right leg moves as in a functional trial."""
     person = functional_of(5, *LOWER, Scatter(skin=0.0, placement_m=0.0, hip_m=0.0, hip_side_m=0.0, noise_m=0.0))[0]
     model = person.body.model
@@ -58,10 +58,10 @@ def clusters() -> tuple[SubjectModel, SeenTrial]:
     ):
         q[:, model.coordinate(name).q_index] += angle
     labels = tuple(marker.label for marker in model.markers)
-    return model, SeenTrial(Markers(labels, posed(model, q).p_WM, 20.0), "star.c3d", use="functional")
+    return model, CalibrationTrial(Markers(labels, posed(model, q).p_WM, 20.0), "star.c3d", use="functional")
 
 
-def test_rigid_segments_give_centre_and_axis_exactly(clusters: tuple[SubjectModel, SeenTrial]) -> None:
+def test_rigid_segments_give_centre_and_axis_exactly(clusters: tuple[SubjectModel, CalibrationTrial]) -> None:
     model, trial = clusters
     found = {(joint.segment, joint.method): joint for joint in functional_joints([trial], model)}
     assert found.keys() == {("femur_r", "SCoRE"), ("tibia_r", "SARA")}, "the left leg did not move"
@@ -72,7 +72,9 @@ def test_rigid_segments_give_centre_and_axis_exactly(clusters: tuple[SubjectMode
     assert not functional_joints([replace(trial, use="walk")], model)
 
 
-def test_a_centre_that_a_functional_trial_puts_elsewhere_is_named(clusters: tuple[SubjectModel, SeenTrial]) -> None:
+def test_a_centre_that_a_functional_trial_puts_elsewhere_is_named(
+    clusters: tuple[SubjectModel, CalibrationTrial],
+) -> None:
     model, trial = clusters
     wrong = with_misplaced_centre(model, "femur_r", np.array([0.0, 0.0, 0.03]))
     found = functional_joints([trial], wrong)

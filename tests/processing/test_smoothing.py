@@ -11,7 +11,7 @@ from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.processing.signals.smoothing.spline import (
     LOWEST_HZ,
     bending,
-    freedom_of_rest,
+    residual_freedom,
     rest,
     smoothing_spline,
     stiffness,
@@ -112,7 +112,7 @@ def test_the_spline_is_the_minimum_and_its_freedom_is_counted(m: int, hz: float)
     y = np.random.default_rng(6).normal(size=(count, 2))
     np.testing.assert_allclose(y - rest(y, lam, m), H @ y, atol=1e-9)
     # of 150 samples: half of one off is a third of a per cent of the score
-    assert freedom_of_rest(bending(count, m), lam) == pytest.approx(count - np.trace(H), abs=0.5)
+    assert residual_freedom(bending(count, m), lam) == pytest.approx(count - np.trace(H), abs=0.5)
 
 
 def test_the_cut_off_of_a_spline_lets_root_half_through() -> None:

@@ -15,13 +15,13 @@ from biodyn.model.observability import marker_jacobian
 from biodyn.processing.calibration.subject_fit.fit import _Problem, fit_subject
 from biodyn.processing.calibration.subject_fit.result import fit_notes
 from biodyn.processing.calibration.subject_fit.unknowns import (
-    SeenTrial,
+    CalibrationTrial,
+    fit_unknowns,
     joint_jacobian,
     load_priors,
     marker_place,
-    placement_of,
+    marker_placement,
     posed,
-    unknowns_of,
 )
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
@@ -37,7 +37,7 @@ def seen(person: Worn) -> Markers:
 def fitted(person: Worn, markers: Markers | None = None):
     scaling = scaling_of(person)
     model, _ = scaling.model()
-    return model, fit_subject([SeenTrial(seen(person) if markers is None else markers)], model, scaling)
+    return model, fit_subject([CalibrationTrial(seen(person) if markers is None else markers)], model, scaling)
 
 
 @pytest.mark.parametrize("sets", [("plug_in_gait_full", "full_body"), LOWER])
@@ -47,8 +47,8 @@ def test_the_derivatives_are_those_of_the_model_made_again(sets) -> None:
     scaling = scaling_of(person)
     model, _ = scaling.model()
     priors = load_priors()
-    unknowns = unknowns_of(model, frozenset(), priors)
-    problem = _Problem(model, unknowns, scaling, priors, placement_of(unknowns, model, scaling, priors.placement_m))
+    unknowns = fit_unknowns(model, frozenset(), priors)
+    problem = _Problem(model, unknowns, scaling, priors, marker_placement(unknowns, model, scaling, priors.placement_m))
     q = np.tile(model.static_configuration(np.eye(3), np.zeros(3)), (3, 1))
     for i, c in enumerate(model.coordinates):
         q[:, c.q_index] += np.array([0.1, 0.4, -0.2]) * (1.0 + 0.1 * i)
@@ -140,7 +140,7 @@ def test_a_misplaced_wand_moves_knee_and_axis_together() -> None:
     scaling = scaling_of(person_of(7, *LOWER, NOBODY))
     model, _ = scaling.model()
     priors = load_priors()
-    unknowns = placement_of(unknowns_of(model, frozenset(), priors), model, scaling, priors.placement_m).unknowns
+    unknowns = marker_placement(fit_unknowns(model, frozenset(), priors), model, scaling, priors.placement_m).unknowns
     i, j = unknowns.centres["tibia_r"], unknowns.turns["femur_r"]
     correlation = unknowns.covariance[i, j] / (unknowns.sd[i] * unknowns.sd[j])
     assert abs(correlation) > 0.7
@@ -183,7 +183,7 @@ def test_a_joint_that_the_static_trial_shows_is_kept() -> None:
         landmark_markers=scaling.landmark_markers,
         poses=scaling.poses,
     )
-    found = fit_subject([SeenTrial(seen(person))], model, stubborn)
+    found = fit_subject([CalibrationTrial(seen(person))], model, stubborn)
     assert found.model.coordinate("knee_angle_l").name in {c.name for c in model.coordinates}
     assert found.account.rms_after_m < found.account.rms_before_m
 

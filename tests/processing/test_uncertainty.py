@@ -143,10 +143,10 @@ def test_the_fit_answers_to_a_moved_marker_as_it_says(analysis: TrialAnalysis, s
     """Move one marker by a tenth of a millimetre and fit again: the step is what the derivative foretold."""
     inputs = analysis.propagation
     assert inputs is not None
-    # beside frames that are steadied the curve through their neighbours answers too
+    # beside frames that are regularised the curve through their neighbours answers too
     lever = levers_through(inputs.model, inputs.fit.motion.q, np.isfinite(inputs.fit.marker_error), 1)
-    steadied = badly_seen(inputs.model, lever, inputs.fit_settings.steady_lever_m).any(axis=1)
-    free = ~binary_dilation(steadied, iterations=9)
+    regularised_shares = badly_seen(inputs.model, lever, inputs.fit_settings.steady_lever_m).any(axis=1)
+    free = ~binary_dilation(regularised_shares, iterations=9)
     at = np.flatnonzero(analysis.fit.reliable & free)[:1]
     assert len(at)
     seen = np.isfinite(inputs.fit.marker_error)

@@ -39,7 +39,7 @@ def _require(path: str, event: str) -> None:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
         raise WindowsRefusal(206, errno.ENOENT, "The filename or extension is too long", path)
     for part in Path(path).relative_to(_asked[0]).parts:
-        if is_refused(part):
+        if is_excluded(part):
             raise WindowsRefusal(
                 123, errno.EINVAL, "The filename, directory name, or volume label syntax is incorrect", part
             )
@@ -50,7 +50,7 @@ def _require(path: str, event: str) -> None:
             raise WindowsRefusal(183, errno.EEXIST, f"There is '{alike[0]}'", path)
 
 
-def is_refused(name: str) -> bool:
+def is_excluded(name: str) -> bool:
     """True of a name that Windows does not take as it is (by Python's own word for devices)."""
     return PureWindowsPath(name).is_reserved() or name != name.rstrip(". ") or bool(set(name) & set('<>:"|?*\\'))
 

@@ -14,7 +14,7 @@ import numpy as np
 from biodyn.checks.estimators.evidence import FIRM_SHARE, pressure
 from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.contacts.feet import beside_plate
+from biodyn.processing.contacts.feet import clear_of_plate
 from biodyn.recording import PlateWrench
 
 CODE = "plate-not-zeroed"
@@ -77,7 +77,7 @@ def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], ra
         return None
     free = np.isfinite(plate.wrench).all(axis=1)
     for sole in foot_outlines.values():
-        free &= beside_plate(plate.corners, sole)
+        free &= clear_of_plate(plate.corners, sole)
     rows = np.flatnonzero(free)
     if len(rows) < _LEAST_S * rate_hz:
         return None

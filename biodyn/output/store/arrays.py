@@ -8,7 +8,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, without_side
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.skeleton import BodyDefinition
-from biodyn.processing.dynamics.imported import OwnMotion
+from biodyn.processing.dynamics.imported import ModelMotion
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -61,7 +61,7 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
     )
 
 
-def own_arrays(motion: OwnMotion) -> dict[str, np.ndarray]:
+def own_arrays(motion: ModelMotion) -> dict[str, np.ndarray]:
     """The motion and torques (T, n) of an imported model's own coordinates, by `own_coordinates` (n,), and its turn to World."""
     return {
         "own_coordinates": np.array(motion.names, dtype=np.str_),

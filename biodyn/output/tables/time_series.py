@@ -13,7 +13,7 @@ from biodyn.errors import ResultError
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.model.pose_axes import joint_angles_of_poses
 from biodyn.output.tables.registry import table
-from biodyn.processing.dynamics.imported import OwnMotion
+from biodyn.processing.dynamics.imported import ModelMotion
 from biodyn.processing.dynamics.solve import FRAMES
 from biodyn.processing.signals.filtering import rms
 
@@ -71,12 +71,12 @@ def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _own(analysis: TrialAnalysis) -> OwnMotion | None:
+def _own(analysis: TrialAnalysis) -> ModelMotion | None:
     return None if analysis.imported is None else analysis.imported.motion
 
 
 def _of_own(
-    time_s: FloatArray, own: OwnMotion, values: FloatArray, units: tuple[str, str], factor: float
+    time_s: FloatArray, own: ModelMotion, values: FloatArray, units: tuple[str, str], factor: float
 ) -> dict[str, FloatArray]:
     """Columns of all coordinates of an imported model; units and a factor of those that turn, units of those that shift."""
     columns = {"time_s": time_s}

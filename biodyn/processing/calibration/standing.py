@@ -215,7 +215,7 @@ class _Place:
     carriers: tuple[str, ...]
 
 
-def with_carried(standing: Standing, walk: Markers, mapping: MarkerMapping) -> Standing:
+def with_missing_markers(standing: Standing, walk: Markers, mapping: MarkerMapping) -> Standing:
     """Return the standing person with each marker that only the walk shows, where its segment carries it.
 
     Of a segment that shows three other markers in both recordings. `walk`: markers in the walk's World, gaps filled. The note

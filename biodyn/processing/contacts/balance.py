@@ -17,7 +17,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArr
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.evidence import OUTLINE_ERROR_M, PlateContact
-from biodyn.processing.contacts.feet import FootOutline, beside_plate, foot_outline
+from biodyn.processing.contacts.feet import FootOutline, clear_of_plate, foot_outline
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
@@ -167,7 +167,7 @@ def judge_by_balance(
     judged: list[PlateContact] = []
     for item in found:
         side = item.contact.side
-        if side is None or not (item.contact.decision == "assigned" or item.hanging_m is not None):
+        if side is None or not (item.contact.decision == "assigned" or item.frame_overhang_m is not None):
             judged.append(item)
             continue
         on_plates, alone = (mask & _rows(item, len(carried)) for mask in (told[side].on_plates, told[side].alone))
@@ -175,8 +175,8 @@ def judge_by_balance(
         item = _with_evidence(item, missing, alone if np.count_nonzero(alone) >= least else on_plates, scale, rate_hz)
         if np.count_nonzero(on_plates) < least:
             judged.append(item)
-        elif item.hanging_m is not None:
-            judged += _hanging(item, item.hanging_m, side, missing, scale, settings, rate_hz)
+        elif item.frame_overhang_m is not None:
+            judged += _hanging(item, item.frame_overhang_m, side, missing, scale, settings, rate_hz)
         else:
             judged.append(_whole(item, scale, settings))
     return judged
@@ -198,7 +198,7 @@ def _told(
     elsewhere = (other.bearing & ~on_plates) | ~other.known
     for item in found:
         if item.contact.decision == "ambiguous" or (
-            item.hanging_m is not None and item.contact.side == other_side(side)
+            item.frame_overhang_m is not None and item.contact.side == other_side(side)
         ):
             elsewhere[item.first : item.stop] |= other.bearing[item.first : item.stop]
     on_ground = _wider(other.bearing | ~other.known, smear)
@@ -281,7 +281,7 @@ def _with_evidence(
 
 def _hanging(
     item: PlateContact,
-    hanging_m: FloatArray,
+    frame_overhang_m: FloatArray,
     side: Side,
     missing: Missing,
     scale: _Scale,
@@ -297,7 +297,7 @@ def _hanging(
     rows = slice(item.first, item.stop)
     told = np.isfinite(missing.share[rows])
     supported = told & (np.abs(np.nan_to_num(missing.sustained[rows], nan=np.inf)) <= limit)
-    inside = hanging_m <= OUTLINE_ERROR_M
+    inside = frame_overhang_m <= OUTLINE_ERROR_M
     good = supported | inside
     runs = finite_stretches(good)
     first, stop = max(runs, key=lambda run: run[1] - run[0], default=(0, 0))
@@ -341,7 +341,7 @@ def _cut(item: PlateContact, first: int, stop: int, used: str, unknown: str, rat
 
 
 def _timed(item: PlateContact, start_s: float, end_s: float) -> PlateContact:
-    return replace(item, contact=replace(item.contact, start_s=start_s, end_s=end_s), hanging_m=None)
+    return replace(item, contact=replace(item.contact, start_s=start_s, end_s=end_s), frame_overhang_m=None)
 
 
 # -- a sole on the plate as a whole ----------------------------------------------------------------------------------------
@@ -412,7 +412,7 @@ def with_known_feet(
     for plate in plates:
         beside = None
         if plate.outlined:
-            beside = np.all([beside_plate(plate.corners, sole) for sole in soles_W.values()], axis=0)
+            beside = np.all([clear_of_plate(plate.corners, sole) for sole in soles_W.values()], axis=0)
         raw.append(plate_wrench(plate, markers.frame_count, markers.rate_hz, beside))
     return with_plates(signals, raw)
 

@@ -22,14 +22,14 @@ from biodyn.processing.contacts.evidence import (
     MIN_ABSENT_S,
     MIN_SHARED_S,
     OUTLINE_ERROR_M,
+    ContactWindows,
     FootEvidence,
     Load,
     Part,
     PlateContact,
-    Presence,
+    adjacent_level,
     feet_evidence,
     is_near,
-    level_beside,
     mean_force,
     nearest_foot,
     parts_of_load,
@@ -39,7 +39,7 @@ from biodyn.processing.contacts.evidence import (
 from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, loadings
 from biodyn.processing.contacts.parameters import ContactOverride, ContactSettings
-from biodyn.processing.contacts.two_feet import Stance, stances_of, who_stands
+from biodyn.processing.contacts.two_feet import Stance, label_stance, stances_of
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 from biodyn.recording.wrenches import ContactDecision
@@ -232,7 +232,7 @@ def _loads(
         threshold_n = plate.threshold_n(settings.threshold_n)
         cop = centre_of_pressure(plate.wrench, plate.corners_W, settings.threshold_n)
         raised = float(plate.corners_W[:, 1].mean()) > floor + MAX_SOLE_HEIGHT_M
-        presence = Presence(plate, foot_outlines, rate_hz)
+        presence = ContactWindows(plate, foot_outlines, rate_hz)
         for start_s, end_s in loadings(plate.vertical_force, plate.analog_rate_hz, threshold_n):
             parts = parts_of_load(start_s, end_s, presence.of_any, rate_hz)
             for number, part in enumerate(parts):
@@ -255,7 +255,7 @@ def _loads(
                     smear_s=smear_s,
                     mass_kg=mass_kg,
                 )
-                yield load, part, level_beside(plate, parts, number)
+                yield load, part, adjacent_level(plate, parts, number)
 
 
 def _lowest_level(plates: Sequence[PlateSignals], foot_outlines: Mapping[Side, FootOutline]) -> float:
@@ -361,7 +361,7 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
     if evidence.overhang_m > OUTLINE_ERROR_M and not load.raised:
         reason = f"the {name} foot extends {100 * evidence.overhang_m:.1f} cm beyond the plate"
         rejected = _result(load, best, "rejected", reason, (best,), feet)
-        return replace(rejected, hanging_m=evidence.hanging_m)
+        return replace(rejected, frame_overhang_m=evidence.frame_overhang_m)
     where = (
         "is on the plate, centre of pressure within its outline"
         if load.plate.outlined
@@ -398,7 +398,7 @@ def _without_foot(load: Load, feet: Mapping[Side, FootEvidence], best: Side) -> 
 
 def _split(load: Load, on_plate: Mapping[Side, BoolArray]) -> list[PlateContact]:
     """Cut a load that both feet made into the stances of each, and what cannot be shared between them."""
-    label = who_stands(on_plate["r"], on_plate["l"])
+    label = label_stance(on_plate["r"], on_plate["l"])
     smear = math.ceil(load.smear_s * load.rate_hz)
     stances, gaps = stances_of(load, label, smear)
     if not stances:
@@ -417,7 +417,7 @@ def _of_stance(load: Load, stance: Stance) -> PlateContact:
     contact = replace(piece.contact, start_s=stance.start_s, end_s=stance.end_s)
     if contact.side != stance.side or contact.decision != "assigned":
         contact = replace(contact, side=stance.side, decision="rejected") if contact.decision == "assigned" else contact
-        return replace(piece, contact=contact, first=stance.first, stop=stance.stop, hanging_m=None)
+        return replace(piece, contact=contact, first=stance.first, stop=stance.stop, frame_overhang_m=None)
     if stance.shared_s > 0.0:
         evidence = {**contact.evidence, "shared_s": stance.shared_s, "shared_sd_n": stance.force_sd_n}
         reason = (

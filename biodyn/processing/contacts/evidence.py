@@ -42,7 +42,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Presence:
+class ContactWindows:
     """When feet can load a plate, found once however many loads it has: see `foot_may_load`."""
 
     plate: PlateSignals
@@ -108,7 +108,7 @@ def parts_of_load(start_s: float, end_s: float, here: BoolArray, rate_hz: float)
     return parts
 
 
-def level_beside(plate: PlateSignals, parts: Sequence[Part], number: int) -> float:
+def adjacent_level(plate: PlateSignals, parts: Sequence[Part], number: int) -> float:
     """Vertical force (N) that the plate reads without a foot next to part `number` of a load; 0 where it is unloaded."""
     levels = [
         mean_force(plate, parts[n]) for n in (number - 1, number + 1) if 0 <= n < len(parts) and not parts[n].foot
@@ -171,7 +171,7 @@ class Load:
     plate: PlateSignals
     plates: Sequence[PlateSignals]
     foot_outlines: Mapping[Side, FootOutline]
-    presence: Presence
+    presence: ContactWindows
     cop: FloatArray
     raised: bool
     rate_hz: float
@@ -212,8 +212,8 @@ class PlateContact:
         first, stop: marker frames of the raw loading, stop exclusive.
         feet: sides whose ground reaction the stretch concerns: the one assigned, or those that stay unmeasured.
         cut_before, cut_after: the load goes on without a break before or after this stretch (two feet on one plate).
-        hanging_m: (n,) how far the low part of the sole lies beyond the plates in each frame, of a contact that was rejected for
-            that alone; None for all others.
+        frame_overhang_m: (n,) overhang of the low part of the sole over the plates' edges in each frame, for a contact that is
+            rejected only because of it; None for all others.
         share: the foot's share of the plate's load, where two feet were on it; None = all of it is the foot's.
     """
 
@@ -224,7 +224,7 @@ class PlateContact:
     feet: tuple[Side, ...]
     cut_before: bool = False
     cut_after: bool = False
-    hanging_m: FloatArray | None = None
+    frame_overhang_m: FloatArray | None = None
     share: SharedWrench | None = None
 
 
@@ -244,7 +244,7 @@ class FootEvidence:
         share_inside: of the low points that lie on plates. overhang_m: how far the sole hangs beyond them.
         edge_m: how near the centre of pressure came to the edge of the plates.
         on_plate: (n,) frames of the load in which the foot stands on this plate. known_share: in which the sole is known.
-        hanging_m: (n,) how far the low part of the sole lies beyond the plates in each frame; infinite where it is not known.
+        frame_overhang_m: (n,) overhang of the low part of the sole over the plates' edges in each frame; infinite if unknown.
     """
 
     distance_median_m: float
@@ -256,7 +256,7 @@ class FootEvidence:
     edge_m: float
     on_plate: BoolArray
     known_share: float
-    hanging_m: FloatArray
+    frame_overhang_m: FloatArray
 
 
 def feet_evidence(load: Load) -> dict[Side, FootEvidence]:
@@ -347,7 +347,7 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
         edge_m=edge,
         on_plate=np.asarray(on_plate),
         known_share=float(known.mean()),
-        hanging_m=np.where(known, outside.max(axis=1), np.inf),
+        frame_overhang_m=np.where(known, outside.max(axis=1), np.inf),
     )
 
 

@@ -92,7 +92,7 @@ def _of_floor(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> 
     return np.median(velocity[level], axis=0) * (1.0, 0.0, 1.0)
 
 
-def beside_plate(corners: FloatArray, sole: FloatArray) -> BoolArray:
+def clear_of_plate(corners: FloatArray, sole: FloatArray) -> BoolArray:
     """Frames (T,) in which the whole sole (T, K, 3) is known and beside the plate (4, 3), wherever it is above the floor."""
     centre = corners.mean(axis=0)
     sides = 0.5 * np.stack(

@@ -25,8 +25,8 @@ from biodyn.processing.contacts.loading import (
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.contacts.stances_off_plates import (
     assigned_frames,
-    beside_stances,
-    expected_ahead,
+    expected_pre_strike_force,
+    frames_around_stances,
     loaded_frames,
     reasons,
     strikes_of_feet,
@@ -48,7 +48,7 @@ STANCE_DELAY_S = 0.05
 
 
 @dataclass(frozen=True)
-class Decided:
+class ContactDecisions:
     """Every contact of a trial, decided once, whatever filter the forces then pass.
 
     Attributes:
@@ -81,7 +81,7 @@ def decided(
     smear_s: float,
     mass_kg: float | None = None,
     balance: BodyBalance | None = None,
-) -> Decided:
+) -> ContactDecisions:
     """Decide every contact.
 
     Args:
@@ -95,11 +95,11 @@ def decided(
     """
     outlines = {side: foot_outline(outlines_W[side], rate_hz) for side in SIDES}
     items = decide_contacts(plates, outlines, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg, balance=balance)
-    return Decided(tuple(items), outlines, tuple(plate.cutoff_hz for plate in plates))
+    return ContactDecisions(tuple(items), outlines, tuple(plate.cutoff_hz for plate in plates))
 
 
-def whole_reaction(
-    found: Decided,
+def reaction_from_decisions(
+    found: ContactDecisions,
     plates: Sequence[PlateSignals],
     rate_hz: float,
     settings: ContactSettings,
@@ -180,7 +180,7 @@ def ground_reaction(
         surface[side][first:stop] += np.nan_to_num(cop[:, 1]) * np.where(np.isfinite(cop[:, 1]), part[:, 4], 0.0)
     strikes = strikes_of_feet(strikes_s, contacts, foot_outlines, rate_hz)
     stances = {side: unmeasured_stances(side, plates, contacts, foot_outlines[side], strikes[side]) for side in SIDES}
-    expected = expected_ahead(plates, contacts, spans, stances, foot_outlines, rate_hz, smear_s)
+    expected = expected_pre_strike_force(plates, contacts, spans, stances, foot_outlines, rate_hz, smear_s)
     reason, near, on_floor = {}, {}, {}
     for side in SIDES:
         carried = assigned_frames(side, contacts, frames)
@@ -189,7 +189,7 @@ def ground_reaction(
             on_floor[side][stance.first : stance.stop] = True
         reason[side] = reasons(side, stances[side], foot_outlines[side], carried, rate_hz)
         near[side] = np.zeros(frames, dtype=bool)
-        for rows, _ in beside_stances(stances[side], smear_s + STANCE_DELAY_S, frames, rate_hz):
+        for rows, _ in frames_around_stances(stances[side], smear_s + STANCE_DELAY_S, frames, rate_hz):
             near[side][rows[~carried[rows]]] = True
         if expected is not None:
             wrench[side] += expected.wrench[side]
@@ -276,7 +276,7 @@ def contact_decisions(
     settings: ContactSettings,
     mass_kg: float | None = None,
     fit: Fit | None = None,
-) -> Decided:
+) -> ContactDecisions:
     """Decide every contact of a trial.
 
     Parameters:
@@ -300,7 +300,7 @@ def contact_decisions(
 
 
 def reaction_of(
-    found: Decided,
+    found: ContactDecisions,
     signals: TrialSignals,
     settings: ContactSettings,
     full_bandwidth: GroundReaction | None = None,
@@ -308,7 +308,7 @@ def reaction_of(
 ) -> GroundReaction:
     """Return the ground reaction of both feet by the plates' forces as these signals have them.
 
-    full_bandwidth: that at full bandwidth where it is known already. strikes_s: see `ground_reaction.whole_reaction`.
+    full_bandwidth: that at full bandwidth where it is known already. strikes_s: see `ground_reaction.reaction_from_decisions`.
     """
     plates = _plates(signals)
     if full_bandwidth is None:
@@ -316,7 +316,7 @@ def reaction_of(
         plates = [
             replace(plate, full=wrench, full_cutoff_hz=full_hz) for plate, wrench in zip(plates, full, strict=True)
         ]
-    return whole_reaction(
+    return reaction_from_decisions(
         found,
         plates,
         signals.markers.rate_hz,
@@ -353,7 +353,7 @@ _REASON = "the file of forces names the foot"
 _LEAST_STANCE_S = 0.1
 
 
-def given_ground_reaction(
+def ground_reaction_from_forces(
     wrenches: Mapping[Side, FloatArray],
     heights: Mapping[Side, FloatArray],
     soles_W: Mapping[Side, FloatArray],

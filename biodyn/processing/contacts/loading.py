@@ -358,7 +358,7 @@ def _seen(contact: Contact) -> bool:
     return bool(np.isfinite(contact.evidence["cop_distance_median_m"]) and np.isfinite(rival))
 
 
-def without_shared_plates(contacts: Sequence[Contact], loads: Sequence[OtherLoad]) -> tuple[Contact, ...]:
+def without_aid_contacts(contacts: Sequence[Contact], loads: Sequence[OtherLoad]) -> tuple[Contact, ...]:
     """Return the contacts with those given to nobody whose pressure an aid drew out of the foot.
 
     Only where `loads` show that there is an aid.

@@ -143,7 +143,7 @@ def reasons(
     name, frames = SIDE_NAMES[side], len(sole.known)
     reason = np.full(frames, "", dtype=object)
     reason[~sole.known & ~carried] = f"{name} foot not seen"
-    for rows, event in beside_stances(stances, EVENT_ERROR_S, frames, rate_hz):
+    for rows, event in frames_around_stances(stances, EVENT_ERROR_S, frames, rate_hz):
         free = rows[~carried[rows]]
         reason[free] = f"{name} foot within {EVENT_ERROR_S:g} s of an unmeasured {event}"
     for stance in stances:
@@ -153,7 +153,7 @@ def reasons(
     return [str(text) for text in reason]
 
 
-def beside_stances(
+def frames_around_stances(
     stances: Sequence[UnmeasuredStance], seconds: float, frames: int, rate_hz: float
 ) -> Iterator[tuple[np.ndarray, str]]:
     """Yield the frames up to `seconds` before each strike and after each foot off, with the name of the event."""
@@ -230,7 +230,7 @@ class Expected:
     sd: Mapping[Side, FloatArray]
 
 
-def expected_ahead(
+def expected_pre_strike_force(
     plates: Sequence[PlateSignals],
     contacts: Sequence[PlateContact],
     spans: Sequence[tuple[int, int]],

@@ -35,7 +35,7 @@ class Sole:
 
 
 @dataclass(frozen=True)
-class Passing:
+class DoubleSupport:
     """A double support on one plate.
 
     Attributes:
@@ -53,9 +53,9 @@ class Passing:
     force_sd_n: float
 
 
-def pass_over(
+def share_double_support(
     wrench: FloatArray, rate_hz: float, rear: Sole, lead: Sole, height_m: float, middle: int, rear_is_right: bool
-) -> Passing | None:
+) -> DoubleSupport | None:
     """Share a plate's load between the rear and the leading foot; None where the centre of pressure does not tell it.
 
     Args:
@@ -93,7 +93,7 @@ def pass_over(
         wrench, share, progress, p_rear + beside, p_lead + beside, along, height_m, (first, stop), rear_is_right
     )
     sd = _errors(wrench, share, p_rear, p_lead, along, height_m)
-    return Passing(first, stop, wrench_lead, sd, table["error"]["vertical"] * float(wrench[inner, 4].max()))
+    return DoubleSupport(first, stop, wrench_lead, sd, table["error"]["vertical"] * float(wrench[inner, 4].max()))
 
 
 def _pressure(wrench: FloatArray, height_m: float) -> FloatArray:
@@ -282,10 +282,10 @@ class _Pass:
     """A double support that could be shared: `passing` begins at sample `sample` of the plate."""
 
     sample: int
-    passing: Passing
+    passing: DoubleSupport
 
 
-def who_stands(right: BoolArray, left: BoolArray) -> IntArray:
+def label_stance(right: BoolArray, left: BoolArray) -> IntArray:
     """Label frames 1 (right alone), 2 (left alone), 3 (both)."""
     label = right.astype(np.int64) + 2 * left.astype(np.int64)
     labelled = np.flatnonzero(label)
@@ -300,10 +300,10 @@ def who_stands(right: BoolArray, left: BoolArray) -> IntArray:
 
 
 def stances_of(load: Load, label: IntArray, smear: int) -> tuple[list[Stance], list[tuple[int, int]]]:
-    """Return each foot's stances on the plate with their wrenches, and the stretches of frames that nobody can share out.
+    """Return each foot's stances on the plate with their wrenches, and the stretches of frames that cannot be shared.
 
-    Nothing and the whole load where no double support of it could be shared. `label` see `who_stands`; `smear`: frames over which
-    the filter spreads what is not known.
+    Without a double support that can be shared: no stance, and the whole load. `label`: see `label_stance`. `smear`: frames over
+    which the filter spreads unknown forces.
     """
     whole = [(load.first, load.stop)]
     alone = _alone(load, label)
@@ -361,7 +361,7 @@ def _pass(load: Load, rear: tuple[Side, int, int], lead: tuple[Side, int, int]) 
         return None
     height = float(plate_surface(load.plate.corners_W)[0][1])
     middle = round(0.5 * (rear[2] + lead[1]) * ratio) - begin
-    passing = pass_over(
+    passing = share_double_support(
         raw[begin:end], load.plate.analog_rate_hz, soles[0], soles[1], height, middle, rear_is_right=rear[0] == "r"
     )
     return None if passing is None else _Pass(begin, passing)

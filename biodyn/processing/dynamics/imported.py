@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.model.from_osim.subject import ImportedModel
-from biodyn.processing.dynamics.solve import Dynamics, dynamics_of, feet_below
+from biodyn.processing.dynamics.solve import Dynamics, distal_feet, dynamics_of
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction, Motion
 from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics
@@ -18,7 +18,7 @@ _SPLINE_EDGE_FRAMES = 2
 
 
 @dataclass(frozen=True, eq=False)
-class OwnMotion:
+class ModelMotion:
     """The motion of a model in its own coordinates, and what moves them.
 
     Attributes:
@@ -43,7 +43,7 @@ class OwnMotion:
 
 def imported_fit(
     model: ImportedModel,
-    motion: OwnMotion,
+    motion: ModelMotion,
     time_s: FloatArray,
     edge_s: float,
     labels: tuple[str, ...] = (),
@@ -91,7 +91,7 @@ def _why_not(solved: BoolArray, rate_hz: float, edge_s: float) -> list[str]:
 
 def imported_dynamics(
     fit: Fit,
-    motion: OwnMotion,
+    motion: ModelMotion,
     reaction: GroundReaction,
     wrenches: FloatArray,
     bodies: Sequence[int],
@@ -115,7 +115,7 @@ def imported_dynamics(
     )
     tau[~known] = np.nan
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
-    below = feet_below(model, sides)
+    below = distal_feet(model, sides)
     columns = motion.columns_of(model)
     valid_body = {
         name: np.logical_and.reduce([known, *(reaction.measured[side] for side in own)]) for name, own in below.items()

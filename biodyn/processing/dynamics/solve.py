@@ -193,12 +193,13 @@ def known_loads(fit: Fit, reaction: GroundReaction) -> Loads:
     """
     model, known = fit.model, fit.reliable
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
-    below = feet_below(model, sides)
+    below = distal_feet(model, sides)
     measured = {side: reaction.measured[side] & known for side in sides}
     balanced = [reaction.balanced(side) & known for side in sides]
     valid_body = {
         body.definition.name: np.logical_and.reduce(
-            [known, ~lost_below(fit, body.definition.name)] + [measured[side] for side in below[body.definition.name]]
+            [known, ~lost_distally(fit, body.definition.name)]
+            + [measured[side] for side in below[body.definition.name]]
         )
         for body in model.bodies
     }
@@ -278,7 +279,7 @@ def dynamics_of(
     )
 
 
-def feet_below(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]:
+def distal_feet(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]:
     """Feet at or beyond each segment's joint, by segment: their contacts must be known for its load."""
     parent = {body.definition.name: body.definition.parent for body in model.bodies}
     below: dict[str, list[Side]] = {name: [] for name in parent}
@@ -290,7 +291,7 @@ def feet_below(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]:
     return below
 
 
-def lost_below(fit: Fit, name: str) -> BoolArray:
+def lost_distally(fit: Fit, name: str) -> BoolArray:
     """Frames (T,) in which a coordinate at or beyond a segment's joint is lost."""
     parent = {body.definition.name: body.definition.parent for body in fit.model.bodies}
     lost = np.zeros(len(fit.lost), dtype=bool)

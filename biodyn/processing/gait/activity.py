@@ -157,7 +157,7 @@ class Activity:
     values: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def is_walked(self) -> bool:
+    def is_walking(self) -> bool:
         """Whether somebody walks on level ground, straight or in a turn: what is known of walking holds."""
         return self.kind in ("walking", "turning")
 

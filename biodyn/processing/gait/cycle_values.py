@@ -13,10 +13,10 @@ import numpy as np
 from biodyn.conventions import AXES, SIDE_SIGN, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.library.load import load_table
 from biodyn.processing.contacts.loading import FootForces
-from biodyn.processing.dynamics.solve import feet_below
+from biodyn.processing.dynamics.solve import distal_feet
 from biodyn.processing.gait.cycles import GaitCycle, gait_cycles, normalise
 from biodyn.processing.gait.spatiotemporal import CycleSignal, WalkedTrial, cycle_signals, foot_progression, travel
-from biodyn.processing.signals.attitude import against_heading, walking_heading
+from biodyn.processing.signals.attitude import angles_against_heading, walking_heading
 from biodyn.recording import GaitEvent, GroundReaction
 from biodyn.variables import CurveFault, curve_faults
 
@@ -27,7 +27,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Refused:
+class ExcludedCurves:
     """What is invalid in one cycle.
 
     Attributes:
@@ -41,7 +41,7 @@ class Refused:
 
 def refused(
     signals: Sequence[CycleSignal], curves: FloatArray, feet: Mapping[str, Sequence[Side]], side: Side, factor: float
-) -> Refused:
+) -> ExcludedCurves:
     """Return what is impossible in one cycle (101, k) of the k signals.
 
     Moments and powers of one leg come from the same motion and the same foot: where one is impossible, or the leg's own
@@ -49,7 +49,7 @@ def refused(
     loads of one joint are.
 
     Parameters:
-        feet: feet at or beyond each segment's joint (`feet_below`). factor: multiple of the limits.
+        feet: feet at or beyond each segment's joint (`distal_feet`). factor: multiple of the limits.
     """
     faults = curve_faults(curves, [signal.variable for signal in signals], factor)
     reasons = {column: _WORDS[fault.kind] for column, fault in faults.items()}
@@ -61,7 +61,7 @@ def refused(
     for column, signal in enumerate(signals):
         if signal.kind == "load" and (why := spoilt.get(_chain(signal, feet, side))):
             reasons.setdefault(column, why)
-    return Refused(faults, reasons)
+    return ExcludedCurves(faults, reasons)
 
 
 def _chain(signal: CycleSignal, feet: Mapping[str, Sequence[Side]], side: Side) -> str:
@@ -85,7 +85,7 @@ class CycleValues:
     cycle: GaitCycle
     signals: tuple[CycleSignal, ...]
     curves: FloatArray
-    refused: Refused
+    refused: ExcludedCurves
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class CycleValues:
         """Where (101, k) there is a number."""
         return np.isfinite(self.curves)
 
-    def is_refused(self, variable: str) -> bool:
+    def is_excluded(self, variable: str) -> bool:
         """Whether a variable was taken out of the cycle because no person can walk it."""
         return any(self.signals[column].variable == variable for column in self.refused.reasons)
 
@@ -118,7 +118,7 @@ def cycle_values(walk: WalkedTrial, events: Sequence[GaitEvent], factor: float) 
 
 
 def _values(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor: float) -> Iterator[CycleValues]:
-    feet = feet_below(walk.model, [side for side in walk.reaction.wrench if side in walk.model.sole_body])
+    feet = distal_feet(walk.model, [side for side in walk.reaction.wrench if side in walk.model.sole_body])
     sides = {cycle.side for cycle in cycles}
     signals = {side: tuple(cycle_signals(walk, side)) for side in sides}
     stacked = {side: np.column_stack([signal.values for signal in own]) for side, own in signals.items()}
@@ -143,7 +143,7 @@ def _base_curves(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> Float
     rate_hz = walk.rate_hz
     low, high = max(math.floor(cycle.start_s * rate_hz), 0), math.ceil(cycle.end_s * rate_hz) + 1
     heading = walking_heading(travel(cycle, walk.points.pelvis, rate_hz, walk.points.floor_velocity), R_WB[low:high])
-    angles = against_heading(R_WB, heading, rate_hz, around=slice(low, high))
+    angles = angles_against_heading(R_WB, heading, rate_hz, around=slice(low, high))
     return normalise(angles, rate_hz, cycle.start_s, cycle.end_s)
 
 
@@ -228,7 +228,7 @@ def stance_peaks(
             values, rate_hz = forces.wrench[cycle.side][:, 3:], forces.rate_hz
             loaded = forces.loaded[cycle.side]
         for column, peak in enumerate(ground_peaks()):
-            if own.is_refused(f"ground_force_{peak.axis}"):
+            if own.is_excluded(f"ground_force_{peak.axis}"):
                 continue
             found[row, column] = _peak(peak, cycle, values, loaded, rate_hz) / weight_n
     return found

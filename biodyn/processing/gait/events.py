@@ -28,7 +28,7 @@ _NAMED = 6  # times that are listed
 _OPPOSITE: dict[EventKind, EventKind] = {"foot_strike": "foot_off", "foot_off": "foot_strike"}
 
 
-def possible_events(
+def consistent_events(
     stored: Sequence[GaitEvent], found: Sequence[GaitEvent], stride_s: float, same_s: float, asked_for: bool = False
 ) -> tuple[list[GaitEvent], tuple[Diagnostic, ...]]:
     """Return the stored events that can be true beside those of plates and movement, and a warning that names the others.
@@ -231,7 +231,7 @@ def merge_events(
     if source in ("auto", "file"):
         chosen = _first_of_each([[event for event in rated if event.source == name] for name in ("plate", "kinematic")])
         found = [event for side in SIDES for event in _alternating([e for e in chosen if e.side == side], side, ())[0]]
-        stored, wrong = possible_events(of_file, found, usual_stride_s(found), SAME_EVENT_S, source == "file")
+        stored, wrong = consistent_events(of_file, found, usual_stride_s(found), SAME_EVENT_S, source == "file")
         chosen = stored if source == "file" else _first_of_each([chosen, stored])
         notes += wrong
     else:

@@ -139,7 +139,7 @@ def passage(log_odds: FloatArray, rate_hz: float, about_s: float, half_s: float)
     return (mean, sd) if at_s[0] + _WITHIN_SD * sd < mean < at_s[-1] - _WITHIN_SD * sd else (math.nan, math.nan)
 
 
-def likely_strikes(
+def strikes_from_likelihood(
     expected: Sequence[GaitEvent],
     heel_W: Mapping[Side, FloatArray],
     toe_W: Mapping[Side, FloatArray],
@@ -175,7 +175,7 @@ def likely_strikes(
 _WINDOW_S = 0.09
 
 
-def at_marks(
+def events_at_foot_marks(
     expected: Sequence[GaitEvent],
     heel_W: Mapping[Side, FloatArray],
     toe_W: Mapping[Side, FloatArray],
@@ -196,7 +196,9 @@ def at_marks(
     return found
 
 
-def offs_by_toes(expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray], rate_hz: float) -> list[GaitEvent]:
+def offs_from_toe_motion(
+    expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray], rate_hz: float
+) -> list[GaitEvent]:
     """Return the events with each foot off between its expected time and the toe's mark, weighted by their errors.
 
     `toe_W`: per side (T, 3) m, filtered at 6 Hz. The farther apart the two are, the less sure is the event; one without a mark
@@ -274,7 +276,7 @@ def leading_points(
     return heel_W, toe_W, pelvis_W, forward_W
 
 
-def with_standing_feet(
+def with_stance_changes(
     events: Sequence[GaitEvent], soles_W: Mapping[Side, FloatArray], rate_hz: float
 ) -> list[GaitEvent]:
     """Return the events at which the foot comes to stand (strikes) or begins to move (offs).
@@ -337,10 +339,10 @@ def movement_events(
     if direction == "forwards":
         # What was learnt was learnt of walking people.
         if walking:
-            found = likely_strikes(offs_by_toes(found, toe_W, rate_hz), heel_W, toe_W, floor, rate_hz)
+            found = strikes_from_likelihood(offs_from_toe_motion(found, toe_W, rate_hz), heel_W, toe_W, floor, rate_hz)
         else:
-            found = at_marks(found, heel_W, toe_W, rate_hz)
-    return with_standing_feet(found, points.sole, rate_hz)
+            found = events_at_foot_marks(found, heel_W, toe_W, rate_hz)
+    return with_stance_changes(found, points.sole, rate_hz)
 
 
 def kinematic_events(

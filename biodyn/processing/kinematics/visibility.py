@@ -25,7 +25,7 @@ from biodyn.rigid_body.marker_fit import MIN_MARKERS, UNDETERMINED, InverseKinem
 #: The bridge's pull: as strong as a marker of weight 1 at a lever of 10 cm, weak against any that sees the coordinate well.
 BRIDGE_WEIGHT = 0.01
 #: Over frames that see the coordinate badly: about as strong as what they still tell.
-STEADYING_WEIGHT = 0.04**2
+REGULARISING_WEIGHT = 0.04**2
 # An angle that goes astray begins and ends beside the frames that see it badly, and faster than a joint turns in walking.
 _BESIDE_BAD_S = 0.08
 _ASTRAY_RAD_S = 7.0
@@ -101,11 +101,11 @@ def bridge(
         share = np.ones(len(q)) if carried else _faded(gone, beside)
         mixed = (1.0 - share) * q_prior[:, coordinate.q_index] + share * curve
         q_prior[~known, coordinate.q_index] = mixed[~known]
-        weights[coordinate.v_index] = BRIDGE_WEIGHT if carried else STEADYING_WEIGHT
+        weights[coordinate.v_index] = BRIDGE_WEIGHT if carried else REGULARISING_WEIGHT
     return weights, q_prior
 
 
-def steadied(bad: BoolArray, rate_hz: float) -> FloatArray:
+def regularised_shares(bad: BoolArray, rate_hz: float) -> FloatArray:
     """Return the shares (T, C), 0 to 1, of the pull with which `bridge` steadies coordinates in frames that see them badly."""
     beside = max(round(_BESIDE_BAD_S * rate_hz), 1)
     shares = np.zeros(bad.shape)

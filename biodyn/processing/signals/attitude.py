@@ -52,7 +52,7 @@ def continuous_zxy(R: FloatArray, rate_hz: float) -> FloatArray:
     return angles
 
 
-def against_heading(R: FloatArray, heading_rad: float, rate_hz: float, around: slice) -> FloatArray:
+def angles_against_heading(R: FloatArray, heading_rad: float, rate_hz: float, around: slice) -> FloatArray:
     """Angles (T, 3) as `continuous_zxy`, of R against axes turned by a heading about the vertical.
 
     The rotation is within half a turn of that heading in the frames of `around`; frames farther from them are left NaN.

@@ -81,7 +81,7 @@ def with_true_vertical(static: Recording, walk: Recording) -> Recording:
     return replace(static, vertical=up) if alike else static
 
 
-def facing_as(recording: Recording, static: Recording, static_world: WorldFrame) -> FloatArray | None:
+def facing_from_static(recording: Recording, static: Recording, static_world: WorldFrame) -> FloatArray | None:
     """Return where the body of a recording faces (3,), in its laboratory frame, from a trial of the same markers standing.
 
     The turn about the vertical that carries the markers of the standing body, seen from above, nearest to their mean places
@@ -375,7 +375,7 @@ def _reach(foot: FloatArray, heights: FloatArray, ahead: FloatArray) -> float:
 MIRROR: FloatArray = np.diag([1.0, 1.0, -1.0])
 
 
-def corners_run_backwards(plates: Sequence[ForcePlate]) -> bool:
+def corners_reversed(plates: Sequence[ForcePlate]) -> bool:
     """Whether the corners (World, Y up) of all plates run the other way round than the format has them.
 
     From above they run clockwise: +x+y, -x+y, -x-y, +x-y of axes whose z points down (C3D user guide, FORCE_PLATFORM). So

@@ -22,7 +22,7 @@ from biodyn.recording import ForcePlate, Markers, PlateWrench, Recording, person
 
 
 @dataclass(frozen=True)
-class ChosenMethod:
+class MethodChoice:
     """name: of the method. reason: why it is this one, in words for a sentence; "" where the settings name it."""
 
     name: str
@@ -40,25 +40,25 @@ class ChosenMethod:
 
 
 #: Of signals that a filter is asked for by name.
-FILTERED = ChosenMethod(BUTTERWORTH)
+FILTERED = MethodChoice(BUTTERWORTH)
 
 
-def chosen_method(settings: SignalSettings, on_poses: bool) -> ChosenMethod:
+def select_method(settings: SignalSettings, on_poses: bool) -> MethodChoice:
     """Return the method of the settings, or the one that they leave to the trial."""
     if settings.method != "auto":
-        return ChosenMethod(settings.method)
+        return MethodChoice(settings.method)
     if on_poses:
-        return ChosenMethod(BUTTERWORTH, "an estimate of motion and forces needs markers, and poses were measured")
+        return MethodChoice(BUTTERWORTH, "an estimate of motion and forces needs markers, and poses were measured")
     named = settings.named_filter
     if named:
-        return ChosenMethod(BUTTERWORTH, f"the settings ask for a filter ({named})")
-    return ChosenMethod(ESTIMATE, "markers and forces were measured")
+        return MethodChoice(BUTTERWORTH, f"the settings ask for a filter ({named})")
+    return MethodChoice(ESTIMATE, "markers and forces were measured")
 
 
-def fallen_back(why: str) -> ChosenMethod:
+def filter_fallback(why: str) -> MethodChoice:
     """Return the filter in place of an estimate that could not be made."""
     why = f"{why[:1].lower()}{why[1:]}"
-    return ChosenMethod(BUTTERWORTH, f"motion and forces could not be made one estimate: {why}")
+    return MethodChoice(BUTTERWORTH, f"motion and forces could not be made one estimate: {why}")
 
 
 def method_of(record: Mapping[str, Any]) -> str:
@@ -106,7 +106,7 @@ class TrialSignals:
     plates: tuple[PlateWrench, ...]
     jump_m: FloatArray | None = None
     automatic: AutomaticCutoff | None = None
-    method: ChosenMethod = FILTERED
+    method: MethodChoice = FILTERED
 
     @property
     def edge_s(self) -> float:
@@ -165,7 +165,7 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
         markers = without_spikes(markers, jump_m[:, wanted])
     raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
     automatic = automatic_cutoff(markers.positions, markers.rate_hz) if settings.cutoff_hz == "auto" else None
-    method = chosen_method(settings, recording.on_poses)
+    method = select_method(settings, recording.on_poses)
     settings = settings.model_copy(update={"method": method.name})
     if automatic is not None:
         if recording.on_poses:
@@ -184,7 +184,7 @@ def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSigna
     return replace(signals, raw_plates=tuple(raw), plates=plates)
 
 
-def with_method(signals: TrialSignals, method: ChosenMethod) -> TrialSignals:
+def with_method(signals: TrialSignals, method: MethodChoice) -> TrialSignals:
     """Return the signals of a trial that another method made in the end."""
     settings = signals.settings.model_copy(update={"method": method.name})
     return replace(signals, settings=settings, method=method)

@@ -17,7 +17,7 @@ from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, IntArray, Side
 from biodyn.errors import ResultError
 from biodyn.output.store.folder import RECORD_NAME, listed_files
 from biodyn.output.store.read import read_record
-from biodyn.processing.dynamics.solve import feet_below, lost_below
+from biodyn.processing.dynamics.solve import distal_feet, lost_distally
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.spatiotemporal import CycleSignal
 from biodyn.recording import GroundReaction
@@ -154,7 +154,7 @@ class FrameReasons:
         self._ground = {side: self._contact_codes(side, reaction.as_measured) for side in reaction.wrench}
         self._loads = {side: self._contact_codes(side, reaction) for side in reaction.wrench}
         sides: list[Side] = [side for side in analysis.reaction.wrench if side in analysis.model.sole_body]
-        self._feet = feet_below(analysis.model, sides)
+        self._feet = distal_feet(analysis.model, sides)
         self._kept: dict[tuple[str, str, int], IntArray] = {}
 
     def of(self, signal: CycleSignal, side: Side) -> IntArray:
@@ -180,7 +180,7 @@ class FrameReasons:
         for side in self._feet[body]:
             codes = self._both(codes, self._loads[side])
         codes[~fit.reliable] = self.code(_NO_ACCELERATION)
-        codes[~fit.solved | lost_below(fit, body)] = self.code(_UNSEEN)
+        codes[~fit.solved | lost_distally(fit, body)] = self.code(_UNSEEN)
         return codes
 
     def _both(self, first: IntArray, second: IntArray) -> IntArray:

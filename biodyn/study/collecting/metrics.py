@@ -17,7 +17,7 @@ from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, WHOLE_CYCLE, Sid
 from biodyn.errors import printable
 from biodyn.library.load import load_table
 from biodyn.output.tables.csv import spreadsheet_text
-from biodyn.processing.dynamics.solve import feet_below
+from biodyn.processing.dynamics.solve import distal_feet
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.signals.filtering import rms
 from biodyn.study.collecting.cycles import LABELS
@@ -166,7 +166,7 @@ def _cycles(analysis: TrialAnalysis) -> dict[str, Any]:
     """All cycles of each side, those in which every load of the own leg is known but for the last moments perhaps, and those
     that hold something that nobody can walk."""
     reaction, model = analysis.reaction, analysis.model
-    below = feet_below(model, [side for side in reaction.wrench if side in model.sole_body])
+    below = distal_feet(model, [side for side in reaction.wrench if side in model.sole_body])
     count = {f"{kind}_{SIDE_NAMES[side]}": 0 for kind in _CYCLE_COUNTS for side in SIDES}
     for values in analysis.cycles:
         cycle, signals = values.cycle, values.signals

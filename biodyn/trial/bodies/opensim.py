@@ -26,8 +26,8 @@ from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.output.store.folder import TIMINGS_ENTRY
 from biodyn.processing.calibration.subject import known_age, leg_length, require_plausible
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
-from biodyn.processing.contacts.ground_reaction import given_ground_reaction
-from biodyn.processing.dynamics.imported import OwnMotion, imported_dynamics, imported_fit
+from biodyn.processing.contacts.ground_reaction import ground_reaction_from_forces
+from biodyn.processing.dynamics.imported import ModelMotion, imported_dynamics, imported_fit
 from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.gait.movement_events import movement_events
@@ -324,7 +324,7 @@ def _content(path: Path) -> bytes:
 def _bands(
     own: CoordinateResult,
     model: ImportedModel,
-    motion: OwnMotion,
+    motion: ModelMotion,
     inputs: TrialInputs,
     wrenches_G: FloatArray,
     settings: Settings,
@@ -405,7 +405,7 @@ def _given_ground(
         heights[side] = places[:, of_foot[0]] if len(of_foot) == 1 else np.full(len(own.q), np.nan)
     covered = loads.covered if loads.covered.ndim == 1 else np.asarray(loads.covered.any(axis=1))
     rate_hz, threshold_n = signals.markers.rate_hz, settings.contacts.threshold_n
-    return given_ground_reaction(by_side, heights, points.sole, covered, rate_hz, threshold_n)
+    return ground_reaction_from_forces(by_side, heights, points.sole, covered, rate_hz, threshold_n)
 
 
 def _events(
@@ -424,7 +424,7 @@ def _events(
     rate_hz = recording.markers.rate_hz
     steps = points.of_steps(rate_hz, cutoff_hz)
     activity = recognise_activity(steps, contacts, rate_hz)
-    moved = movement_events(steps, rate_hz, activity.direction, activity.is_walked)
+    moved = movement_events(steps, rate_hz, activity.direction, activity.is_walking)
     events, notes = gait_events(
         contacts,
         recording.events,

@@ -33,7 +33,7 @@ from biodyn.output.store.record import versions
 from biodyn.output.store.write import seal
 from biodyn.output.tables.csv import write_csv
 from biodyn.processing.dynamics.actuated import ActuatedMotion
-from biodyn.processing.dynamics.imported import OwnMotion
+from biodyn.processing.dynamics.imported import ModelMotion
 from biodyn.processing.kinematics.model_markers import ModelFit, Tasks
 from biodyn.processing.signals.filtering import rms
 from biodyn.recording import Recording
@@ -101,11 +101,11 @@ class CoordinateResult:
     estimated: BalancedMotion | None = None
     timings: Mapping[str, float] = field(default_factory=dict)
 
-    def motion(self, R_WG: FloatArray) -> OwnMotion:
+    def motion(self, R_WG: FloatArray) -> ModelMotion:
         """Return the motion in the model's own coordinates. R_WG: (3, 3) turn from the model's ground to World."""
         coordinates = self.model.coordinates
         names, rotational = tuple(c.name for c in coordinates), tuple(c.rotational for c in coordinates)
-        return OwnMotion(names, rotational, self.q, self.v, self.vdot, self.tau, self.proof, R_WG)
+        return ModelMotion(names, rotational, self.q, self.v, self.vdot, self.tau, self.proof, R_WG)
 
     @property
     def joint_angles(self) -> pd.DataFrame:

@@ -34,14 +34,14 @@ from biodyn.processing.calibration.standing import (
     flat_frames,
     quiet_standing,
     stored_centres,
-    with_carried,
+    with_missing_markers,
     with_stored_centres,
 )
 from biodyn.processing.calibration.subject import in_kilograms, known_mass, standing_mass, stored_height
 from biodyn.processing.signals.orientation import (
     MIRROR,
-    corners_run_backwards,
-    facing_as,
+    corners_reversed,
+    facing_from_static,
     find_world,
     mirrored_note,
     with_true_vertical,
@@ -72,7 +72,7 @@ class MarkerBody:
     def oriented(self, trial: Loaded) -> Oriented:
         """Return both recordings, each in its World."""
         static = find_world(with_true_vertical(trial.static, trial.walk))
-        world = find_world(trial.walk, facing_as(trial.walk, trial.static, static))
+        world = find_world(trial.walk, facing_from_static(trial.walk, trial.static, static))
         walk = trial.walk.rotated(world.R_WL)
         centres = stored_centres(trial.static) if trial.settings.model.stored_centres else ()
         in_world = with_stored_centres(trial.static, centres).rotated(static.R_WL)
@@ -102,7 +102,7 @@ class MarkerBody:
                 notes.append(by_place.note)
         if settings.geometry:
             corrected = correct_labels(walk, static, points, found)
-            if corrected.all_sides and corners_run_backwards(trial.walk.plates):
+            if corrected.all_sides and corners_reversed(trial.walk.plates):
                 trial = _mirrored(trial)
                 points = {label: MIRROR @ point for label, point in points.items()}
                 corrected = correct_labels(walk.rotated(MIRROR), static.rotated(MIRROR), points, found)
@@ -212,7 +212,7 @@ def calibrate(
     """
     rows = files.standing_rows
     if files.source == "static trial":
-        return Calibration("static trial", with_carried(quiet_standing(static, rows), walk, mapping), {})
+        return Calibration("static trial", with_missing_markers(quiet_standing(static, rows), walk, mapping), {})
     offsets = stored_offsets(options.measures)
     quiet = _quiet_part(static, rows, skeleton, mapping, options)
     if quiet is not None:

@@ -15,26 +15,26 @@ from biodyn.processing.calibration.subject_fit.result import (
     MarkerErrors,
     Skin,
     SubjectFit,
-    account_of,
+    fit_summary,
     functional_joints,
-    skin_of,
+    soft_tissue_of,
 )
 from biodyn.processing.calibration.subject_fit.unknowns import (
+    CalibrationTrial,
     Frames,
+    ModelPoses,
     Placement,
-    Posed,
     Priors,
     Scaling,
-    SeenTrial,
     Unknowns,
-    chosen_frames,
+    fit_unknowns,
     joint_jacobian,
     load_priors,
     marker_place,
+    marker_placement,
     pairs,
-    placement_of,
     posed,
-    unknowns_of,
+    select_frames,
 )
 from biodyn.rigid_body import inverse_kinematics
 
@@ -57,12 +57,12 @@ class Evidence:
         return Evidence(self.information + other.information, self.pull + other.pull, self.cost + other.cost)
 
 
-def markers_say(
+def marker_information(
     model: SubjectModel,
     unknowns: Unknowns,
     skin: Skin,
     q: FloatArray,
-    at: Posed,
+    at: ModelPoses,
     free: FloatArray,
     seen_W: FloatArray,
     marker_weight: FloatArray,
@@ -101,7 +101,7 @@ def markers_say(
     return Evidence(information - both[:n, :n], pull - both[:n, n], 0.5 * float(np.sum(residual**2)))
 
 
-def with_skin(evidence: Evidence, skin: Skin) -> Evidence:
+def without_soft_tissue(evidence: Evidence, skin: Skin) -> Evidence:
     """Return the evidence of the unknowns with slides of the skin that nobody knows but by their prior: they are eliminated."""
     n = len(evidence.pull) - skin.count
     if not skin.count:
@@ -146,7 +146,7 @@ def free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
     return J
 
 
-def priors_say(unknowns: Unknowns, priors: Priors, theta: FloatArray, mean: FloatArray) -> Evidence:
+def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mean: FloatArray) -> Evidence:
     """Return what is believed beforehand: theta near `mean` (P,) with the prior's covariance, and left as long as right.
 
     Markers and lengths by Student's t, its weights those of the present theta (iteratively reweighted).
@@ -198,7 +198,7 @@ _TOLERANCE = 1e-6  # of the coordinates, rad and m
 
 
 @dataclass(frozen=True)
-class FittedSubject:
+class SubjectFitResult:
     """The fitted model, and the account of what moved."""
 
     model: SubjectModel
@@ -210,17 +210,17 @@ class _Solved(Frames):
     """The frames that could be solved: configurations q (T, nq), the model there, distances (T, M) m, NaN where unseen."""
 
     q: FloatArray
-    at: Posed
+    at: ModelPoses
     distance_m: FloatArray
 
 
 def fit_subject(
-    trials: Sequence[SeenTrial],
+    trials: Sequence[CalibrationTrial],
     model: SubjectModel,
     scaling: Scaling,
     soft: frozenset[str] = frozenset(),
     priors: Priors | None = None,
-) -> FittedSubject | None:
+) -> SubjectFitResult | None:
     """Return the model that agrees best with all trials, and what moved.
 
     Parameters:
@@ -233,11 +233,11 @@ def fit_subject(
     by inverse kinematics. None where the trials show too few frames, or none that the skeleton can be fitted to.
     """
     believed = load_priors() if priors is None else priors
-    unknowns = unknowns_of(model, soft, believed)
-    frames = chosen_frames(trials, model, believed)
+    unknowns = fit_unknowns(model, soft, believed)
+    frames = select_frames(trials, model, believed)
     if not frames or not unknowns.count:
         return None
-    placement = placement_of(unknowns, model, scaling, believed.placement_m)
+    placement = marker_placement(unknowns, model, scaling, believed.placement_m)
     unknowns = placement.unknowns
     problem = _Problem(model, unknowns, scaling, believed, placement)
     found = problem.solve(frames)
@@ -246,8 +246,8 @@ def fit_subject(
     theta, fitted, information, marker_m = found
     sd = np.sqrt(np.diag(np.linalg.inv(information)))
     before, after = problem.errors(model, marker_m, frames), problem.errors(fitted, marker_m, frames)
-    account = account_of(model, unknowns, theta, sd, before, after, marker_m, [f.trial for f in frames])
-    return FittedSubject(fitted, replace(account, functional=functional_joints(trials, fitted)))
+    account = fit_summary(model, unknowns, theta, sd, before, after, marker_m, [f.trial for f in frames])
+    return SubjectFitResult(fitted, replace(account, functional=functional_joints(trials, fitted)))
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ class _Problem:
         None where no frame can be solved: labels in disorder make no person.
         """
         theta, model, marker_m = np.zeros(self.unknowns.count), self.model, self.unknowns.marker_m
-        information, skin = np.eye(self.unknowns.count), skin_of(self.model, self.unknowns, self.priors)
+        information, skin = np.eye(self.unknowns.count), soft_tissue_of(self.model, self.unknowns, self.priors)
         mean = np.zeros(self.unknowns.count)
         for _ in range(_MOST_STEPS):
             solved = [one for f in frames if len((one := self._without_outliers(model, marker_m, f)).q)]
@@ -292,7 +292,7 @@ class _Problem:
                 return None
             free = [free_columns(model, f.q) for f in solved]
             marker_m = self._found_errors(model, marker_m, solved, free)
-            evidence = priors_say(self.unknowns, self.priors, theta, mean)
+            evidence = prior_information(self.unknowns, self.priors, theta, mean)
             for use in dict.fromkeys(f.trial.use for f in solved):  # skin slides otherwise where a leg moves otherwise
                 told = [
                     part
@@ -300,7 +300,7 @@ class _Problem:
                     if f.trial.use == use
                     for part in self._told(model, skin, f, columns, f.weight * marker_m**-2.0)
                 ]
-                evidence += with_skin(sum(told[1:], told[0]), skin)
+                evidence += without_soft_tissue(sum(told[1:], told[0]), skin)
             information = evidence.information
             step = np.linalg.solve(information, evidence.pull)
             size = float(np.max(np.abs(step / self.unknowns.sd)))
@@ -318,7 +318,7 @@ class _Problem:
         """Return what the first half of the frames tells, and the second."""
 
         def of(rows: slice) -> Evidence:
-            return markers_say(
+            return marker_information(
                 model, self.unknowns, skin, solved.q[rows], solved.at.of(rows), free[rows], solved.seen_W[rows], weight
             )
 

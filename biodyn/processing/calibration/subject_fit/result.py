@@ -14,7 +14,13 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import rigid_fit
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.calibration.subject_fit.unknowns import Posed, Priors, SeenTrial, SeenUse, Unknowns
+from biodyn.processing.calibration.subject_fit.unknowns import (
+    CalibrationTrial,
+    CalibrationUse,
+    ModelPoses,
+    Priors,
+    Unknowns,
+)
 
 _LEAST_MARKERS = 3  # of a rigid pose
 _LEAST_FRAMES = 20
@@ -44,7 +50,7 @@ class FunctionalJoint:
     off_rad: float | None = None
 
 
-def functional_joints(trials: Sequence[SeenTrial], model: SubjectModel) -> tuple[FunctionalJoint, ...]:
+def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -> tuple[FunctionalJoint, ...]:
     """Return the joints of the legs that functional trials show, each by every trial that moves it far enough."""
     root = model.bodies[0].definition.name
     soles = set(model.sole_body.values())
@@ -72,7 +78,9 @@ def functional_joints(trials: Sequence[SeenTrial], model: SubjectModel) -> tuple
     return tuple(found)
 
 
-def _relative(trial: SeenTrial, model: SubjectModel, above: str, below: str) -> tuple[FloatArray, FloatArray] | None:
+def _relative(
+    trial: CalibrationTrial, model: SubjectModel, above: str, below: str
+) -> tuple[FloatArray, FloatArray] | None:
     """Poses R (K, 3, 3), p (K, 3) m of a segment in the axes of the one above, None where too little is seen of one."""
     poses, seen = [], np.ones(trial.markers.frame_count, dtype=bool)
     points = {}
@@ -180,7 +188,7 @@ class FittedTrial:
 
     name: str
     sha256: str
-    use: SeenUse
+    use: CalibrationUse
     frames: int
     rms_before_m: float
     rms_after_m: float
@@ -224,7 +232,7 @@ class MarkerErrors:
     local_m: FloatArray
 
 
-def account_of(
+def fit_summary(
     model: SubjectModel,
     unknowns: Unknowns,
     theta: FloatArray,
@@ -232,7 +240,7 @@ def account_of(
     before: Sequence[MarkerErrors],
     after: Sequence[MarkerErrors],
     marker_m: FloatArray,
-    trials: Sequence[SeenTrial],
+    trials: Sequence[CalibrationTrial],
 ) -> SubjectFit:
     """Return the account of a solution theta (P,) with posterior sd (P,); `model` is that of the static trial.
 
@@ -411,7 +419,7 @@ class Skin:
         """(3 S, 3 S) of the prior."""
         return np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
 
-    def of_marker(self, model: SubjectModel, i: int, q: FloatArray, at: Posed) -> tuple[IntArray, FloatArray]:
+    def of_marker(self, model: SubjectModel, i: int, q: FloatArray, at: ModelPoses) -> tuple[IntArray, FloatArray]:
         """Return the numbers (c,) of the unknowns that move marker i, and how far one unit of each does in World (T, 3, c)."""
         slides = [k for k, marker in enumerate(self.marker) if marker == i]
         if not slides:
@@ -424,7 +432,7 @@ class Skin:
         return numbers, moved.reshape(len(q), 3, -1)
 
 
-def skin_of(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> Skin:
+def soft_tissue_of(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> Skin:
     """Return the slides of the markers that the fit places, with the flexion of the joints at both ends of their segment."""
     static = model.static_configuration(np.eye(3), np.zeros(3))
     bends: dict[str, list[int]] = {}

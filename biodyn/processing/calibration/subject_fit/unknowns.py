@@ -88,7 +88,7 @@ class Unknowns:
         return {label: theta[at : at + 3] for label, at in self.markers.items()}
 
 
-def unknowns_of(model: SubjectModel, soft: frozenset[str], priors: Priors) -> Unknowns:
+def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> Unknowns:
     """Return what can be asked of a model: centres between segments that both carry markers, and all markers with weight.
 
     Axes turn where the segment's far end is a hinge that both sides see. The covariance is that of the intrinsic scatter; what
@@ -157,32 +157,32 @@ _UP = np.array([0.0, 1.0, 0.0])
 
 
 @dataclass(frozen=True)
-class Posed:
+class ModelPoses:
     """A model in some configurations: poses (T, 3, 3), (T, 3) by segment, and its markers p_WM (T, M, 3) m."""
 
     R_WB: Mapping[str, FloatArray]
     p_WB: Mapping[str, FloatArray]
     p_WM: FloatArray
 
-    def of(self, rows: slice) -> Posed:
+    def of(self, rows: slice) -> ModelPoses:
         """Return some of the configurations."""
         R_WB, p_WB = ({name: poses[rows] for name, poses in every.items()} for every in (self.R_WB, self.p_WB))
-        return Posed(R_WB, p_WB, self.p_WM[rows])
+        return ModelPoses(R_WB, p_WB, self.p_WM[rows])
 
 
-def posed(model: SubjectModel, q: FloatArray) -> Posed:
+def posed(model: SubjectModel, q: FloatArray) -> ModelPoses:
     """Return the poses of a model's segments and markers for q (T, nq)."""
     R, p = body_poses(model.multibody, q)
     poses = {body.definition.name: model.body_poses(R, p, body.definition.name) for body in model.bodies}
     columns = [poses[m.body][1] + poses[m.body][0] @ m.p_BM for m in model.markers]
-    return Posed(
+    return ModelPoses(
         {name: pose[0] for name, pose in poses.items()},
         {name: pose[1] for name, pose in poses.items()},
         np.stack(columns, axis=1),
     )
 
 
-def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: Posed) -> FloatArray:
+def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: ModelPoses) -> FloatArray:
     """Return (T, M, 3, J): derivative of the marker positions with respect to `of_joints`, at fixed q (T, nq), in World.
 
     A joint centre that is believed a step s (World, static trial) elsewhere leaves the standing person as it is, so the
@@ -216,7 +216,7 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: P
     return J
 
 
-def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: Posed) -> tuple[IntArray, FloatArray]:
+def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: ModelPoses) -> tuple[IntArray, FloatArray]:
     """Return the numbers (c,) of the unknowns that are a marker's own place, none or three, and its derivative (T, 3, c)."""
     R_WB = at.R_WB[marker.body]
     if marker.label not in unknowns.markers:
@@ -225,7 +225,7 @@ def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: Posed) -> tuple
 
 
 def _hinges(
-    model: SubjectModel, figure: StaticFigure, q: FloatArray, at: Posed, on: Mapping[str, FloatArray]
+    model: SubjectModel, figure: StaticFigure, q: FloatArray, at: ModelPoses, on: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
     """By segment whose joint is no ball: (T, m, 3, 3) movement of the markers beyond when the axes above turn by w (their axes).
 
@@ -365,7 +365,7 @@ class Placement:
         return exact - self.effect @ slides
 
 
-def placement_of(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, placement_m: float) -> Placement:
+def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, placement_m: float) -> Placement:
     """Return what misplaced markers of pelvis and legs do, with the unknowns' prior that holds it: they move several at once.
 
     A lateral knee marker that sits too far forward moves the knee and turns the axis; a wand turns both. Each marker slides along
@@ -419,7 +419,7 @@ def _change(unknowns: Unknowns, before: Mapping[str, _Pose], after: Mapping[str,
 
 
 #: Walks do one thing again and again; a functional trial moves one joint as far as it goes.
-SeenUse = Literal["walk", "functional"]
+CalibrationUse = Literal["walk", "functional"]
 # Enough frames to see a stride; more only cost time. Of one trial; of all together, and at least of each.
 _FRAMES = 60
 _ALL_FRAMES = 180
@@ -429,20 +429,20 @@ _SHOWN = 0.8  # of the most markers that a frame of the trial shows
 
 
 @dataclass(frozen=True)
-class SeenTrial:
+class CalibrationTrial:
     """Markers of one trial in World; name and sha256 of its file, for the account."""
 
     markers: Markers
     name: str = ""
     sha256: str = ""
-    use: SeenUse = "walk"
+    use: CalibrationUse = "walk"
 
 
 @dataclass(frozen=True)
 class Frames:
     """Frames of one trial: markers (T, M, 3) m in the model's order, NaN unseen; how many independent ones they are worth."""
 
-    trial: SeenTrial
+    trial: CalibrationTrial
     seen_W: FloatArray
     independent: float
 
@@ -452,7 +452,7 @@ class Frames:
         return self.independent / len(self.seen_W)
 
 
-def chosen_frames(trials: Sequence[SeenTrial], model: SubjectModel, priors: Priors) -> list[Frames]:
+def select_frames(trials: Sequence[CalibrationTrial], model: SubjectModel, priors: Priors) -> list[Frames]:
     """Return an even sample of the frames of every trial in which most of the model's markers are seen.
 
     Skin moves with the joints: another stride repeats its errors, and so does another walk. All walks together are worth
@@ -466,7 +466,7 @@ def chosen_frames(trials: Sequence[SeenTrial], model: SubjectModel, priors: Prio
     return [Frames(f.trial, f.seen_W, f.independent * (share if f.trial.use == "walk" else 1.0)) for f in found]
 
 
-def _chosen(trial: SeenTrial, model: SubjectModel, priors: Priors, most: int) -> Frames | None:
+def _chosen(trial: CalibrationTrial, model: SubjectModel, priors: Priors, most: int) -> Frames | None:
     markers = trial.markers
     columns = np.array([markers.labels.index(m.label) if m.label in markers.labels else -1 for m in model.markers])
     positions = np.where((columns >= 0)[:, None], markers.positions[:, columns], np.nan)

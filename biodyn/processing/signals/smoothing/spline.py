@@ -41,7 +41,7 @@ def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, or
     if cutoff_hz == 0:
         return Smoothed(smooth, 0.0, 2 * _BENT)
     m = _BENT
-    chosen_hz = chosen_cutoffs(smooth, rate_hz)
+    chosen_hz = optimal_cutoffs(smooth, rate_hz)
     for seen, markers in gap_patterns(all_finite(smooth).T):
         stretches = _long_enough(seen)
         for marker in markers:
@@ -51,7 +51,7 @@ def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, or
     return Smoothed(smooth, float(np.median(found)) if len(found) else 0.0, 2 * m)
 
 
-def chosen_cutoffs(
+def optimal_cutoffs(
     positions: FloatArray,
     rate_hz: float,
     noise_m: FloatArray | None = None,
@@ -122,13 +122,13 @@ def bending(count: int, m: int) -> FloatArray:
     """The eigenvalues (n - m,) of D^T D for n = `count` samples but for the first m, which are 0.
 
     (2 sin(a / 2))^2m at a = pi (k - (m + 1) / 2) / n, as the frequencies of a free beam are: exact for m = 1, and beyond so that
-    the `freedom_of_rest` is less than half a sample off.
+    the `residual_freedom` is less than half a sample off.
     """
     angle = np.pi * (np.arange(m + 1, count + 1) - 0.5 * (m + 1)) / count
     return np.asarray((2.0 * np.sin(0.5 * angle)) ** (2 * m))
 
 
-def freedom_of_rest(eigenvalues: FloatArray, lam: float) -> float:
+def residual_freedom(eigenvalues: FloatArray, lam: float) -> float:
     """Trace of the matrix that takes samples to their rest, by their `bending`: how many are noise by the spline's account."""
     bent = lam * eigenvalues
     return float(np.sum(bent / (1.0 + bent)))
@@ -160,7 +160,7 @@ def _best(
             [_squares_of_rest(one, lam, m, own) for one, own in zip(differences, memory, strict=True)], axis=0
         )
         squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
-        free = sum(freedom_of_rest(one, lam) for one in eigenvalues)
+        free = sum(residual_freedom(one, lam) for one in eigenvalues)
         if noise_m is None:
             score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
         else:
@@ -203,20 +203,20 @@ class AutomaticCutoff:
         cutoff_hz: for markers and forces.
         noise_m: white noise of the median marker, m an axis; NaN where unknown.
         speed_m_s: root mean square of how fast the median marker moves against the mean of all.
-        asked_hz: what the lower quartile of the markers asks for, before bounds and rounding; NaN where nothing can be told.
+        optimal_hz: what the lower quartile of the markers asks for, before bounds and rounding; NaN where nothing can be told.
         points: what the points are called in sentences.
     """
 
     cutoff_hz: float
     noise_m: float
     speed_m_s: float
-    asked_hz: float
+    optimal_hz: float
     points: str = "markers"
 
     @property
     def reason(self) -> str:
         """Why it is this cut-off, in words for a sentence."""
-        if not np.isfinite(self.asked_hz):
+        if not np.isfinite(self.optimal_hz):
             return f"the lowest that is chosen: the {self.points} are seen too shortly to tell their noise"
         noise_mm = 1000.0 * self.noise_m
         noise = (
@@ -224,10 +224,10 @@ class AutomaticCutoff:
             if noise_mm >= _LEAST_NOISE_MM
             else f"noise below {_LEAST_NOISE_MM} mm, as if filtered before"
         )
-        asked = f"three {self.points} in four ({noise}) ask for {self.asked_hz:.1f} Hz or more"
-        if self.cutoff_hz > self.asked_hz + 0.5:
+        asked = f"three {self.points} in four ({noise}) ask for {self.optimal_hz:.1f} Hz or more"
+        if self.cutoff_hz > self.optimal_hz + 0.5:
             return f"the lowest that is chosen; {asked}"
-        if self.cutoff_hz < self.asked_hz - 0.5:
+        if self.cutoff_hz < self.optimal_hz - 0.5:
             return f"the highest that is chosen; {asked}"
         return asked
 
@@ -239,13 +239,13 @@ def automatic_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
     known: BoolArray = np.asarray(np.isfinite(error))
     if not known.any():  # too short, or nothing seen
         return AutomaticCutoff(LOWEST_AUTOMATIC_HZ, float("nan"), float("nan"), float("nan"))
-    asked = chosen_cutoffs(positions[:, known], rate_hz, error[known], _TRIED_FROM_HZ, _TRIED)
-    asked_hz = float(np.nanpercentile(asked, 25.0))
+    asked = optimal_cutoffs(positions[:, known], rate_hz, error[known], _TRIED_FROM_HZ, _TRIED)
+    optimal_hz = float(np.nanpercentile(asked, 25.0))
     most_hz = max(
         LOWEST_AUTOMATIC_HZ, min(HIGHEST_AUTOMATIC_HZ, float(np.floor(_MOST_OF_RATE_automatic_cutoff * rate_hz)))
     )
-    chosen_hz = float(np.clip(np.round(asked_hz), LOWEST_AUTOMATIC_HZ, most_hz))
-    return AutomaticCutoff(chosen_hz, float(np.median(noise[known])), float(np.median(speed[known])), asked_hz)
+    chosen_hz = float(np.clip(np.round(optimal_hz), LOWEST_AUTOMATIC_HZ, most_hz))
+    return AutomaticCutoff(chosen_hz, float(np.median(noise[known])), float(np.median(speed[known])), optimal_hz)
 
 
 def relative_speed(positions: FloatArray, rate_hz: float) -> FloatArray:
