@@ -87,8 +87,7 @@ def test_every_landmark_follows_from_the_markers_of_all_sets_together() -> None:
         for body in load_skeleton(skeleton).bodies:
             for rules in body.frames:
                 assert {end for rule in rules for end in (rule.start, rule.end)} <= everything
-            if body.turn is not None:
-                assert set(body.turn.known_from) <= everything
+            assert set(body.hinge_known_from) <= everything
 
 
 def test_full_body_markers_place_every_origin() -> None:

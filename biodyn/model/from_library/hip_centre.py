@@ -1,12 +1,10 @@
-"""The hip joint centre: what a method may use, the methods there are, and the rows of numbers that name them."""
+"""The hip joint centre: input of a method, the registered methods, and the rows of parameters that select them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from biodyn.conventions import FloatArray, Side
 from biodyn.errors import ModelError
@@ -15,36 +13,17 @@ from biodyn.library.registry import Registry
 from biodyn.library.tables import load_entry
 
 _TABLE = "body/joint_centres/hip"
-#: The method of a row that does not name one, by an entry that it has.
-_IMPLIED = {"x": "linear_regression", "newington": "newington"}
 
 
-@dataclass(frozen=True, eq=False)
-class FunctionalTrial:
-    """Markers of pelvis and thigh while the thigh is moved about the hip.
-
-    Attributes:
-        pelvis_W: (T, P, 3) m in World, NaN where not seen; `pelvis_standing_W` (P, 3) m: the same markers in the static trial.
-        thigh_W: (T, M, 3) m in World, NaN where not seen.
-    """
-
-    pelvis_W: FloatArray
-    pelvis_standing_W: FloatArray
-    thigh_W: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class HipInput:
-    """What a method may use for the hip of one side.
+    """Input of a method for the hip of one side.
 
     Attributes:
         side: of the hip.
-        pelvis_depth_m, pelvis_width_m, leg_length_m: of the skin over the bone (depth), between the ASIS, ASIS to malleolus.
-        marker_radius_m: the markers' centres lie this far in front of the skin.
-        asis_trochanter_m: ASIS to trochanter, front-back; None where it was not measured.
-        points_W: (3,) m in World by landmark, those that a marker marks in the static trial.
-        R_WP, p_WP: pelvis axes (X anterior, Y up, Z right) and the middle of the ASIS markers in the static trial, World.
-        trial: in which the thigh moves about the hip; None where there is none.
+        pelvis_depth_m: from the skin over the bone. pelvis_width_m: between the ASIS. leg_length_m: ASIS to malleolus.
+        marker_radius_m: distance of the marker centres from the skin.
+        asis_trochanter_m: antero-posterior distance ASIS to trochanter; None if it was not measured.
     """
 
     side: Side
@@ -53,57 +32,34 @@ class HipInput:
     leg_length_m: float
     marker_radius_m: float
     asis_trochanter_m: float | None = None
-    points_W: Mapping[str, FloatArray] = field(default_factory=dict)
-    R_WP: FloatArray = field(default_factory=lambda: np.eye(3))
-    p_WP: FloatArray = field(default_factory=lambda: np.zeros(3))
-    trial: FunctionalTrial | None = None
-
-    def in_pelvis(self, p_W: FloatArray) -> FloatArray:
-        """Points (..., 3) of World in the pelvis frame."""
-        return (p_W - self.p_WP) @ self.R_WP
 
 
-#: (row of numbers, input) -> the hip's centre (3,) m in the pelvis frame: from the middle of the ASIS markers, X anterior, Y up,
-#: Z right. Raises ModelError with what it lacks, in a sentence.
+#: (row of parameters, input) -> hip centre (3,) m in the pelvis frame: from the midpoint of the ASIS markers, X anterior, Y up,
+#: Z right. Raises ModelError if something is missing.
 Centre = Callable[[Mapping[str, Any], HipInput], FloatArray]
-
-
-@dataclass(frozen=True)
-class HipMethod:
-    """A method: its function, the numbers it reads in a row's `numbers`, and whether it needs a trial of its own."""
-
-    centre: Centre
-    numbers: tuple[str, ...] = ()
-    needs_trial: bool = False
-
-
-HIP_METHODS: Registry[HipMethod] = Registry(
+#: Function of each method, and the parameters that it reads from a row's `numbers`.
+HIP_METHODS: Registry[tuple[Centre, tuple[str, ...]]] = Registry(
     "biodyn.model.from_library.joint_centres", "hip joint centre method", ModelError
 )
 
 
-def hip_method(name: str, numbers: tuple[str, ...] = (), needs_trial: bool = False) -> Callable[[Centre], Centre]:
-    """Return a decorator that adds a method under a name."""
+def hip_method(name: str, numbers: tuple[str, ...] = ()) -> Callable[[Centre], Centre]:
+    """Return a decorator that registers a method."""
 
     def add(centre: Centre) -> Centre:
-        HIP_METHODS.add(name, HipMethod(centre, numbers, needs_trial))
+        HIP_METHODS.add(name, (centre, numbers))
         return centre
 
     return add
 
 
 def hip_centre_names() -> tuple[str, ...]:
-    """Names of the library's rows: what `model.hip_centre` may say."""
+    """Return the names of the library's rows: choices of `model.hip_centre`."""
     return tuple(load_table(_TABLE))
 
 
-def static_hip_centre_names() -> tuple[str, ...]:
-    """Names of the rows whose method needs the static trial alone."""
-    return tuple(name for name in hip_centre_names() if not _method(name, hip_regression(name)).needs_trial)
-
-
 def hip_regression(name: str) -> dict[str, Any]:
-    """Return a row: the library's by name, or a user's own TOML file that holds one."""
+    """Return a row: the library's by name, or a user's TOML file that holds one."""
     if is_path(name):
         row = load_entry("hip_centres", name)
     else:
@@ -116,23 +72,22 @@ def hip_regression(name: str) -> dict[str, Any]:
 
 
 def hip_centre(name: str, given: HipInput) -> FloatArray:
-    """Return the centre (3,) m of a hip in the pelvis frame, by the row of that name (or the user's own, by path)."""
+    """Return the hip centre (3,) m in the pelvis frame, by the row of that name (or the user's own, by path)."""
     row = hip_regression(name)
-    return _method(name, row).centre(row, given)
+    return _method(name, row)(row, given)
 
 
-def _method(name: str, row: Mapping[str, Any]) -> HipMethod:
-    """The method of a row; ModelError where there is none of that name, or the row lacks a number or has one too many."""
-    method = HIP_METHODS.named(row.get("method") or next(_IMPLIED[entry] for entry in _IMPLIED if entry in row))
+def _method(name: str, row: Mapping[str, Any]) -> Centre:
+    """Return the method of a row; ModelError if it does not exist, or the row's numbers are not those it reads."""
+    implied = "linear_regression" if "x" in row else "newington"
+    centre, needed = HIP_METHODS.named(row.get("method") or implied)
     numbers = row.get("numbers", {})
-    lacking = [number for number in method.numbers if number not in numbers]
-    if lacking:
+    missing = [number for number in needed if number not in numbers]
+    if missing:
+        raise ModelError(f"Hip centre '{name}': 'numbers' lacks {', '.join(missing)}.", "The method needs all of them.")
+    unknown = next((number for number in numbers if number not in needed), None)
+    if unknown is not None:
         raise ModelError(
-            f"Hip centre '{name}': 'numbers' lacks {', '.join(lacking)}.", "The method reads each of them."
+            f"Hip centre '{name}': there is no number '{unknown}' in its method.", nearest(unknown, needed)
         )
-    strange = next((number for number in numbers if number not in method.numbers), None)
-    if strange is not None:
-        raise ModelError(
-            f"Hip centre '{name}': there is no number '{strange}' in its method.", nearest(strange, method.numbers)
-        )
-    return method
+    return centre

@@ -1,4 +1,4 @@
-"""Landmarks and segment frames of a standing person: the recipes of the library applied to the static trial."""
+"""Landmarks and segment frames of a standing subject: recipes of the library applied to the static trial."""
 
 from __future__ import annotations
 
@@ -21,37 +21,32 @@ from biodyn.model.from_library.constructions import (
     chord,
     turned_chord,
 )
-from biodyn.model.from_library.hip_centre import FunctionalTrial, HipInput, hip_centre
+from biodyn.model.from_library.hip_centre import HipInput, hip_centre
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
 
 _UP = np.array([0.0, 1.0, 0.0])
-# Height where only its own estimate gives the widths that the estimate needs: where the repetition starts, and how often.
-# A width moves a joint centre sideways, so an error in height comes back smaller than a hundredth of itself.
-_FIRST_HEIGHT_M = 1.7
-_HEIGHT_ROUNDS = 4
 _INPUTS = ("of", "from", "to", "through", "proximal", "lateral", "plane", "towards")
 _Lookup = Callable[[str], FloatArray | None]
 
 
 class StaticPose:
-    """Where every landmark and segment is while the subject stands, in World.
+    """Landmarks and segment frames while the subject stands, in World; computed on demand and stored.
 
-    Parameters:
-        skeleton: the skeleton to place.
-        points: (3,) m in World for each landmark that a marker marks.
+    Args:
+        skeleton: segments and their recipes.
+        points: (3,) m in World by landmark, of the markers.
         measures: subject measures in m, given or from the file.
         height_m: body height; None = estimated from the legs.
-        hip_regression: name in the library's hip_centres.
+        hip_regression: row of `library/body/joint_centres/hip.toml`, or a path.
         marker_radius_m: of the skin markers.
-        foot_flat: the feet stand flat on the floor.
-        turns_rad: by body, rotation of its axes about its long axis against what the recipes give.
-        functional_trials: by side, for a hip centre that is found from movement.
-        joint_offsets_rad: by name, how far the wands sit off their joints' planes, where that is known.
-        known: by body, axes R_WB (3, 3) and joint centre p_WB (3,) m in World that were found otherwise: no recipe is asked.
+        foot_flat: the feet are flat on the floor.
+        turns_rad: by body, additional rotation of its axes about its long axis.
+        joint_offsets_rad: by name, measured offset angles of the wands.
+        known: by body, axes R_WB (3, 3) and joint centre p_WB (3,) m in World that replace the recipes.
 
-    After use, `assumed` names the measures that were taken as a fraction of body height, `used` those of `measures` that were
-    asked for, `stood_in` the landmarks that a recipe with a notice stands in for, with the notice.
-    Landmarks and frames are found on demand and remembered.
+    Attributes:
+        assumed: measures estimated from body height. used: measures used of those given.
+        substitutes: landmarks computed by a recipe with a notice, and the notice.
     """
 
     def __init__(
@@ -64,7 +59,6 @@ class StaticPose:
         marker_radius_m: float,
         foot_flat: bool,
         turns_rad: Mapping[str, float] | None = None,
-        functional_trials: Mapping[str, FunctionalTrial] | None = None,
         joint_offsets_rad: Mapping[str, float] | None = None,
         known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
     ) -> None:
@@ -72,31 +66,30 @@ class StaticPose:
         self.marker_radius_m = marker_radius_m
         self.assumed: dict[str, float] = {}
         self.used: dict[str, float] = {}
-        self.stood_in: dict[str, str] = {}
+        self.substitutes: dict[str, str] = {}
         self._measures = dict(measures)
         self._flags = {"foot_flat": foot_flat}
         self._turns_rad = dict(turns_rad or {})
         self._hip_regression = hip_regression
         self._recipes = {entry["name"]: entry["recipes"] for _, entry in sided_rows("body/landmarks", "landmark")}
         self._origin_of = {body.origin: body for body in skeleton.bodies}
-        self._trials = dict(functional_trials or {})
         self._offsets = dict(joint_offsets_rad or {})
         self._marked = {name: np.asarray(p, dtype=float) for name, p in points.items()}
         self._known = dict(known or {})
-        self._forget_derived()
+        self._discard_derived()
         self._pending: set[str] = set()
         if self._axes(skeleton.root) is None or self.measured(skeleton.root.origin) is None:
             raise StaticTrialError(
-                f"The {skeleton.root.name} cannot be placed in the static trial: it needs {_needs(skeleton.root)}, and "
-                f"the trial does not show {', '.join(self.lacking(skeleton.root))}.",
-                "Use a static trial in which these markers are seen, or a walk that shows them with three others of that "
-                "segment, which carry them into the static trial.",
+                f"The pose of the {skeleton.root.name} in the static trial cannot be determined: it needs "
+                f"{_needs(skeleton.root)}, and the trial does not show {', '.join(self.lacking(skeleton.root))}.",
+                "Use a static trial in which these markers are visible, or a walk that shows them together with three other "
+                "markers of that segment.",
             )
         self.height_m = self._estimated_height() if height_m is None else height_m
         self.height_estimated = height_m is None
 
     def measured(self, name: str) -> FloatArray | None:
-        """Position (3,) m in World of a landmark that the markers determine, None otherwise."""
+        """Return the position (3,) m in World of a landmark, None if the markers do not determine it."""
         if name not in self._points:
             if name in self._pending:
                 return None
@@ -106,25 +99,25 @@ class StaticPose:
         return self._points[name]
 
     def landmark(self, name: str) -> FloatArray:
-        """Position (3,) m of a landmark in World; where no marker determines it, that of an upright neutral posture."""
+        """Return the position (3,) m of a landmark in World; in a neutral upright posture if the markers do not determine it."""
         point = self._assumed(name)
         if point is None:
-            raise ModelError(f"Landmark '{name}' cannot be determined: no marker marks it and no recipe leads to it.")
+            raise ModelError(f"Landmark '{name}' cannot be determined: it has no marker and no recipe.")
         return point
 
     def determined(self, name: str) -> bool:
-        """True if `landmark` finds it, by markers or assumed."""
+        """Return whether `landmark` can determine it, from markers or assumed."""
         return self._assumed(name) is not None
 
     def located(self, body: BodyRecipe) -> bool:
-        """True if markers place the body in the static trial, False if it is only assumed."""
+        """Return whether markers determine the pose of the body in the static trial; False if it is assumed."""
         return self._axes(body) is not None and self.measured(body.origin) is not None
 
     def lacking(self, body: BodyRecipe) -> list[str]:
-        """Return landmarks, followed back to markers, that would place the body by its first rule but that no marker shows."""
+        """Return the missing landmarks, traced back to markers, that the first rule of the body needs."""
         exact, plane = body.frames[0]
         pending = [exact.start, exact.end, plane.start, plane.end, body.origin]
-        lacking: dict[str, None] = {}
+        missing: dict[str, None] = {}
         seen: set[str] = set()
         while pending:
             name = pending.pop(0)
@@ -134,13 +127,13 @@ class StaticPose:
             recipes = self._recipes.get(name, ())
             inputs = [recipes[0][key] for key in _INPUTS if key in recipes[0]] if recipes else []
             if not inputs:
-                lacking[name] = None
+                missing[name] = None
             for value in inputs:
                 pending += value if isinstance(value, list) else [value]
-        return list(lacking)
+        return list(missing)
 
     def pose(self, body: BodyRecipe) -> tuple[FloatArray, FloatArray]:
-        """Return R_WB (3, 3) and p_WB (3,) of a body; unseen ones hang upright from the joint or parent that markers tell."""
+        """Return R_WB (3, 3) and p_WB (3,) m of a body; one without markers is upright, at its joint or below its parent."""
         axes = self._axes(body)
         origin = self.measured(body.origin)
         if origin is None:
@@ -148,7 +141,7 @@ class StaticPose:
         return self.upright() if axes is None else axes, origin
 
     def upright(self) -> FloatArray:
-        """Axes (3, 3) of a standing neutral posture: Y up, X the root's forward direction in the horizontal plane."""
+        """Return the axes (3, 3) of a neutral standing posture: Y up, X the root's forward direction in the horizontal plane."""
         root = self._axes(self.skeleton.root)
         assert root is not None  # checked in __init__
         forward = root[:, 0] - _UP * (root[:, 0] @ _UP)
@@ -156,20 +149,20 @@ class StaticPose:
         return np.column_stack([x, _UP, cross(x, _UP)])
 
     def measure(self, name: str) -> float:
-        """A subject measure in m: known, or a fraction of body height, which is then noted in `assumed`."""
+        """Return a subject measure in m: known, or a fraction of body height, which is then stored in `assumed`."""
         known = self._known_measure(name)
         if known is not None:
             return known
-        usual = self.usual(name)
-        if usual is None:
+        estimate = self.measure_by_height(name)
+        if estimate is None:
             raise ModelError(
                 f"Measure '{name}' is not known.", f"Known: {', '.join(load_table('body/measures')['measure'])}."
             )
-        self.assumed[name] = usual
-        return usual
+        self.assumed[name] = estimate
+        return estimate
 
-    def usual(self, name: str) -> float | None:
-        """What a measure is of people of this height, m; None of one that height does not tell."""
+    def measure_by_height(self, name: str) -> float | None:
+        """Return a measure in m estimated from body height; None if the library has no fraction for it."""
         base, _, _ = name.rpartition("_")
         row = load_table("body/measures")["measure"].get(base)
         return None if row is None else row["by_height"] * self.height_m
@@ -193,7 +186,7 @@ class StaticPose:
                 point = self._apply(recipe, lookup)
                 if point is not None:
                     if "notice" in recipe:
-                        self.stood_in[name] = recipe["notice"]
+                        self.substitutes[name] = recipe["notice"]
                     return point
         return None
 
@@ -205,7 +198,7 @@ class StaticPose:
             return self._in_frame(recipe)
         if operation == "in_body":
             return None if lookup == self.measured else self._in_body(recipe)
-        found: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
         for key in _INPUTS:
             if key not in recipe:
                 continue
@@ -213,8 +206,8 @@ class StaticPose:
             points = [lookup(entry) for entry in value] if isinstance(value, list) else lookup(value)
             if points is None or (isinstance(points, list) and any(p is None for p in points)):
                 return None
-            found[key] = points
-        return self._geometry(operation, recipe, found)
+            inputs[key] = points
+        return self._geometry(operation, recipe, inputs)
 
     def _in_body(self, recipe: Mapping[str, Any]) -> FloatArray:
         body = self.skeleton.body(recipe["body"])
@@ -242,7 +235,7 @@ class StaticPose:
             rise = recipe["by"] if "by" in recipe else recipe["by_height"] * self.height_m
             return p["of"] + rise * _UP
         if operation == "beside":
-            return self._beside(p["of"], p["from"], np.array(recipe["by_height"]) * self.height_m)
+            return self._offset_point(p["of"], p["from"], np.array(recipe["by_height"]) * self.height_m)
         if operation == "level":
             return np.array([p["of"][0], p["to"][1], p["of"][2]])
         if operation == "chord":
@@ -263,8 +256,8 @@ class StaticPose:
             return alignment_device_corner(np.array(p["of"]), p["towards"])
         raise ModelError(f"Landmark recipe '{operation}' is not known.")
 
-    def _beside(self, point: FloatArray, below: FloatArray, offset: FloatArray) -> FloatArray | None:
-        """Return the point off `point` by (3,) m in axes whose Y comes from `below`, Z as near to the root's as that leaves."""
+    def _offset_point(self, point: FloatArray, below: FloatArray, offset: FloatArray) -> FloatArray | None:
+        """Return `point` plus an offset (3,) m in axes with Y from `below` to the point and Z near the root's."""
         root = self._axes(self.skeleton.root)
         return None if root is None else point + axes_about(point - below, root[:, 2]) @ offset
 
@@ -288,7 +281,7 @@ class StaticPose:
             if top is None or bottom is None:
                 return None
             leg = float(np.linalg.norm(top - bottom))
-        # A calliper's measure beats markers that soft tissue keeps off the bone.
+        # a calliper measurement is more accurate than markers on soft tissue
         width = self._known_measure(recipe["pelvis_width"])
         given = HipInput(
             side=recipe["side"],
@@ -297,10 +290,6 @@ class StaticPose:
             leg_length_m=leg,
             marker_radius_m=self.marker_radius_m,
             asis_trochanter_m=self._known_measure(recipe["asis_trochanter"]),
-            points_W=self._marked,
-            R_WP=pelvis,
-            p_WP=front,
-            trial=self._trials.get(recipe["side"]),
         )
         return front + pelvis @ hip_centre(self._hip_regression, given)
 
@@ -332,14 +321,18 @@ class StaticPose:
         return parent + self.upright() @ body.template * self.height_m
 
     def _estimated_height(self) -> float:
-        """Height (m) from the legs. A width that is itself taken from height may be needed for that: until both agree."""
-        height = _FIRST_HEIGHT_M
-        for _ in range(_HEIGHT_ROUNDS):
+        """Return the height (m) from the legs.
+
+        Joint centres may need a width estimated from height, so it is iterated from 1.7 m: an error in height comes back smaller
+        than a hundredth of itself, since a width moves a joint centre sideways.
+        """
+        height = 1.7
+        for _ in range(4):
             self._assume_height(height)
             by_legs = self.height_by_legs()
             if by_legs is None:
                 raise StaticTrialError(
-                    "Body height is not given and cannot be estimated: the static trial shows no whole leg.",
+                    "Body height is not given and cannot be estimated: the static trial shows no complete leg.",
                     "Give it with --height.",
                 )
             height = by_legs
@@ -347,18 +340,18 @@ class StaticPose:
         return height
 
     def _assume_height(self, height_m: float) -> None:
-        """Set the height and forget what was derived with another one."""
+        """Set the height and discard results that used another one."""
         self.height_m = height_m
         self.assumed.clear()
-        self._forget_derived()
+        self._discard_derived()
 
-    def _forget_derived(self) -> None:
+    def _discard_derived(self) -> None:
         centres = {self.skeleton.body(name).origin: p_WB for name, (_, p_WB) in self._known.items()}
         self._points: dict[str, FloatArray | None] = {**self._marked, **centres}
         self._frames: dict[str, FloatArray | None] = {name: R_WB for name, (R_WB, _) in self._known.items()}
 
     def height_by_legs(self) -> float | None:
-        """Body height (m) that people with legs as long as these have; None where the markers show no whole leg."""
+        """Return the body height (m) estimated from leg length; None if the markers show no complete leg."""
         estimates = []
         for rule in load_table("body/measures")["height_from"].values():
             for _, filled in for_each_side(rule):

@@ -1,4 +1,4 @@
-"""From a static trial to the subject's own skeleton: joint centres, segment axes, marker places, inertias."""
+"""Scale a skeleton to the subject from a static trial: joint centres, segment axes, marker positions, inertias."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from biodyn.model.body_model import (
     inside_note,
 )
 from biodyn.model.from_library.anthropometry import Sex, segment_inertias, segment_lines
-from biodyn.model.from_library.hip_centre import FunctionalTrial
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.scaling_notes import assumptions, doubtful_person, given_measures, not_in_walk
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe, definition_of
@@ -34,32 +33,27 @@ from biodyn.model.skeleton import Inertia, SkeletonDefinition, static_angles
 def points_inside(
     labels: Sequence[str], static_points: Mapping[str, FloatArray], pose: StaticPose
 ) -> tuple[frozenset[str], list[Diagnostic]]:
-    """Return those of the labels whose static points (3,) m lie at a joint centre, and a Diagnostic for each.
+    """Return the labels whose static points (3,) m are at a joint centre, and a finding for each.
 
-    Asked of labels that no marker set explains: joint centres of the laboratory's own software carry any name.
+    Used for labels of no marker set: joint centres computed by other software have any name.
     """
-    inside: list[str] = []
-    notes: list[Diagnostic] = []
-    centres: list[tuple[str, FloatArray, float]] = []
+    notes: dict[str, Diagnostic] = {}
+    centres: list[tuple[FloatArray, float, str]] = []
     for _, entry in sided_rows("body/inside_body", "centre"):
-        place = pose.measured(entry["landmark"])
-        if place is not None:
-            centres.append((entry["title"], place, entry["share_of_height"] * pose.height_m))
+        centre = pose.measured(entry["landmark"])
+        if centre is not None:
+            centres.append((centre, entry["share_of_height"] * pose.height_m, entry["title"]))
     for label in labels:
-        if label not in static_points:
-            continue
-        near = [(float(np.linalg.norm(static_points[label] - p)), limit, title) for title, p, limit in centres]
-        deep = [entry for entry in near if entry[0] < entry[1]]
-        if not deep:
-            continue
-        distance, limit, title = min(deep)
-        inside.append(label)
-        notes.append(inside_note(label, distance, limit, title))
-    return frozenset(inside), notes
+        if label in static_points:
+            near = [(float(np.linalg.norm(static_points[label] - p)), radius, title) for p, radius, title in centres]
+            inside = [entry for entry in near if entry[0] < entry[1]]
+            if inside:
+                notes[label] = inside_note(label, *min(inside))
+    return frozenset(notes), list(notes.values())
 
 
 def inner_centres(pose: StaticPose) -> dict[str, InnerCentre]:
-    """Return by segment the joint centre at its origin, where the library says how deep inside the body it lies."""
+    """Return by segment the joint centre at its origin, if the library has a radius without skin markers."""
     rows = {entry["landmark"]: entry for _, entry in sided_rows("body/inside_body", "centre")}
     return {
         body.name: InnerCentre(rows[body.origin]["title"], rows[body.origin]["share_of_height"] * pose.height_m)
@@ -68,21 +62,19 @@ def inner_centres(pose: StaticPose) -> dict[str, InnerCentre]:
     }
 
 
-_NEEDED = "Joint torques of a leg need markers on pelvis, thigh, shank and foot; see 'biodyn check FILE.c3d'."
-
-
 def with_seen_legs(
     model: SubjectModel, pose: StaticPose, markers: Sequence[AttachedMarker], tracked: Collection[str]
 ) -> tuple[SubjectModel, list[Diagnostic]]:
-    """Return the model, with an unknown sole for a leg that the markers do not place, and a warning that names it.
+    """Return the model, with an unknown sole for a leg whose pose the markers do not determine, and a warning for it.
 
-    A thigh or shank without markers has a stiff joint: the torques of that whole leg would be wrong, not only unknown. With
-    its sole unknown no contact is given to it, its joints have no torque, and neither has the body as a whole a residual;
-    the other leg is computed from its own foot upwards and needs nothing of this one.
+    A thigh or shank without markers has a stiff joint, which would make the torques of the whole leg wrong. Without a sole the
+    leg has no contact, its joints have no torque, and there is no residual of the whole body. The other leg is computed from its
+    own foot upwards.
 
-    Parameters: `pose` of the static trial; `markers` that it places; `tracked` labels seen in the walk.
-    Raises MarkerSetError where no leg is placed.
+    Args: `pose` of the static trial; `markers` attached there; `tracked` labels seen in the walk.
+    Raises MarkerSetError if neither leg is determined.
     """
+    hint = "Joint torques of a leg need markers on pelvis, thigh, shank and foot; see 'biodyn check FILE.c3d'."
     moving = {body.definition.name for body in model.moving}
     lost: dict[Side, list[str]] = {}
     for side, carrier in model.sole_body.items():
@@ -94,19 +86,19 @@ def with_seen_legs(
     if len(lost) == len(model.sole_body):
         names = [name for stiff in lost.values() for name in stiff]
         raise MarkerSetError(
-            f"The markers do not place {', '.join(names)} in both the static trial and the walk"
-            f"{_what_lacks(names, pose, markers, tracked)}.",
-            _NEEDED,
+            f"The markers do not determine the pose of {', '.join(names)} in both the static trial and the walk"
+            f"{_missing(names, pose, markers, tracked)}.",
+            hint,
         )
     outlines = {s: np.full_like(o, np.nan) if s in lost else o for s, o in model.foot_outlines.items()}
     notes = [
         Diagnostic(
             "leg-not-seen",
             "warning",
-            f"The markers do not place {', '.join(stiff)} in both the static trial and the walk"
-            f"{_what_lacks(stiff, pose, markers, tracked)}. No torques of the {SIDE_NAMES[side]} leg, "
-            "and no residual of the whole body. The other leg is analysed by itself.",
-            hint=_NEEDED,
+            f"The markers do not determine the pose of {', '.join(stiff)} in both the static trial and the walk"
+            f"{_missing(stiff, pose, markers, tracked)}. There are no torques of the {SIDE_NAMES[side]} leg and no residual of "
+            "the whole body. The other leg is analysed alone.",
+            hint=hint,
             about=SIDE_NAMES[side],
         )
         for side, stiff in lost.items()
@@ -114,30 +106,25 @@ def with_seen_legs(
     return replace(model, foot_outlines=outlines), notes
 
 
-def _what_lacks(
-    lost: Sequence[str], pose: StaticPose, markers: Sequence[AttachedMarker], tracked: Collection[str]
+def _missing(
+    bodies: Sequence[str], pose: StaticPose, markers: Sequence[AttachedMarker], tracked: Collection[str]
 ) -> str:
-    """What would place the lost segments: markers that the walk lacks, landmarks that the static trial does not show."""
-    gone = [marker.label for marker in markers if marker.body in lost and marker.label not in tracked]
-    unseen = [name for body in lost for name in pose.lacking(pose.skeleton.body(body))]
-    told = [f"the walk lacks {', '.join(dict.fromkeys(gone))}"] if gone else []
-    told += [f"the static trial does not show {', '.join(dict.fromkeys(unseen))}"] if unseen else []
-    return f": {'; '.join(told)}" if told else ""
+    """Return the markers missing in the walk and the landmarks missing in the static trial, as text."""
+    in_walk = [marker.label for marker in markers if marker.body in bodies and marker.label not in tracked]
+    in_static = [name for body in bodies for name in pose.lacking(pose.skeleton.body(body))]
+    parts = [f"missing in the walk: {', '.join(dict.fromkeys(in_walk))}"] if in_walk else []
+    parts += [f"missing in the static trial: {', '.join(dict.fromkeys(in_static))}"] if in_static else []
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _chain(skeleton: SkeletonDefinition, name: str) -> list[str]:
-    """Names of the segments from the root's child to `name`."""
+    """Return the names of the segments from the root's child to `name`."""
     chain = []
     body = skeleton.body(name)
     while body.parent:
         chain.append(body.name)
         body = skeleton.body(body.parent)
     return chain[::-1]
-
-
-# Skin is never farther from its segment's middle line; a marker that is sits on no segment.
-_LARGEST_GIRTH_M = 0.2
-_UNKNOWN_WEIGHT = 0.3
 
 
 def attached_by_role(
@@ -149,7 +136,7 @@ def attached_by_role(
         body = pose.skeleton.body(role.body)
         point = static_points.get(role.label)
         if point is None and role.landmark:
-            point = pose.measured(role.landmark)  # e.g. the knee marker an alignment device stands in for
+            point = pose.measured(role.landmark)  # e.g. the knee marker replaced by an alignment device
         if point is None or role.weight <= 0.0 or not pose.located(body):
             continue
         R_WB, p_WB = pose.pose(body)
@@ -163,7 +150,8 @@ def attached_by_place(
     pose: StaticPose,
     lines: list[tuple[str, FloatArray, FloatArray]],
 ) -> tuple[AttachedMarker, ...]:
-    """Attach markers whose labels say nothing (clusters, a laboratory's own) to the segment they sit on while standing."""
+    """Attach markers of unknown labels (clusters, a laboratory's own) to the nearest segment in the static trial, up to 0.2 m."""
+    largest_m, weight = 0.2, 0.3
     attached = []
     located = [line for line in lines if pose.located(pose.skeleton.body(line[0]))]
     for label in unknown:
@@ -171,11 +159,9 @@ def attached_by_place(
             continue
         point = static_points[label]
         distance, name = min((_distance(point, start, end), body) for body, start, end in located)
-        if distance <= _LARGEST_GIRTH_M:
+        if distance <= largest_m:
             R_WB, p_WB = pose.pose(pose.skeleton.body(name))
-            attached.append(
-                AttachedMarker(label, name, R_WB.T @ (point - p_WB), _UNKNOWN_WEIGHT, PLACED_WHILE_STANDING)
-            )
+            attached.append(AttachedMarker(label, name, R_WB.T @ (point - p_WB), weight, PLACED_WHILE_STANDING))
     return tuple(attached)
 
 
@@ -185,12 +171,10 @@ def _distance(point: FloatArray, start: FloatArray, end: FloatArray) -> float:
     return float(np.linalg.norm(point - start - share * along))
 
 
-# The sole's half breadth, as a share of the foot's width, at shares of its length from the heel.
-_SOLE_SHAPE = ((0.0, 0.3), (0.15, 0.35), (0.7, 0.5), (1.0, 0.3))
-
-
 def foot_outlines(pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, str]]:
-    """Return by side the outline (K, 3) m of the sole in the axes of the segment that has it, and that segment."""
+    """Return by side the outline (K, 3) m of the sole in the axes of its segment, and that segment."""
+    # half width of the sole, as a share of the foot width, at shares of its length from the heel
+    shape = ((0.0, 0.3), (0.15, 0.35), (0.7, 0.5), (1.0, 0.3))
     outlines: dict[str, FloatArray] = {}
     carriers: dict[str, str] = {}
     for body in pose.skeleton.bodies:
@@ -200,12 +184,12 @@ def foot_outlines(pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, st
         width = pose.measure(body.sole.width)
         along = (front - back) * (1.0, 0.0, 1.0)
         across = cross(along / np.linalg.norm(along), (0.0, 1.0, 0.0))
-        # The floor is a marker's diameter below the lower of both end markers.
+        # the floor is a marker diameter below the lower of both end markers
         floor = min(back[1], front[1]) - 2.0 * pose.marker_radius_m
         rows = []
-        for sign, shares in ((-1.0, _SOLE_SHAPE), (1.0, _SOLE_SHAPE[::-1])):  # around the sole, heel - toes - heel
-            for share, breadth in shares:
-                point = back + share * along + sign * breadth * width * across
+        for sign, shares in ((-1.0, shape), (1.0, shape[::-1])):  # around the sole, heel - toes - heel
+            for share, half_width in shares:
+                point = back + share * along + sign * half_width * width * across
                 rows.append(np.array([point[0], floor, point[2]]))
         R_WB, p_WB = pose.pose(body)
         outlines[body.side] = (np.array(rows) - p_WB) @ R_WB
@@ -213,16 +197,13 @@ def foot_outlines(pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, st
     return outlines, carriers
 
 
-_SHOWN = 12
-
-
 @dataclass(frozen=True)
 class ScalingOptions:
-    """What scaling needs from the settings and the subject.
+    """Parameters of the scaling from the settings and the subject.
 
-    `functional_trials`: by side, for hip centres found from movement; `joint_offsets_rad`: by name, how far the wands sit off
-    their joints' planes; empty where the static trial itself is to tell. `given`: those `measures` that the user gives, by name,
-    and what the files say in their place (m; None: nothing).
+    Attributes:
+        joint_offsets_rad: measured offset angles of the wands by name; empty = from the static trial.
+        given: `measures` given by the user, by name, and their value in the files (m; None: none).
     """
 
     mass_kg: float
@@ -233,7 +214,6 @@ class ScalingOptions:
     hip_centre: str
     marker_radius_m: float
     foot_flat: bool
-    functional_trials: Mapping[str, FunctionalTrial] = field(default_factory=dict)
     joint_offsets_rad: Mapping[str, float] = field(default_factory=dict)
     given: Mapping[str, float | None] = field(default_factory=dict)
 
@@ -247,13 +227,13 @@ def scale(
     turns_rad: Mapping[str, float] | None = None,
     known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
 ) -> tuple[SubjectModel, list[Diagnostic]]:
-    """Return the subject's model and what had to be assumed.
+    """Return the subject's model and findings about assumptions.
 
-    Parameters:
-        static_points: label -> (3,) m in World, markers seen in the static trial (at rest, averaged).
-        tracked: labels seen in the walk; they decide which coordinates can be seen at all.
-        turns_rad: by segment, turn of its axes about its long axis against what the landmarks give.
-        known: by segment, R_WB (3, 3) and joint centre p_WB (3,) m in World that take the place of what the recipes give.
+    Args:
+        static_points: (3,) m in World by label, mean positions in the static trial.
+        tracked: labels seen in the walk; they decide which coordinates are observable.
+        turns_rad: by segment, additional rotation of its axes about its long axis.
+        known: by segment, R_WB (3, 3) and joint centre p_WB (3,) m in World that replace the recipes.
     """
     pose = standing_pose(skeleton, mapping, static_points, options, turns_rad, known)
     inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
@@ -297,7 +277,7 @@ def standing_pose(
     turns_rad: Mapping[str, float] | None = None,
     known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
 ) -> StaticPose:
-    """Return where landmarks and segments are with the markers at `points`, label -> (3,) m in World; as `scale`."""
+    """Return landmarks and segment poses with the markers at `points`, (3,) m in World by label; other arguments as `scale`."""
     landmarks = {role.landmark: points[role.label] for role in mapping.roles if role.landmark and role.label in points}
     return StaticPose(
         skeleton,
@@ -308,7 +288,6 @@ def standing_pose(
         options.marker_radius_m,
         options.foot_flat,
         turns_rad,
-        options.functional_trials,
         options.joint_offsets_rad,
         known,
     )
@@ -330,12 +309,12 @@ def _scaled(
 def _require_markers(
     markers: Sequence[AttachedMarker], static_labels: Collection[str], tracked: Collection[str]
 ) -> None:
-    """Raise MarkerSetError where no marker that the static trial places on the body is seen in the walk."""
+    """Raise MarkerSetError if no marker attached to the body in the static trial is seen in the walk."""
     if any(marker.label in tracked for marker in markers):
         return
-    there, here = (", ".join(sorted(labels)[:_SHOWN]) or "none" for labels in (static_labels, tracked))
+    in_static, in_walk = (", ".join(sorted(labels)[:12]) or "none" for labels in (static_labels, tracked))
     raise MarkerSetError(
-        f"No marker that the static trial places on the body is seen in the walk (static trial: {there}; walk: {here}).",
+        f"The walk shows no marker of the static trial that is on the body (static trial: {in_static}; walk: {in_walk}).",
         "Name the static trial of this walk with --static, and label both with one marker set.",
     )
 
@@ -343,24 +322,24 @@ def _require_markers(
 def _uncertain_turns(
     skeleton: SkeletonRecipe, model: SubjectModel, mapping: MarkerMapping, static_labels: Collection[str]
 ) -> dict[str, str]:
-    """Segments whose axes' direction about the long axis rests on a skin wand: {segment: its hinge coordinate}."""
+    """Return the segments whose rotation about the long axis depends on a skin wand: {segment: its hinge coordinate}."""
     measured = {role.landmark for role in mapping.roles if role.label in static_labels}
     free = {coordinate.name for coordinate in model.coordinates}
     return {
-        body.name: body.turn.coordinate
+        body.name: body.hinge
         for body in skeleton.bodies
-        if body.turn is not None and body.turn.coordinate in free and not measured.intersection(body.turn.known_from)
+        if body.hinge in free and not measured.intersection(body.hinge_known_from)
     }
 
 
 @dataclass(frozen=True)
 class SubjectScaling:
-    """The recipe of a skeleton and what was measured of the subject.
+    """A skeleton and the measurements of the subject, from which models can be scaled.
 
     Attributes:
-        skeleton, mapping: the recipe, and which marker is which.
-        points: (3,) m by label, of the static trial. tracked: labels seen in the walk.
-        options: mass, height, tables and the like.
+        skeleton, mapping: the recipes, and the role of each marker.
+        points: (3,) m by label in the static trial. tracked: labels seen in the walk.
+        options: mass, height, tables and so on.
     """
 
     skeleton: SkeletonRecipe
@@ -374,16 +353,11 @@ class SubjectScaling:
         turns_rad: Mapping[str, float] | None = None,
         known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
     ) -> tuple[SubjectModel, list[Diagnostic]]:
-        """Return the subject's model and what had to be assumed.
-
-        Parameters:
-            turns_rad: of segments about their long axes.
-            known: R_WB (3, 3), p_WB (3,) m by segment, found otherwise than by the recipes.
-        """
+        """Return the subject's model and findings about assumptions; `turns_rad` and `known` as in `scale`."""
         return scale(self.skeleton, self.mapping, self.points, self.tracked, self.options, turns_rad, known)
 
     def landmark_markers(self) -> dict[str, tuple[str, FloatArray]]:
-        """Return segment and place (3,) m in World, static trial, of the markers that mark a landmark, by label."""
+        """Return segment and position (3,) m in World, static trial, of the markers with a landmark, by label."""
         return {
             role.label: (role.body, self.points[role.label])
             for role in self.mapping.roles
@@ -391,9 +365,9 @@ class SubjectScaling:
         }
 
     def poses(
-        self, bodies: Collection[str], height_m: float, moved: Mapping[str, FloatArray]
+        self, bodies: Collection[str], height_m: float, shifts: Mapping[str, FloatArray]
     ) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """Return R_WB (3, 3), p_WB (3,) m of segments as the recipes see them when markers stand (3,) m in World elsewhere."""
-        points = {label: p + moved[label] if label in moved else p for label, p in self.points.items()}
+        """Return R_WB (3, 3), p_WB (3,) m of segments, with some markers shifted by (3,) m in World."""
+        points = {label: p + shifts[label] if label in shifts else p for label, p in self.points.items()}
         pose = standing_pose(self.skeleton, self.mapping, points, replace(self.options, height_m=height_m))
         return {body.name: pose.pose(body) for body in self.skeleton.bodies if body.name in bodies}

@@ -1,4 +1,4 @@
-"""Skeletons as the library has them: bodies, their joints, and the recipes that find them on a standing person."""
+"""Skeletons of the library: bodies, their joints, and the recipes that locate them on a standing subject."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 @dataclass(frozen=True)
 class AxisRule:
-    """A segment axis from landmark `start` to landmark `end`; `sign` -1 turns it round (lateral axes of the left side)."""
+    """A segment axis from landmark `start` to landmark `end`; `sign` -1 reverses it (lateral axes of the left side)."""
 
     axis: str
     start: str
@@ -29,48 +29,42 @@ class AxisRule:
 
 @dataclass(frozen=True)
 class SoleRule:
-    """Landmarks at both ends of the sole and the measure that is its width."""
+    """Landmarks at both ends of the sole, and the measure of its width."""
 
     back: str
     front: str
     width: str
 
 
-@dataclass(frozen=True)
-class TurnRule:
-    """The hinge coordinate that tells how the body's axes are turned about its long axis, and landmarks that make it known."""
-
-    coordinate: str
-    known_from: tuple[str, ...]
-
-
 @dataclass(frozen=True, kw_only=True)
 class BodyRecipe(BodyDefinition):
-    """One segment of a skeleton, and how it is found on a standing person.
+    """One segment of a skeleton, and the recipe that locates it on a standing subject.
 
-    Attributes, beside those of the body:
-        origin: landmark at the segment's origin, which is the centre of its joint to the parent.
-        frames: rules (exact axis, axis that fixes the plane) in order of preference.
-        template: (3,) joint centre in the parent's axes, fractions of body height, for unseen bodies.
-        sole: where the sole is, for feet.
-        turn: how the axes' direction about the long axis can be found from the walk, where it is uncertain.
-        refined_centre: the walk may move the joint centre.
+    Additional attributes:
+        origin: landmark at the segment's origin, the centre of its joint to the parent.
+        frames: rules (exact axis, axis that determines the plane) in order of preference.
+        template: (3,) joint centre in the parent's axes, fractions of body height, for bodies without markers.
+        sole: of a foot.
+        hinge: coordinate that determines the rotation about the long axis in the walk, unless a landmark of `hinge_known_from` is
+            measured; "" = none.
+        refined_centre: the joint centre may be refined from the walk.
     """
 
     origin: str
     frames: tuple[tuple[AxisRule, AxisRule], ...]
     template: FloatArray
     sole: SoleRule | None = None
-    turn: TurnRule | None = None
+    hinge: str = ""
+    hinge_known_from: tuple[str, ...] = ()
     refined_centre: bool = False
 
     @cached_property
     def definition(self) -> BodyDefinition:
-        """The body without its recipe."""
+        """Return the body without its recipe."""
         return BodyDefinition(**{field.name: getattr(self, field.name) for field in fields(BodyDefinition)})
 
 
-#: A skeleton as the library has it.
+#: A skeleton of the library.
 SkeletonRecipe: TypeAlias = Skeleton[BodyRecipe]
 
 
@@ -81,14 +75,14 @@ def definition_of(skeleton: SkeletonRecipe) -> SkeletonDefinition:
 
 
 def foot_bodies(skeleton: SkeletonRecipe) -> tuple[str, ...]:
-    """Names of the bodies that have a sole."""
+    """Return the names of the bodies with a sole."""
     return tuple(body.name for body in skeleton.bodies if body.sole is not None)
 
 
 def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonRecipe:
-    """Read a skeleton of the library (or a TOML path) and expand both sides; ModelError names what contradicts itself.
+    """Read a skeleton of the library (or a TOML path) and expand both sides; ModelError names contradictions.
 
-    `above`: files that extend this one, for the circle that they might form.
+    Args: `above`: files that extend this one, to detect circles.
     """
     table = load_entry("skeletons", name)
     if "extends" in table:
@@ -101,7 +95,9 @@ def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonRecipe:
                 nearest(unknown[0], [body.name for body in base.bodies]),
             )
         if base.root.name not in free:
-            raise ModelError(f"Skeleton '{name}' does not free '{base.root.name}', which floats: put it into 'free'.")
+            raise ModelError(
+                f"Skeleton '{name}' does not free '{base.root.name}', the floating base: add it to 'free'."
+            )
         return SkeletonRecipe(table["name"], table["title"], table["citation"], base.bodies, free)
     bodies = tuple(_body(side, entry) for raw in table["body"] for side, entry in for_each_side(raw))
     ordered = _parents_first(name, bodies)
@@ -110,7 +106,7 @@ def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonRecipe:
 
 
 def _require_consistent(name: str, bodies: tuple[BodyRecipe, ...]) -> None:
-    """Raise ModelError for names that are there twice, and for soles and turns that lead nowhere."""
+    """Raise ModelError for repeated names, and for soles and hinges that do not exist."""
     coordinates = [step.coordinate for body in bodies for step in body.rotations if step.coordinate]
     coordinates += [c for body in bodies for c in (*body.base_rotations, *body.base_translations)]
     for what, names in (
@@ -118,14 +114,14 @@ def _require_consistent(name: str, bodies: tuple[BodyRecipe, ...]) -> None:
         ("joints", [body.joint for body in bodies]),
         ("coordinates", coordinates),
     ):
-        twice = next((one for one in names if names.count(one) > 1), None)
-        if twice is not None:
-            raise ModelError(f"Skeleton '{name}' has two {what} called '{twice}'.", "Give every one its own name.")
+        repeated = next((entry for entry in names if names.count(entry) > 1), None)
+        if repeated is not None:
+            raise ModelError(f"Skeleton '{name}' has two {what} called '{repeated}'.", "Give each a different name.")
     for body in bodies:
-        if body.turn is not None and body.turn.coordinate not in coordinates:
+        if body.hinge and body.hinge not in coordinates:
             raise ModelError(
-                f"Skeleton '{name}', body '{body.name}': 'turn' names '{body.turn.coordinate}', which is no coordinate.",
-                nearest(body.turn.coordinate, coordinates),
+                f"Skeleton '{name}', body '{body.name}': 'turn' names '{body.hinge}', which is not a coordinate.",
+                nearest(body.hinge, coordinates),
             )
     for side in SIDES:
         feet = [body.name for body in bodies if body.sole is not None and body.side == side]
@@ -140,7 +136,7 @@ def _body(side: str, entry: dict[str, Any]) -> BodyRecipe:
     sign = SIDE_SIGN.get(side, 1.0)
     frames = tuple((_axis_rule(rule[0], sign), _axis_rule(rule[1], sign)) for rule in entry["frames"])
     template = np.array(entry.get("template", (0.0, 0.0, 0.0))) * (1.0, 1.0, sign)
-    base = entry.get("base", {})
+    base, turn = entry.get("base", {}), entry.get("turn", {})
     return BodyRecipe(
         name=entry["name"],
         parent=entry.get("parent", ""),
@@ -154,7 +150,8 @@ def _body(side: str, entry: dict[str, Any]) -> BodyRecipe:
         base_translations=tuple(base.get("translations", ())),
         unseen=_unseen(entry["unseen"], sign) if "unseen" in entry else None,
         sole=SoleRule(**entry["sole"]) if "sole" in entry else None,
-        turn=TurnRule(entry["turn"]["coordinate"], tuple(entry["turn"]["known_from"])) if "turn" in entry else None,
+        hinge=turn.get("coordinate", ""),
+        hinge_known_from=tuple(turn.get("known_from", ())),
         refined_centre=entry.get("centre") == "refined",
     )
 
@@ -171,9 +168,9 @@ def _axis_rule(rule: list[str], side_sign: float) -> AxisRule:
 
 
 def _rotation(step: dict[str, Any], side_sign: float) -> Rotation:
-    named = isinstance(step["axis"], str)
-    axis = np.array(_AXES[step["axis"]] if named else step["axis"], dtype=float)
-    # A rotation axis is a pseudovector: mirrored through the sagittal plane X-Y, its x and y change sign.
+    is_principal = isinstance(step["axis"], str)
+    axis = np.array(_AXES[step["axis"]] if is_principal else step["axis"], dtype=float)
+    # a rotation axis is a pseudovector: mirrored in the sagittal plane X-Y, its x and y change sign
     axis = axis * (side_sign, side_sign, 1.0) * step.get("sign", 1.0)
     low, high = step.get("range_deg", (-np.inf, np.inf))
     freed = step.get("freed")
@@ -181,7 +178,7 @@ def _rotation(step: dict[str, Any], side_sign: float) -> Rotation:
         axis=axis / np.linalg.norm(axis),
         coordinate=step.get("coordinate"),
         range_rad=(float(np.deg2rad(low)), float(np.deg2rad(high))),
-        principal=step["axis"] if named else None,
+        principal=step["axis"] if is_principal else None,
         freed=None if freed is None else _freed(freed),
     )
 

@@ -1,11 +1,9 @@
-"""The methods of the hip joint centre, one a file.
+"""Methods of the hip joint centre, one per file.
 
-Goes in: a row of numbers (`library/body/joint_centres/hip.toml`, or a user's own file) and a `HipInput`: sizes of the
-pelvis, leg length, marker radius, side, the points of the static trial, and, where there is one, a trial in which the
-thigh moves about the hip. Comes out: the centre in the pelvis frame, or one sentence that says what is lacking.
+Input: a row of parameters (`library/body/joint_centres/hip.toml`, or a user's file) and a `HipInput`: sizes of the pelvis, leg
+length, marker radius, side. Output: the centre in the pelvis frame.
 
-Read `hip_centre` next to this folder first (the input of a method, and how its row is found), then `regressions` (published
-coefficients of pelvis and leg sizes: many rows; Davis 1991) and `score` (from a functional trial).
-A new method is one more file here: a function under `@hip_method("its_name", numbers=(...))`. A row that says
-`method = "its_name"` and gives the numbers makes it a choice for `model.hip_centre`.
+Read `hip_centre` next to this folder first (input of a method, and how its row is found), then `regressions` (published
+coefficients of pelvis and leg sizes; Davis 1991). A new method is one more file here: a function with the decorator
+`@hip_method("its_name", numbers=(...))`. A row with `method = "its_name"` and its numbers is then a choice of `model.hip_centre`.
 """

@@ -13,9 +13,9 @@ from biodyn.model.from_library.hip_centre import HipInput, hip_method
 
 @hip_method("linear_regression")
 def linear_regression(row: Mapping[str, Any], given: HipInput) -> FloatArray:
-    """Centre from the row's coefficients `x`, `y`, `z` (towards the hip's side) of PD, PW, LL and a constant in m.
+    """Return the centre from the coefficients `x`, `y`, `z` (lateral) of PD, PW, LL and a constant in m.
 
-    The regressions start at the skin over the ASIS; the marker's centre lies its radius in front of it.
+    The regressions start at the skin over the ASIS; the marker centre is its radius in front of it.
     """
     sizes = {"PD": given.pelvis_depth_m, "PW": given.pelvis_width_m, "LL": given.leg_length_m, "constant": 1.0}
     x, y, z = (sum(factor * sizes[name] for name, factor in row[axis].items()) for axis in "xyz")
@@ -24,9 +24,9 @@ def linear_regression(row: Mapping[str, Any], given: HipInput) -> FloatArray:
 
 @hip_method("newington")
 def newington(row: Mapping[str, Any], given: HipInput) -> FloatArray:
-    """Centre from the row's constants `newington`: a distance C from leg length, tilted by two angles, behind the ASIS.
+    """Return the centre from the constants `newington`: a distance C from leg length, tilted by two angles, behind the ASIS.
 
-    The distance from ASIS to trochanter is the measured one, else it follows from leg length.
+    The distance from ASIS to trochanter is estimated from leg length if it was not measured.
     """
     k = row["newington"]
     c = k["c_LL"] * given.leg_length_m + k["c_constant"]
