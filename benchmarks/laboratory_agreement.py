@@ -1,0 +1,131 @@
+"""Joint moments against measurements that need no model and against the laboratory's own software, by method and marker set.
+
+    python benchmarks/laboratory_agreement.py [FOLDER ...] [--set SECTION.KEY=VALUE ...]
+
+Without a folder: folder gait of BIODYN_TEST_DATA. Walks with Plug-in Gait outputs, each analysed with five methods: the default;
+the estimate with plates that err by 2 mm and 0.5 %; the estimate with plates as in the file; a filter with the automatic
+cut-off; a filter of 8 Hz for markers and 50 Hz for forces. `--set` adds a sixth. RMS over the frames of each stance in mNm/kg,
+means over stances:
+
+- model-free: size of the ankle moment against that of the measured force and free moment about the ankle centre in the file
+  (weight and inertia of the foot are neglected, alike for all methods);
+- ankle, knee, hip: sagittal moment against the channel of the file.
+
+A walk that is stored several times counts once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from common import Record, Stopwatch, Table, parser_of, real_recordings, tell
+
+import biodyn
+from biodyn.errors import BiodynError
+from biodyn.trial.compare import compare_with_lab_software, walks_with_lab_outputs
+
+_PLATES_2_MM = {"plate_place_sd_m": 0.002, "plate_gain_sd_share": 0.005}
+_PLATES_FIXED = {"plate_place_sd_m": 0.0, "plate_gain_sd_share": 0.0}
+METHODS: dict[str, dict[str, dict[str, object]]] = {
+    "default": {},
+    "plates 2 mm, 0.5 %": {"estimation": dict(_PLATES_2_MM)},
+    "plates fixed": {"estimation": dict(_PLATES_FIXED)},
+    "filter, automatic": {"signals": {"method": "butterworth"}},
+    "8 / 50 Hz": {"signals": {"method": "butterworth", "cutoff_hz": 8.0, "force_cutoff_hz": 50.0}},
+}
+_ANKLE_CENTRES = {"r": "RTIO", "l": "LTIO"}  # origin of Plug-in Gait's tibia: the ankle centre, mm
+_LEAST_FRAMES = 10
+
+Errors = dict[tuple[str, str, str], list[float]]
+
+
+def main() -> None:
+    """Print a table for walks with and without markers on trunk and arms: quantities down, methods across."""
+    parser = parser_of(__doc__, folders=True)
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="a method of your own")
+    arguments = parser.parse_args()
+    record, watch = Record("laboratory_agreement", vars(arguments)), Stopwatch()
+    warnings.simplefilter("ignore", RuntimeWarning)
+    methods = {**METHODS, **({"own settings": {}} if arguments.set else {})}
+    errors: Errors = defaultdict(list)
+    seen: set[bytes] = set()
+    for path in walks_with_lab_outputs(arguments.folders or [real_recordings() / "gait"]):
+        for method, settings in methods.items():
+            entries = arguments.set if method == "own settings" else []
+            try:
+                result = biodyn.run_trial(
+                    path, settings={**settings, "uncertainty": {"compute": False}}, entries=entries
+                )
+            except BiodynError as error:
+                tell(f"  {path.name}: {error.message[:100]}")
+                break
+            motion = result.analysis.recording.markers.positions[::10].round(4).tobytes()
+            if method == "default" and motion in seen:
+                break
+            seen.add(motion)
+            group = "full body" if _has_upper_body(result) else "legs only"
+            for quantity, rms in _differences(result):
+                errors[group, quantity, method].append(1e3 * rms)
+    for group in dict.fromkeys(group for group, _, _ in errors):
+        table = Table((f"{group}: mNm/kg", "stances", *methods))
+        for quantity in dict.fromkeys(name for g, name, _ in errors if g == group):
+            means = {method: float(np.mean(errors[group, quantity, method])) for method in methods}
+            table.row(quantity, len(errors[group, quantity, "default"]), *(f"{mean:.1f}" for mean in means.values()))
+            for method, mean in means.items():
+                record.add(f"{group}, {quantity}, {method}", mean, "mNm/kg")
+    record.add("whole run", watch.seconds)
+    record.close()
+
+
+def _has_upper_body(result: biodyn.TrialResult) -> bool:
+    """Return whether trunk and both upper arms carry fitted markers."""
+    assumed = result.record["model"]["assumed_coordinates"]
+    return not any(name.startswith(("lumbar", "arm_")) for name in assumed)
+
+
+def _differences(result: biodyn.TrialResult) -> Iterator[tuple[str, float]]:
+    """Yield the name of a quantity and its RMS difference in Nm/kg, for each side with a stance."""
+    reaction, moments = result.ground_reaction, result.joint_moments
+    mass_kg = result.record["subject"]["mass_kg"]
+    for side, label in _ANKLE_CENTRES.items():
+        outputs = result.analysis.recording.model_outputs
+        if label in outputs:
+            ankle = 1e-3 * outputs[label].values @ result.analysis.R_WL.T
+            measured = np.linalg.norm(_moment_about(reaction, side, ankle), axis=1)
+            rows = moments.query(
+                f"joint == 'ankle' and side == '{side}' and frame == 'distal' and quantity == 'moment'"
+            )
+            computed = np.linalg.norm(rows[["x", "y", "z"]].to_numpy(), axis=1)
+            stance = _stance(result.contacts, side, reaction["time_s"].to_numpy())
+            difference = (computed - measured)[stance]
+            difference = difference[np.isfinite(difference)] / mass_kg
+            if len(difference) >= _LEAST_FRAMES:
+                yield "model-free ankle", float(np.sqrt(np.mean(difference**2)))
+    for agreement in compare_with_lab_software(result.analysis):
+        if agreement.kind == "moment":
+            yield agreement.variable.split()[0], agreement.rms
+
+
+def _moment_about(reaction: pd.DataFrame, side: str, point: np.ndarray) -> np.ndarray:
+    """Return the moment (T, 3) in Nm, World, of the ground reaction on a foot about a point (T, 3) in m."""
+    force = reaction[[f"ground_force_{side}_{axis}_N" for axis in "xyz"]].to_numpy()
+    pressure = reaction[[f"centre_of_pressure_{side}_{axis}_m" for axis in "xyz"]].to_numpy()
+    moment = np.cross(pressure - point, force)
+    moment[:, 1] += reaction[f"free_moment_{side}_Nm"].to_numpy()
+    return moment
+
+
+def _stance(contacts: pd.DataFrame, side: str, time_s: np.ndarray) -> np.ndarray:
+    """Return the frames (T,) in which an assigned contact carries the foot."""
+    stance = np.zeros(len(time_s), dtype=bool)
+    for contact in contacts[(contacts["side"] == side) & (contacts["decision"] == "assigned")].itertuples():
+        stance |= (time_s >= contact.start_s) & (time_s <= contact.end_s)
+    return stance
+
+
+if __name__ == "__main__":
+    main()
