@@ -1,8 +1,8 @@
 __version__: str
 
 from .io import read as read
-from .output.report.in_python import overlay as overlay
-from .output.store.loaded import StoredResult as StoredResult
+from .output.report.plotting import overlay as overlay
+from .output.store.read import StoredResult as StoredResult
 from .settings import Settings as Settings
 from .study import Study as Study
 from .study import StudyResult as StudyResult

@@ -14,7 +14,7 @@ from support import real
 from support.sessions import Laboratory
 
 from biodyn.output.figures.matplotlib_backend import drawing_png
-from biodyn.output.report.view import TrialView
+from biodyn.output.figures.trial import TrialView
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import run_trial
 

@@ -83,7 +83,7 @@ _CONFINED = {
     "pandas": {"output.tables", "study", "output.store", "trial", "output.figures", "output.report"},
     # Descriptions of figures know no backend; store and trial name the type that `plot` returns.
     "matplotlib": {
-        "biodyn.output.figures.fonts",
+        "biodyn.output.figures.style",
         "biodyn.output.figures.matplotlib_backend",
         "biodyn.output.figures.png",
         "biodyn.output.figures.replay",

@@ -19,7 +19,7 @@ from biodyn.cli import app
 from biodyn.errors import InputFileError
 from biodyn.library.load import UserFile
 from biodyn.model.from_library.user_tables import landmark_catalogue
-from biodyn.output.store.user_files import copy_names, require_unchanged
+from biodyn.output.store.record import copy_names, require_unchanged
 
 pytestmark = pytest.mark.usefixtures("blank_figures")
 ROOT = Path(__file__).parents[1]

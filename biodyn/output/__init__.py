@@ -1,9 +1,9 @@
-"""What leaves biodyn: tables, figures, pages and result folders, made of finished values.
+"""Output of an analysis: tables, figures, reports and result folders.
 
-In comes a `TrialAnalysis`; out go pandas tables, matplotlib figures, HTML pages and a folder that can be read again.
-Nothing here computes biomechanics, and nothing but `store` touches the disk.
+In: a `TrialAnalysis`. Out: pandas tables, matplotlib figures, HTML pages and a result folder that can be read again. No
+biomechanics is computed here, and only `store` writes to disk.
 
-Read `tables` (numbers, one function a table), `figures` (drawings of those tables), `report` (a page is a list of
-sections, each with its words, tables and figures) and `store` (the result folder: what is written, by which version, and
-how older ones are read). Each imports only those named before it; a table, a figure and a section are one file each.
+Read `tables` (one function a table), `figures` (descriptions of drawings made from these tables), `report` (pages made of
+sections, each with text, tables and figures), then `store` (the files of a result folder, and the readers of older
+versions). Each package imports only those before it. A table, a figure and a section are one function each.
 """

@@ -13,13 +13,11 @@ import numpy as np
 
 from biodyn.output.store.arrays import result_arrays
 from biodyn.output.store.folder import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD, raw_record, updating
-from biodyn.output.store.loaded import StoredResult
-from biodyn.output.store.read import read_view
-from biodyn.output.store.record import json_ready
-from biodyn.output.store.user_files import changed_since
+from biodyn.output.store.read import StoredResult, read_view
+from biodyn.output.store.record import changed_since, json_ready
 from biodyn.output.store.write import Progress, adding
 from biodyn.output.tables.csv import write_csv
-from biodyn.output.tables.differences import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
+from biodyn.output.tables.on_request import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.reduced import ReducedTree

@@ -13,8 +13,8 @@ from biodyn.checks import examine, judge
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Status, Verdict
 from biodyn.errors import ResultError
-from biodyn.output.report.in_python import ShownResult
 from biodyn.output.report.numbers import peak_lines
+from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.store.folder import writing
 from biodyn.output.store.write import Progress, seal, write_paper, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
@@ -24,7 +24,7 @@ from biodyn.trial.clock import Clock
 if TYPE_CHECKING:
     import pandas as pd
 
-    from biodyn.output.report.view import TrialView
+    from biodyn.output.figures.trial import TrialView
     from biodyn.processing.signals.prepare import TrialSignals
     from biodyn.trial.export import Export
 
@@ -46,7 +46,7 @@ def _measured(analysis: TrialAnalysis) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class TrialResult(ShownResult):
+class TrialResult(PlottableResult):
     """Tables, figures and files of one analysed walk; `analysis` holds every number behind them.
 
     Every table is an attribute of its name (`result.joint_torques`); `tables` lists those there are.
@@ -159,7 +159,7 @@ class TrialResult(ShownResult):
         hints = dict.fromkeys((cause.title, cause.hint) for cause in verdict.to_look_at if cause.hint)
         first: list[tuple[str, Status | None]] = [(f"{verdict.sentence}.", verdict.status)]
         looked = [f"Look at: {title}: {hint}" for title, hint in list(hints)[:_LOOKED_AT]]
-        plain = [*looked, *peak_lines(self.view.values), *self._used()]
+        plain = [*looked, *peak_lines(self.view), *self._used()]
         return [*first, *((text, None) for text in plain), *checks]
 
     def _used(self) -> list[str]:

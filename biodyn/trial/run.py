@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge
 from biodyn.errors import SettingsError
-from biodyn.output.store.user_files import require_unchanged
+from biodyn.output.store.record import require_unchanged
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.rigid_body import is_compiled, warm_up
 from biodyn.settings import Settings, settings_from
@@ -181,7 +181,7 @@ def remake_report(
     from biodyn.output.report.paper import asked_paper
     from biodyn.output.store.folder import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
     from biodyn.output.store.read import read_view
-    from biodyn.output.store.user_files import changed_since
+    from biodyn.output.store.record import changed_since
     from biodyn.output.store.write import adding, write_paper, write_report
 
     target, above = Path(folder), asked_paper(pdf, head)

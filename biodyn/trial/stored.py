@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from biodyn.output.store.loaded import StoredResult
+from biodyn.output.store.read import StoredResult
 
 if TYPE_CHECKING:
     from biodyn.trial.export import Export

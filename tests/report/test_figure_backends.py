@@ -30,7 +30,7 @@ from biodyn.output.figures.description import (
     Strip,
     Text,
 )
-from biodyn.output.figures.layout import SMALL_WIDTH, TICK_GAP, layout, small_place
+from biodyn.output.figures.drawing import SMALL_WIDTH, TICK_GAP, layout, small_place
 from biodyn.output.figures.matplotlib_backend import draw
 from biodyn.output.figures.png import png
 from biodyn.output.figures.style import DASHED, SMALL, WIDTH, WIDTH_IN, color, shades, words_width

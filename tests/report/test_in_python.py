@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 import biodyn
 from biodyn.errors import BiodynError, ResultError
-from biodyn.output.report.in_python import ShownResult
+from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.tables import TABLES
 from biodyn.output.tables.lazy import in_signs, tell_signs
 from biodyn.trial.result import TrialResult
@@ -179,7 +179,7 @@ def test_several_results_in_one_figure(walk_result: TrialResult) -> None:
 def test_norms_of_another_speed_do_not_stand_behind_both(walk_result: TrialResult) -> None:
     (first, *_) = walk_result.norms_behind("auto")
 
-    class Elsewhere(ShownResult):
+    class Elsewhere(PlottableResult):
         """The same walk, whose norms are 2 degrees higher."""
 
         view = walk_result.view
@@ -219,9 +219,9 @@ def test_the_screen_tells_the_peaks_with_their_bands(walk_result: TrialResult) -
     lines = walk_result.summary()
     assert lines[0].startswith("Verdict")
     (line,) = [text for text in lines if text.startswith("Peak ankle plantarflexion moment")]
-    curve = walk_result.view.values.curves["ankle_angle_moment"]["r"].mean
+    curve = walk_result.view.curves["ankle_angle_moment"]["r"].mean
     at = int(np.nanargmax(curve))
-    band = walk_result.view.values.bands["ankle_angle_moment"]["r"][at]
+    band = walk_result.view.bands["ankle_angle_moment"]["r"][at]
     assert f"right {curve[at]:.2f} ± {band:.2f} at {at} %" in line
     assert walk_result.told()[0][1] == walk_result.verdict.status
 

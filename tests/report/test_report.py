@@ -18,11 +18,11 @@ from biodyn.checks import judge
 from biodyn.library.load import load_table
 from biodyn.output.figures.curves import display_table
 from biodyn.output.figures.svg import standard_names
+from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.numbers import parameter_label
 from biodyn.output.report.page import methods
 from biodyn.output.report.sections.curves import explorer_data
 from biodyn.output.report.trial_page import trial_report
-from biodyn.output.report.view import TrialView
 from biodyn.output.store.record import json_ready
 from biodyn.output.store.write import view_of
 from biodyn.output.tables import write_csv
@@ -105,7 +105,7 @@ def test_the_page_holds_every_figure_and_says_where_numbers_come_from(view, page
     drawn = {*standard_names(), *(name for figure in display_table()["figure"] for name in figure["panels"])}
     by_plane = page.count("_power-")  # a cell of the page each
     assert by_plane
-    assert page.count('class="panel"') == len(drawn & view.values.curves.keys()) + by_plane
+    assert page.count('class="panel"') == len(drawn & view.curves.keys()) + by_plane
     for name, figure in view.figures.items():
         if name in over_cycle:
             continue

@@ -11,7 +11,7 @@ from biodyn.trial.result import TrialResult
 def test_the_figure_shows_what_the_checks_judge(walk_result: TrialResult) -> None:
     checks = {check["code"]: check for check in walk_result.record["checks"]}
     assert walk_result.analysis.estimate is not None
-    figure = residual(walk_result.view.values)
+    figure = residual(walk_result.view)
     assert figure is not None
     for panel, kind, unit in zip(figure.panels, ("force", "moment"), ("n", "nm"), strict=True):
         judged = checks[f"residual-{kind}"]

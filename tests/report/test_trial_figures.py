@@ -10,10 +10,8 @@ from support.synthetic import walker
 
 from biodyn.checks import judge
 from biodyn.output.figures import trial as trial_package
-from biodyn.output.figures.curves import TrialValues
-from biodyn.output.figures.trial import by_section, trial_figures
+from biodyn.output.figures.trial import TrialView, by_section, trial_figures
 from biodyn.output.report.trial_page import trial_report
-from biodyn.output.report.view import TrialView
 from biodyn.output.store.write import view_of
 
 _EXAMPLE = """
@@ -68,7 +66,7 @@ def test_figures_stand_in_their_order_and_sections(view: TrialView) -> None:
 
 def test_a_figure_without_its_table_is_not_offered(view: TrialView) -> None:
     tables = {name: table for name, table in view.tables.items() if name != "joint_torques"}
-    assert set(view.figures) - set(trial_figures(TrialValues(view.record, tables, view.arrays))) == {
+    assert set(view.figures) - set(trial_figures(TrialView(view.record, tables, view.arrays))) == {
         "residual",
         "whole_trial",
     }

@@ -21,8 +21,7 @@ from biodyn.output.store.folder import packed_table_path, record_digest
 from biodyn.output.store.write import adding, rounded_arrays
 from biodyn.output.tables import TABLES
 from biodyn.output.tables.csv import read_csv, write_rows
-from biodyn.output.tables.packed import packed, unpacked
-from biodyn.output.tables.packed_0_2 import unpacked_0_2
+from biodyn.output.tables.packed import packed, unpacked, unpacked_0_2
 from biodyn.trial.result import TrialResult
 
 

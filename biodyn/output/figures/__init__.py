@@ -1,11 +1,11 @@
-"""Figures: tables and arrays in, the description of a figure out, and renderers that draw it alike.
+"""Figures: a description of what is drawn, and renderers for SVG, PNG, PDF and matplotlib.
 
-In: a trial's record, tables and arrays (`curves.TrialValues`), the curves of a study, a replay. Out: SVG for pages
-(`svg.svg`), PNG for files (`png.png`), vectors on paper (`pdf.py`), a matplotlib Figure (`matplotlib_backend.draw`).
+In: the stored values of a trial (`trial.TrialView`), the curves of a study, or a replay. Out: SVG for pages (`svg.svg`), PNG
+for files (`png.png`), vectors in PDF (`pdf.py`), a matplotlib Figure (`matplotlib_backend.draw`).
 
-Read `description.py` (what a figure shows: panels, axes, layers, keys), `style.py` (colours and sizes), `layout.py` (places,
-limits, ticks, legends), `drawing.py` (strokes, shapes and words of a layout, for the pens of SVG, PNG and PDF), `curves.py`
-(what several figures share: cycles, stances, bands), then `trial/`: a file added there is a figure, nothing else names it.
-Figures over the gait cycle are entries of library/figures/display.toml; `svg.standard_grid` is the standard page of reports.
-`replay.py` has those of a forward replay and its moving picture; those of studies are in study/report.
+Read `description.py` (panels, axes, layers, legend), `style.py` (colours, sizes, font), `drawing.py` (layout, and the
+strokes, shapes and text that the pens of SVG, PNG and PDF draw), `curves.py` (gait cycles, stances, bands), then `trial/`: a
+function in a file of that folder is a figure. Figures over the gait cycle are entries of library/figures/display.toml;
+`svg.standard_grid` is the standard page of a report. `replay.py` has the figures and the animation of a forward replay.
+Figures of studies are in study/report.
 """

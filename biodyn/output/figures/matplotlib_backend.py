@@ -31,7 +31,7 @@ from biodyn.output.figures.description import (
     Shade,
     Text,
 )
-from biodyn.output.figures.layout import STRIP_HEIGHT, KeyRow, Layout, Place, joined, layout, runs
+from biodyn.output.figures.drawing import STRIP_HEIGHT, KeyRow, Layout, Place, joined, layout, runs
 from biodyn.output.figures.style import AXIS, DPI, GRID, INK, MUTED, POINTS_A_PIXEL, SMALL, TEXT, WIDTH, WIDTH_IN, color
 
 #: What `draw_into` draws into.

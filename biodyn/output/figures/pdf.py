@@ -10,10 +10,17 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.output.figures.description import Figure, Key, Panel
-from biodyn.output.figures.drawing import Stroke, draw_key_row, draw_panel, draw_plot
-from biodyn.output.figures.fonts import FONT, settable
-from biodyn.output.figures.layout import SAMPLE, Place, layout, small_place
-from biodyn.output.figures.style import INK, MUTED, SMALL, TEXT, color, shortened
+from biodyn.output.figures.drawing import (
+    SAMPLE,
+    Place,
+    Stroke,
+    draw_key_row,
+    draw_panel,
+    draw_plot,
+    layout,
+    small_place,
+)
+from biodyn.output.figures.style import FONT, INK, MUTED, SMALL, TEXT, color, settable, shortened
 
 if TYPE_CHECKING:
     from fpdf import FPDF

@@ -20,10 +20,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from biodyn.conventions import FloatArray
 from biodyn.output.figures.description import Figure
-from biodyn.output.figures.drawing import Stroke, draw_key_row, draw_panel
-from biodyn.output.figures.fonts import font_file
-from biodyn.output.figures.layout import Place, layout
-from biodyn.output.figures.style import DPI, MUTED, POINTS_A_PIXEL, SMALL, WIDTH, WIDTH_IN, color
+from biodyn.output.figures.drawing import Place, Stroke, draw_key_row, draw_panel, layout
+from biodyn.output.figures.style import DPI, MUTED, POINTS_A_PIXEL, SMALL, WIDTH, WIDTH_IN, color, font_file
 
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 

@@ -17,8 +17,20 @@ from markupsafe import Markup, escape
 from biodyn.conventions import FloatArray
 from biodyn.output.figures.curves import display_table
 from biodyn.output.figures.description import Bars, Dash, Figure, Key, Line, Panel
-from biodyn.output.figures.drawing import Stroke, draw_key_row, draw_panel, draw_plot, draw_sample
-from biodyn.output.figures.layout import SAMPLE, SMALL_HEIGHT, SMALL_WIDTH, Place, layout, small_place, small_plot
+from biodyn.output.figures.drawing import (
+    SAMPLE,
+    SMALL_HEIGHT,
+    SMALL_WIDTH,
+    Place,
+    Stroke,
+    draw_key_row,
+    draw_panel,
+    draw_plot,
+    draw_sample,
+    layout,
+    small_place,
+    small_plot,
+)
 from biodyn.output.figures.style import FONTS, INK, MUTED, SMALL, TEXT, WIDTH, color
 
 _THICK = 1.5  # width from which a line is a mean or a measured curve, not one of many

@@ -1,11 +1,11 @@
-"""Pages that stand alone: no network, no file next to them.
+"""Reports as self-contained files: HTML pages and PDF.
 
-In comes a `TrialView` (exactly what a result folder keeps, so a page can be made again from one) with its drawings; out
-goes one HTML text, or the pages of a PDF. A page is a frame and a list of sections; a section is a template and the function
-that fills it, and is found in its package. The pages of a study have the same frame and the same kind of sections.
+In: a `TrialView` and its drawings. Out: one HTML text, or the bytes of a PDF. A page is a head, a list of sections and a
+foot; a section is a title, a template and the function that returns the values for the template. Pages of a study use the
+same parts.
 
-Read `view.py` (what a page is made of), `page.py` (frame, sections, methods text), `trial_page.py` (the page of a trial), then
-`sections/` in the order of their places. `numbers.py` names columns and compares numbers with norms, `scene.py` is the 3-D view.
-`check_page.py` shows a recording that was not analysed, `compare_page.py` two results, `in_python.py` results in Python and in a
-notebook, `paper.py` and `trial_paper.py` a PDF. `templates/macros.html.j2` has what sections share.
+Read `page.py` (page, sections, methods text), `trial_page.py` (report of a trial), then `sections/` in order of their
+places. `numbers.py` names parameters and compares them with norms, `scene.py` is the 3-D view, `check_page.py` the page of
+`biodyn check`, `compare_page.py` the comparison of two results, `plotting.py` the figures of a result in Python and
+notebooks, `paper.py` and `trial_paper.py` the PDF. `templates/macros.html.j2` has the macros that sections share.
 """

@@ -24,6 +24,7 @@ from biodyn.output.figures.curves import (
 from biodyn.output.figures.description import Area, Axis, Bars, Figure, Key, Layer, Line, Panel
 from biodyn.output.figures.style import LEVEL_COLORS, SIDE_COLORS
 from biodyn.output.figures.svg import Described, standard_grid, standard_names, svg
+from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.numbers import rounded
 from biodyn.output.report.page import Fact, Frame, Section, framed, page_environment, resource, script_json
 from biodyn.output.report.scene import (
@@ -35,8 +36,7 @@ from biodyn.output.report.scene import (
     scene_of,
     scene_person,
 )
-from biodyn.output.report.view import TrialView
-from biodyn.output.tables.differences import causes_in
+from biodyn.output.tables.on_request import causes_in
 from biodyn.variables import PERCENT, is_known, variable
 from biodyn.variables.meaning import positive_about_transverse_axis
 
@@ -277,7 +277,7 @@ def compare_page(
         if scene is not None:
             sections.append(_section("scene", "Both in 3-D", SCENE_TEMPLATE, **scene))
         sections.append(summary)
-        first, other = (means_of(view.values.curves) for view in views)
+        first, other = (means_of(view.curves) for view in views)
         cycles = (
             views[0].tables["spatiotemporal"][["side", "start_s", "end_s"]].astype({"side": str}).to_numpy().tolist()
         )

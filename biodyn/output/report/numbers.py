@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
-from biodyn.output.figures.curves import TrialValues, display_table, stance_known, unit_words
+from biodyn.output.figures.curves import display_table, stance_known, unit_words
+from biodyn.output.figures.trial import TrialView
 from biodyn.variables import Norms, NormScalar, Walker, variable
 from biodyn.variables.norm_choice import SIZE_FREE, size_free
 
@@ -154,7 +155,7 @@ def _of_curve(curve: FloatArray | None, scalar: NormScalar) -> float:
     return float(curve.max() if scalar.operation == "max" else curve.min())
 
 
-def peak_lines(values: TrialValues) -> list[str]:
+def peak_lines(values: TrialView) -> list[str]:
     """A line a variable (`screen` in display.toml): its largest value on each side ± one SD of the input errors there.
 
     A value of a curve that is not known over the whole cycle has a star, a curve that is not known in stance a dash. No lines
@@ -182,7 +183,7 @@ def peak_lines(values: TrialValues) -> list[str]:
     return [*lines, *([f"  {'; '.join(notes)}."] if notes else [])]
 
 
-def _peak(values: TrialValues, name: str, side: str) -> str:
+def _peak(values: TrialView, name: str, side: str) -> str:
     """The largest value of a side's mean curve with its band and percent of the cycle; a dash where there is none."""
     curves = values.curves.get(name, {}).get(side)
     if curves is None or not stance_known(curves, values.foot_off_percent[side]):

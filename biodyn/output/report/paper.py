@@ -18,10 +18,9 @@ from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import ResultError, SettingsError
 from biodyn.library.load import nearest, read_user_toml
 from biodyn.output.figures.description import Figure, Key
-from biodyn.output.figures.fonts import FONT, font_file, settable
-from biodyn.output.figures.layout import SMALL_HEIGHT, SMALL_WIDTH
+from biodyn.output.figures.drawing import SMALL_HEIGHT, SMALL_WIDTH
 from biodyn.output.figures.pdf import draw_figure, draw_keys, draw_small
-from biodyn.output.figures.style import AXIS
+from biodyn.output.figures.style import AXIS, FONT, font_file, settable
 from biodyn.output.figures.svg import Described, StandardRow, standard_rows
 
 if TYPE_CHECKING:

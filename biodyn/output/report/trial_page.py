@@ -13,11 +13,10 @@ from markupsafe import Markup
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.figures.curves import CycleCurves, curves_by_variable
 from biodyn.output.figures.style import SIDE_COLORS
-from biodyn.output.figures.trial import by_section
+from biodyn.output.figures.trial import TrialView, by_section
 from biodyn.output.report.numbers import parameter_label
 from biodyn.output.report.page import Data, Fact, Frame, Sections, framed
 from biodyn.output.report.scene import scene_of, scene_person
-from biodyn.output.report.view import TrialView
 from biodyn.processing.signals.prepare import is_filtered
 
 _FOOT = Markup(

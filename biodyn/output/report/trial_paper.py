@@ -9,13 +9,13 @@ from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.figures.curves import cycle_keys, display_table
 from biodyn.output.figures.svg import standard_names
+from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.page import Fact
 from biodyn.output.report.paper import Paper, PaperHead, set_pages, told
 from biodyn.output.report.sections.curves import counted_words, described
 from biodyn.output.report.sections.gait import numbers_against_norms, parameter_rows
 from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import TrialPage, analysis_facts, head_facts
-from biodyn.output.report.view import TrialView
 
 _PAGES = 3  # one more where the checks have much to say
 
@@ -82,7 +82,7 @@ def _mean(value: Mapping[str, Any] | None) -> str:
 
 def _curves(paper: Paper, page: TrialPage) -> None:
     """The standard page; without cycles the figures through time, one below the other."""
-    values = page.view.values
+    values = page.view
     known = [name for name in standard_names() if name in page.curves]
     if known:
         shaded = " Shaded: one standard deviation of the input errors." if set(known) & set(values.bands) else ""
@@ -110,7 +110,7 @@ def _numbers(paper: Paper, page: TrialPage) -> None:
     """Numbers against norms, with which norms these are."""
     paper.page()
     rows = numbers_against_norms(page)
-    values = page.view.values
+    values = page.view
     if not rows and not values.norms:
         return
     paper.title("Against norms")

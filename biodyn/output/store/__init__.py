@@ -1,10 +1,10 @@
-"""Result folders: what biodyn writes into one, what of it is biodyn's own, and how every version of one is read.
+"""Result folders: writing, manifest, and readers of all versions.
 
-In comes a `TrialView` and a path, out goes a folder that appears whole or not at all; back comes the same view, or a
-`StoredResult` with the tables as attributes. Nothing that biodyn did not write is ever removed or replaced.
+In: a `TrialView` and a path. Out: a folder that is complete or absent; reading returns the same view, or a `StoredResult`
+with the tables as attributes (`biodyn.load`). Files that biodyn did not write are never removed or replaced.
 
-Read `folder.py` (names, the version of the record, which files biodyn wrote, safe replacing and what killed runs left),
-`record.py` (the parts of `run.json`) and `arrays.py` (`result.npz`), then `write.py` and `read.py`: what one writes the other
-reads, by the list in the record. A folder without a list is of 0.1.0 and read by that version's names
-(`library/results/version_1.toml`). `loaded.py` is what `biodyn.load` gives. `user_files.py` keeps copies of a user's own tables.
+Read `folder.py` (file names, manifest, atomic replacement, stale temporary folders), `record.py` (content of `run.json`,
+copies of the user's input files), `arrays.py` (`result.npz`), then `write.py` and `read.py`. The reader follows the manifest
+in `run.json`; folders of version 0.1.0, which have none, are read by the file names of that version
+(`library/results/version_1.toml`).
 """

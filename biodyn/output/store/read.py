@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,10 @@ import numpy as np
 import pandas as pd
 
 from biodyn.checks.titles import finding_title
+from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Status
 from biodyn.errors import ResultError
+from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.store.folder import (
     ARRAYS_NAME,
     COORDINATES,
@@ -38,11 +41,11 @@ from biodyn.output.store.folder import (
     version_1,
 )
 from biodyn.output.tables.csv import read_csv
-from biodyn.output.tables.packed import unpacked
-from biodyn.output.tables.packed_0_2 import unpacked_0_2
+from biodyn.output.tables.lazy import LazyTables, OwnNames
+from biodyn.output.tables.packed import unpacked, unpacked_0_2
 
 if TYPE_CHECKING:
-    from biodyn.output.report.view import ReplayView, TrialView
+    from biodyn.output.figures.trial import ReplayView, TrialView
 
 
 #: Status of a check, `run.json` of record version 1.
@@ -245,7 +248,7 @@ def _require_no_study(folder: Path) -> None:
 
 def read_view(folder: Path) -> TrialView:
     """Return record, tables and arrays of a result folder; ResultError if it is none or not whole."""
-    from biodyn.output.report.view import TrialView
+    from biodyn.output.figures.trial import TrialView
 
     source = ResultFolder(folder)
     source.require_whole()
@@ -256,7 +259,7 @@ def read_view(folder: Path) -> TrialView:
 
 def coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
     """Return record and tables of a result of an OpenSim model; ResultError where a table cannot be read."""
-    from biodyn.output.report.view import TrialView
+    from biodyn.output.figures.trial import TrialView
 
     listed = [Path(path) for path in listed_files(record) or {}]
     names = [path.stem for path in listed if path.parent.as_posix() == TABLES_FOLDER and path.suffix == ".csv"]
@@ -271,7 +274,7 @@ def coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
 
 def _read_replay(folder: Path) -> ReplayView | None:
     """Return what `biodyn replay` left in a result folder, None where it was never replayed."""
-    from biodyn.output.report.view import ReplayView
+    from biodyn.output.figures.trial import ReplayView
 
     place = folder / REPLAY_FOLDER
     if not (place / REPLAY_RECORD).is_file():
@@ -287,3 +290,103 @@ def _read_replay(folder: Path) -> ReplayView | None:
         )
     except (ValueError, OSError) as error:
         raise ResultError(f"The replay in '{place}' cannot be read: {error}.", "Run 'biodyn replay' again.") from error
+
+
+class StoredResult(PlottableResult):
+    """A trial's result as it lies in its folder, whatever version wrote it.
+
+    Every table is an attribute of its name (`result.joint_torques`), read when first asked for. `table_names` lists
+    those there are: an older folder may lack some.
+
+    Attributes:
+        folder: where it lies. record: the values of `run.json`.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._source = ResultFolder(folder)
+        self._source.require_whole()
+        self.folder = self._source.folder
+        self.record: Mapping[str, Any] = self._source.record
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return self._source.table_names
+
+    @cached_property
+    def _kept(self) -> Mapping[str, pd.DataFrame]:
+        return LazyTables(self.table_names, self._source.table)
+
+    def _table(self, name: str) -> pd.DataFrame:
+        """A table by name; ResultError names those there are."""
+        return self._kept[name] if name in self._kept else self._source.table(name)
+
+    def _own_names(self) -> OwnNames:
+        return dict(self.record.get("model", {})).get("variables", {})
+
+    def _table_attributes(self) -> Collection[str]:
+        return self.table_names
+
+    @cached_property
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Arrays of result.npz: motion, torques, wrenches and the bodies, SI."""
+        return self._source.arrays()
+
+    @property
+    def name(self) -> str:
+        """Name of the walk's file."""
+        return str(self.record["input"].get("file", ""))
+
+    @property
+    def version(self) -> str:
+        """The version of biodyn that wrote it."""
+        return str(dict(self.record.get("versions") or {}).get("biodyn", "unknown"))
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the checks: pass, warn, fail or not_assessed; `record["verdict_checks"]` holds what decided it."""
+        return str(self.record.get("verdict", ""))
+
+    @property
+    def checks(self) -> Sequence[Mapping[str, Any]]:
+        """The checks with their numbers."""
+        return list(self.record.get("checks") or ())
+
+    @property
+    def diagnostics(self) -> Sequence[Mapping[str, Any]]:
+        """Everything noticed on the way."""
+        return list(self.record.get("diagnostics") or ())
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings that ran."""
+        return dict(self.record["settings"])
+
+    @cached_property
+    def view(self) -> TrialView:
+        """Record, tables, arrays and replay together: what figures and the report are made of."""
+        return read_view(self.folder)
+
+    def summary(self) -> list[str]:
+        """Plain lines: whose walk it is, what was taken, and what the checks say."""
+        subject, static = self.record["subject"], dict(self.record.get("static") or {})
+        lines = [str(static["reason"])] if static.get("reason") else []
+        mass, height = subject.get("mass_kg"), subject.get("height_m")
+        if mass is not None and height is not None:
+            lines.append(
+                f"Subject: {mass:.1f} kg ({subject.get('mass_source', '')}), {height:.2f} m "
+                f"({subject.get('height_source', '')})"
+            )
+        for contact in self.record.get("contacts") or ():
+            side = SIDE_NAMES.get(contact.get("side"), "no")
+            lines.append(
+                f"Plate {contact['plate']}, {contact['start_s']:.2f}-{contact['end_s']:.2f} s: {side} foot, "
+                f"{contact['decision']}: {contact['reason']}"
+            )
+        return lines + [f"{check['status']}: {check['title']}: {check['text']}" for check in self.checks]
+
+    def __repr__(self) -> str:
+        return (
+            f"<biodyn result of {self.name or 'a walk'}: {self.verdict or 'no verdict'}, {len(self.table_names)} tables, "
+            f"written by biodyn {self.version}, in '{self.folder}'>"
+        )

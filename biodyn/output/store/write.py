@@ -15,7 +15,7 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import ResultError
-from biodyn.output.report.view import TrialView
+from biodyn.output.figures.trial import TrialView
 from biodyn.output.store.arrays import result_arrays
 from biodyn.output.store.folder import (
     ARRAYS_NAME,
@@ -45,8 +45,7 @@ from biodyn.output.store.folder import (
     walk_files,
     writing,
 )
-from biodyn.output.store.record import run_record
-from biodyn.output.store.user_files import write_user_files
+from biodyn.output.store.record import run_record, write_user_files
 from biodyn.output.tables import trial_tables
 from biodyn.output.tables.csv import DECIMALS, write_csv
 from biodyn.output.tables.lazy import LazyTables
@@ -56,8 +55,8 @@ from biodyn.output.tables.registry import TABLES
 if TYPE_CHECKING:
     import pandas as pd
 
+    from biodyn.output.figures.trial import TrialView
     from biodyn.output.report.paper import PaperHead
-    from biodyn.output.report.view import TrialView
 
 
 Progress = Callable[[str], None]

@@ -1,14 +1,14 @@
-"""The tables of a trial: numbers as pandas, one function a table; nothing here touches disk but `write_csv`.
+"""Tables of a trial as pandas DataFrames, one function a table.
 
-In comes a `TrialAnalysis`, out goes a DataFrame whose columns say their units; missing is NaN, never zero.
-A table is one function marked with `@table` (name, place, description, and for tables on request what they need and how
-they are asked for). Modules of this package are looked through for them: a new file with such a function is a new table,
-written to `tables/<name>.csv`, read back by `biodyn.load` and an attribute of every result.
+In: a `TrialAnalysis`. Out: a DataFrame with units in its column names; missing values are NaN, never zero. A function marked
+with `@table` (name, place, description, and a condition for optional tables) is a table. All modules of this package are
+searched: a new file with such a function adds `tables/<name>.csv`, which `biodyn.load` reads and every result has as an
+attribute.
 
-Read `registry.py` (what a table is, and their list), then `time_series.py` (a row a frame), `gait.py` (events, contacts,
-cycles, parameters, the estimate), `on_request.py`, `differences.py` (of a comparison and of a forward replay), `lazy.py` (tables
-as attributes of a result; meaning, units and signs of columns), `csv.py` (tables as text) and `packed.py` (as Parquet).
-`packed_0_2.py` reads the packed tables of version 0.2.
+Read `registry.py` (definition and list of tables), `time_series.py` (one row per frame), `gait.py` (events, contacts,
+cycles, parameters, estimate), `on_request.py` (contributions, uncertainty, sensitivity, comparison, replay), `lazy.py`
+(tables as attributes; meaning, units and signs of columns), `csv.py` (CSV files) and `packed.py` (Parquet files, and the
+packed tables of version 0.2).
 """
 
 from biodyn.output.tables.csv import write_csv

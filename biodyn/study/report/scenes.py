@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from biodyn.errors import ResultError
+from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.compare_page import scene_markup, together_scene
 from biodyn.output.report.scene import MOST_BYTES
-from biodyn.output.report.view import TrialView
-from biodyn.output.store.loaded import StoredResult
+from biodyn.output.store.read import StoredResult
 from biodyn.study.report.source import StudySource, Trial
 
 #: Walks of a session in one view; more cannot be told apart.

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from biodyn.errors import ResultError
 from biodyn.output.store.folder import ARRAYS_NAME, listed_files, model_record
-from biodyn.output.store.loaded import StoredResult
-from biodyn.output.store.read import coordinates_view
+from biodyn.output.store.read import StoredResult, coordinates_view
 from biodyn.output.store.record import versions
 from biodyn.output.store.write import write_export
 from biodyn.trial.export.c3d import c3d_file
@@ -29,7 +28,7 @@ from biodyn.trial.export.opensim import model_files, opensim_files
 from biodyn.trial.export.sheets import mat_file, xlsx_file
 
 if TYPE_CHECKING:
-    from biodyn.output.report.view import TrialView
+    from biodyn.output.figures.trial import TrialView
     from biodyn.trial.result import TrialResult
 
 

@@ -16,7 +16,7 @@ from biodyn.io.formats.c3d.append import NewEvent, NewPoint, appended
 from biodyn.library.tables import entry_names, for_each_side, library_entry
 
 if TYPE_CHECKING:
-    from biodyn.output.report.view import TrialView
+    from biodyn.output.figures.trial import TrialView
 
 
 _SUFFIXES = {"angle": "_deg", "position": "_m", "torque": "_Nm"}

@@ -13,7 +13,7 @@ from biodyn.errors import ResultError
 from biodyn.geometry.rotations import matrices_from_quaternions
 from biodyn.io.opensim.storage import SMOOTH
 from biodyn.io.opensim.write import external_loads_text, inverse_dynamics_setup, storage_text, trc_text
-from biodyn.output.report.view import TrialView
+from biodyn.output.figures.trial import TrialView
 from biodyn.output.store.folder import MODEL_NAME
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
 from biodyn.processing.signals.attitude import continuous_zxy

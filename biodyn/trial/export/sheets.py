@@ -23,7 +23,7 @@ from biodyn.output.tables.lazy import Column, described
 from biodyn.trial.export.c3d import channels, convention_named
 
 if TYPE_CHECKING:
-    from biodyn.output.report.view import TrialView
+    from biodyn.output.figures.trial import TrialView
 
 
 # Tables whose numbers have no convention of signs and axes.

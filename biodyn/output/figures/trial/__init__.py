@@ -1,30 +1,173 @@
-"""The figures of a trial, one file each: from the values of a trial to the description of a figure.
+"""Stored values of a trial and its figures, one function a figure.
 
-In: `TrialValues`, that is what a result folder keeps (record, tables, arrays). Out: `Figure`, or None where there is
-nothing to draw. A function says with `@figure(name, place, needs, section)` what it is called in `figures/NAME.png` and
-`TrialResult.plot(NAME)`, where it stands among the others, of which tables it is made, and which section of the page shows it
-(none named: one of its own). Its title and caption are in the description.
+In: `TrialView`, the content of a result folder. Out: the description of a figure, or None if there is nothing to draw.
 
-A new file in this folder is a new figure; nothing else names it. Figures over the gait cycle need no code at all: an entry
-in library/figures/display.toml adds one (`over_cycle.py`).
+A function marked with `@figure(name, place, needs, section)` is a figure: `figures/NAME.png`, `TrialResult.plot(NAME)`, and
+a picture in the named section of the report, or in a section of its own. A new file in this folder is found without being
+listed anywhere.
+
+Read `ground.py` (gait cycle, ground reaction, whole trial), then `quality.py`. Figures over the gait cycle
+need no code: an entry in library/figures/display.toml adds one (`ground.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side
 from biodyn.errors import ResultError
+from biodyn.library.load import UserFile
 from biodyn.library.registry import Registry
-from biodyn.output.figures.curves import TrialValues
+from biodyn.output.figures.curves import TORQUE_SD, Bands, CycleCurves, curves_by_variable, display_table, torque_bands
 from biodyn.output.figures.description import Figure
+from biodyn.variables import Norms
+from biodyn.variables.norm_choice import norms_of_record, reasons_of_record
 
-Describe = Callable[[TrialValues], Figure | None]
+
+@dataclass(frozen=True)
+class ReplayView:
+    """Output of `biodyn replay` in a result folder.
+
+    Attributes:
+        record: content of `replay.json`.
+        drift, feedback: its tables.
+        figures: PNG images by name (drift, feedback, convergence).
+        animation: path of the animation relative to the report, "" if none was made.
+    """
+
+    record: Mapping[str, Any]
+    drift: pd.DataFrame
+    feedback: pd.DataFrame
+    figures: Mapping[str, bytes]
+    animation: str
+
+
+@dataclass(frozen=True)
+class TrialView:
+    """Everything a result folder stores of a trial; figures and reports are made from it alone.
+
+    Attributes:
+        record, tables, arrays: content of `run.json`, tables by name, arrays of `result.npz`.
+        replay: output of `biodyn replay`, if any.
+        user_files: the user's input files, copied into a new result.
+        model_file, motion_file: .osim file of an imported model, and its estimated coordinates (.mot).
+    """
+
+    record: Mapping[str, Any]
+    tables: Mapping[str, pd.DataFrame]
+    arrays: Mapping[str, np.ndarray]
+    replay: ReplayView | None = None
+    user_files: tuple[UserFile, ...] = ()
+    model_file: bytes | None = None
+    motion_file: bytes | None = None
+
+    @property
+    def mass_kg(self) -> float:
+        """Body mass."""
+        return float(self.record["subject"]["mass_kg"])
+
+    @property
+    def weight_n(self) -> float:
+        """Body weight."""
+        return self.mass_kg * STANDARD_GRAVITY_M_S2
+
+    @property
+    def speed_m_s(self) -> float:
+        """Mean walking speed over the cycles of both sides; NaN without a cycle."""
+        return float(self.tables["spatiotemporal"]["speed_m_s"].mean())
+
+    @property
+    def source(self) -> str:
+        """What the body model was calibrated from: "static trial", "poses", "model", ..."""
+        return str(self.record["static"].get("source", "static trial"))
+
+    @cached_property
+    def norms(self) -> tuple[Norms, ...]:
+        """Norms that match the subject and the walking speed; empty if none matches or the activity is not walking."""
+        return norms_of_record(self.record, self.speed_m_s)
+
+    @property
+    def norm_reasons(self) -> tuple[str, ...]:
+        """Sentences that justify the choice of norms."""
+        return reasons_of_record(self.record, self.speed_m_s)
+
+    @property
+    def walking(self) -> bool:
+        """True if the activity is walking (also for results of versions that did not classify it)."""
+        return bool(self.record.get("activity", {}).get("kind", "walking") == "walking")
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Sides with ground reaction columns; an imported model may have no identified foot."""
+        return tuple(side for side in SIDES if f"measured_{side}" in self.tables["ground_reaction"])
+
+    def coordinate(self, variable: str, side: str) -> tuple[str, float]:
+        """Return the coordinate of a variable and side ("" for midline), and the factor to the sign of the variable."""
+        for name, entry in self.record["model"].get("variables", {}).items():
+            if entry["variable"] == variable and entry["side"] == side:
+                return str(name), float(entry["sign"])
+        return f"{variable}_{side}" if side else variable, 1.0
+
+    @cached_property
+    def curves(self) -> dict[str, dict[str, CycleCurves]]:
+        """Gait cycles by variable and side, in clinical signs."""
+        return curves_by_variable(self.tables["gait_cycles"])
+
+    @cached_property
+    def bands(self) -> Bands:
+        """One standard deviation of the torques from input errors, by variable and side; empty if not computed."""
+        if "joint_torques_sd" not in self.tables:
+            return {}
+        table = self.tables["joint_torques_sd"]
+        for name, entry in self.record["model"].get("variables", {}).items():
+            column = f"{entry['variable']}_{entry['side']}" if entry["side"] else entry["variable"]
+            table = table.rename(columns={f"{name}{TORQUE_SD}": f"{column}{TORQUE_SD}"})
+        return torque_bands(table, self.tables["spatiotemporal"], self.mass_kg, self.curves)
+
+    @cached_property
+    def foot_off_percent(self) -> dict[str, float]:
+        """Mean foot off of each side in per cent of the cycle; NaN where unknown."""
+        table = self.tables["spatiotemporal"]
+        sides = table["side"].astype(str)
+        return {side: float(table.loc[sides == side, "stance_percent"].mean()) for side in SIDES}
+
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        """Descriptions of all figures by name, in the order of the report."""
+        return trial_figures(self)
+
+    def figures_svg(self) -> dict[str, Markup]:
+        """Return the figures of the report as SVG, followed by the images of a replay.
+
+        Figures over the gait cycle are omitted: the report shows the standard grid and further panels instead.
+        """
+        from biodyn.output.figures.svg import picture, svg
+
+        images = {} if self.replay is None else self.replay.figures
+        in_grid = {figure["name"] for figure in display_table()["figure"]} if self.curves else set()
+        drawn = {name: svg(figure) for name, figure in self.figures.items() if name not in in_grid}
+        return drawn | {f"replay_{name}": picture(image, f"Forward replay, {name}") for name, image in images.items()}
+
+    def figures_png(self, dpi: int) -> dict[str, bytes]:
+        """Return all figures as PNG."""
+        from biodyn.output.figures.png import png
+
+        return {name: png(figure, dpi) for name, figure in self.figures.items()}
+
+
+Describe = Callable[[TrialView], Figure | None]
 
 
 @dataclass(frozen=True)
 class TrialFigure:
-    """What is drawn of a trial, the tables without which there is nothing to draw, the section of the page; "" = its own."""
+    """A figure of a trial: its function, the tables it requires, and its section of the report ("" for a section of its own)."""
 
     describe: Describe
     needs: tuple[str, ...] = ()
@@ -36,7 +179,7 @@ FIGURES: Registry[TrialFigure] = Registry("biodyn.output.figures.trial", "figure
 
 
 def figure(name: str, place: float, needs: Sequence[str] = (), section: str = "") -> Callable[[Describe], Describe]:
-    """Register a figure: its name in files, its place among the others, the tables it is made of, its section of the page."""
+    """Register a figure: name, position in the order, required tables, section of the report."""
 
     def add(describe: Describe) -> Describe:
         FIGURES.add(name, TrialFigure(describe, tuple(needs), section), place)
@@ -45,19 +188,19 @@ def figure(name: str, place: float, needs: Sequence[str] = (), section: str = ""
     return add
 
 
-def trial_figures(values: TrialValues) -> dict[str, Figure]:
-    """Describe every figure that there is of a trial, by name, in their order."""
-    found = {}
+def trial_figures(view: TrialView) -> dict[str, Figure]:
+    """Describe every available figure of a trial, by name, in order."""
+    figures = {}
     for name, entry in FIGURES.items():
-        drawn = entry.describe(values) if all(table in values.tables for table in entry.needs) else None
-        if drawn is not None:
-            found[name] = drawn
-    return found
+        described = entry.describe(view) if all(table in view.tables for table in entry.needs) else None
+        if described is not None:
+            figures[name] = described
+    return figures
 
 
 def by_section(names: Iterable[str]) -> dict[str, list[str]]:
-    """Sort names of figures by the section of the page that shows them; those under "" have one of their own."""
-    found: dict[str, list[str]] = {}
+    """Group figure names by section of the report; "" holds figures with a section of their own."""
+    sections: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(FIGURES[name].section, []).append(name)
-    return found
+        sections.setdefault(FIGURES[name].section, []).append(name)
+    return sections

@@ -15,7 +15,7 @@ from biodyn.output.figures.curves import (
     COLUMNS,
     MEAN,
     UNMEASURED_KEY,
-    TrialValues,
+    cycle_figure,
     cycle_panel,
     display_table,
     force_lines,
@@ -30,17 +30,101 @@ from biodyn.output.figures.curves import (
 )
 from biodyn.output.figures.description import Axis, Figure, Key, Layer, Line, Outline, Panel, Points, Span, Strip, Text
 from biodyn.output.figures.style import DASHED
-from biodyn.output.figures.trial import figure
+from biodyn.output.figures.trial import Describe, TrialView, figure
 from biodyn.variables import variable
 
-_CAPTION = "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure."
+_CAPTION = "Through the trial: no gait cycles were found in it. Grey: the ground reaction of a foot was not measured."
+# Where a variable stands: the end of its name, the table, the end of its column there, and its unit here.
+_PLACES = (
+    ("_moment", "joint_torques", "_Nm", "Nm/kg"),
+    ("_power", "joint_powers", "_W", "W/kg"),
+    ("", "joint_angles", "_deg", "deg"),
+)
+
+
+def figure_over_time(trial: TrialView, title: str, names: Sequence[str]) -> Figure | None:
+    """A panel a variable over time; None where the tables hold none of them."""
+    found = {name: lines for name in names if (lines := _lines(trial, name))}
+    if not found:
+        return None
+    behind = (unmeasured(trial.tables["ground_reaction"], trial.sides),)
+    panels = []
+    for (name, lines), label in zip(found.items(), labels_below("time (s)", len(found)), strict=True):
+        shown = variable(name)
+        y = Axis(unit_words(_table_of(name)[-1]), holds=(0.0,), grid=True)
+        layers: tuple[Layer, ...] = (*behind, *lines) if _table_of(name)[0] else lines
+        panels.append(Panel(f"{shown.title} ({shown.positive} +)", time_axis(lines[0].x, label), y, layers))
+    keys: list[Key] = [*(side_key(side) for side in SIDES), UNMEASURED_KEY]
+    return Figure(title, tuple(panels), tuple(keys), min(COLUMNS, len(panels)), caption=_CAPTION)
+
+
+def _as_named(variable: str, side: str) -> tuple[str, float]:
+    return f"{variable}_{side}" if side else variable, 1.0
+
+
+def _table_of(name: str) -> tuple[str, str, str, str]:
+    return next(place for place in _PLACES if name.endswith(place[0]))
+
+
+def _lines(trial: TrialView, name: str) -> tuple[Line, ...]:
+    ending, table_name, unit_ending, unit = _table_of(name)
+    table: pd.DataFrame | None = trial.tables.get(table_name)
+    if table is None:
+        return ()
+    stem, factor = name.removesuffix(ending), 1.0 / trial.mass_kg if unit.endswith("/kg") else 1.0
+    own = trial.coordinate if ending != "_power" else _as_named
+    columns = {side: own(stem, side) for side in SIDES}
+    time_s = table["time_s"].to_numpy(dtype=float)
+    lines = [
+        Line(
+            time_s,
+            sign * variable(name).clinical(side) * factor * table[column].to_numpy(dtype=float),
+            SIDE_NAMES[side],
+        )
+        for side, (coordinate, sign) in columns.items()
+        if (column := f"{coordinate}{unit_ending}") in table
+    ]
+    coordinate, sign = own(stem, "")
+    if f"{coordinate}{unit_ending}" in table:
+        side = SIDES[0]
+        values = sign * variable(name).clinical(side) * factor
+        lines.append(Line(time_s, values * table[f"{coordinate}{unit_ending}"].to_numpy(dtype=float), SIDE_NAMES[side]))
+    return tuple(lines)
+
+
+_SHADED = " Shaded: one standard deviation of the input errors (see Uncertainty)."
+
+
+def over_cycle(entry: Mapping[str, Any]) -> Describe:
+    """Return what describes the figure of an entry; None where the skeleton has none of its variables."""
+
+    def describe(trial: TrialView) -> Figure | None:
+        names = entry["panels"]
+        if not trial.curves:
+            return figure_over_time(trial, entry["title"], names)
+        if not any(name in trial.curves for name in names):
+            return None
+        drawn = cycle_figure(entry["title"], trial.curves, names, trial.foot_off_percent, trial.norms, trial.bands)
+        shaded = _SHADED if any(name in trial.bands and name in trial.curves for name in names) else ""
+        return replace(drawn, caption=entry["caption"] + shaded)
+
+    return describe
+
+
+for _place, _entry in enumerate(display_table()["figure"]):
+    figure(_entry["name"], 10 + 0.01 * _place, ("gait_cycles", "spatiotemporal", "ground_reaction"), "cycles")(
+        over_cycle(_entry)
+    )
+
+
+_CAPTION_ground = "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure."
 _MARGIN_M = 0.15
 _WIDTH, _LOWEST, _HIGHEST = 926.0, 165.0, 355.0  # of the plot, pixels
 _LETTERS_M = 0.015  # between the edge of a plate and its number
 
 
 @figure("centre_of_pressure", place=30, needs=("ground_reaction", "contacts"), section="ground")
-def centre_of_pressure(trial: TrialValues) -> Figure | None:
+def centre_of_pressure(trial: TrialView) -> Figure | None:
     """Every plate with its number, every contact with the outline of its foot, assigned ones with their path.
 
     None of a model whose forces are given: there are no plates to stand on.
@@ -71,10 +155,10 @@ def centre_of_pressure(trial: TrialValues) -> Figure | None:
     keys = [Key(f"{SIDE_NAMES[side]} (dot: strike)", SIDE_NAMES[side], width=MEAN, point=True) for side in SIDES]
     keys.append(Key("foot outline of a contact that was not used", "limit", width=1.5, dash=DASHED))
     height = float(np.clip(_WIDTH * (high[1] - low[1]) / (high[0] - low[0]), _LOWEST, _HIGHEST))
-    return Figure("Centre of pressure", (panel,), tuple(keys), 1, height, caption=_CAPTION)
+    return Figure("Centre of pressure", (panel,), tuple(keys), 1, height, caption=_CAPTION_ground)
 
 
-def _outlines(trial: TrialValues) -> list[FloatArray]:
+def _outlines(trial: TrialView) -> list[FloatArray]:
     """Outlines (2, K, 3) m in World of the right and the left sole, contact by contact."""
     found = list(trial.arrays["contact_soles_W"])
     unknown = np.full((len(SIDES), 1, 3), np.nan)
@@ -82,7 +166,7 @@ def _outlines(trial: TrialValues) -> list[FloatArray]:
 
 
 def _contact(
-    trial: TrialValues, contact: Mapping[Any, Any], outlines: FloatArray, low: FloatArray, high: FloatArray
+    trial: TrialView, contact: Mapping[Any, Any], outlines: FloatArray, low: FloatArray, high: FloatArray
 ) -> list[Layer]:
     side, assigned = str(contact["side"]), str(contact["decision"]) == "assigned"
     color = SIDE_NAMES.get(side, "limit") if assigned else "limit"
@@ -115,7 +199,7 @@ _CAPTION_ground_reaction = (
 
 
 @figure(_LAYOUT["name"], place=20, needs=("ground_reaction", "events"), section="ground")
-def ground_reaction(trial: TrialValues) -> Figure | None:
+def ground_reaction(trial: TrialView) -> Figure | None:
     """Trial above, stance below, in body weights; None without a foot that is known."""
     if not trial.sides:
         return None
@@ -149,7 +233,7 @@ _MOMENT = "_moment"
     needs=("joint_angles", "joint_torques", "ground_reaction", "contacts"),
     section="trial",
 )
-def whole_trial(trial: TrialValues) -> Figure | None:
+def whole_trial(trial: TrialView) -> Figure | None:
     """The vertical force above a bar for every contact with a plate; below, angles (left) and moments (right)."""
     if not trial.sides:
         return None
@@ -182,7 +266,7 @@ def contact_strips(contacts: pd.DataFrame) -> tuple[Strip, ...]:
 
 
 def _panels(
-    trial: TrialValues,
+    trial: TrialView,
     names: Sequence[str],
     of_table: str,
     time_s: FloatArray,

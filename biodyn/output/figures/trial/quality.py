@@ -8,7 +8,6 @@ import pandas as pd
 from biodyn.conventions import AXES, CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
 from biodyn.model.from_library.user_tables import catalogue
 from biodyn.output.figures.curves import (
-    TrialValues,
     display_table,
     labels_below,
     nan_statistics,
@@ -19,7 +18,7 @@ from biodyn.output.figures.curves import (
 )
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Layer, Legend, Line, Panel, Points, Rule, Shade
 from biodyn.output.figures.style import DASHED, shades
-from biodyn.output.figures.trial import figure
+from biodyn.output.figures.trial import TrialView, figure
 from biodyn.processing.gait.cycles import normalise
 from biodyn.processing.signals.filtering import rms
 from biodyn.variables import PERCENT, variable
@@ -32,7 +31,7 @@ _MM = 1000.0
 
 
 @figure("marker_errors", place=40, needs=("marker_errors",), section="fit")
-def marker_errors(trial: TrialValues) -> Figure | None:
+def marker_errors(trial: TrialView) -> Figure | None:
     """RMS and worst marker of every frame, RMS and largest error of the worst markers, mm; None where none was followed."""
     on_poses = trial.record["static"].get("source") == "poses"
     title, things = ("Pose tracking error", "segments") if on_poses else ("Marker tracking error", "markers")
@@ -89,7 +88,7 @@ _AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}
 
 
 @figure("residual", place=50, needs=("joint_torques", "ground_reaction"), section="fit")
-def residual(trial: TrialValues) -> Figure | None:
+def residual(trial: TrialView) -> Figure | None:
     """Components and magnitude; grey where a contact was not measured; None of a model without forces or feet."""
     table = trial.tables["joint_torques"]
     if trial.record["static"].get("source") == "model" and not table["residual_fx_N"].notna().any():
@@ -116,12 +115,12 @@ def residual(trial: TrialValues) -> Figure | None:
     )
 
 
-def _has_raw(trial: TrialValues) -> bool:
+def _has_raw(trial: TrialView) -> bool:
     """Whether motion and forces became one estimate: then the residual that is judged is the one before."""
     return "residuals" in trial.tables and _RAW in trial.tables["residuals"]
 
 
-def _panel(trial: TrialValues, title: str, letter: str, unit: str, limit: float | None) -> Panel:
+def _panel(trial: TrialView, title: str, letter: str, unit: str, limit: float | None) -> Panel:
     raw = _has_raw(trial)
     table = trial.tables["residuals" if raw else "joint_torques"]
     first = "raw" if raw else "residual"
@@ -158,7 +157,7 @@ _SUFFIX = "_moment"
 
 
 @figure("torque_parts", place=60, needs=("joint_torque_parts", "spatiotemporal"), section="consistency")
-def torque_parts(trial: TrialValues) -> Figure | None:
+def torque_parts(trial: TrialView) -> Figure | None:
     """Mean over the cycles of every contribution and of their sum, Nm/kg; a row a side, a column a moment."""
     if not trial.curves:
         return None
@@ -178,7 +177,7 @@ def torque_parts(trial: TrialValues) -> Figure | None:
 
 
 def _panel_torque_parts(
-    trial: TrialValues, sign: float, block: pd.DataFrame | None, moment: str, side: str, label: str
+    trial: TrialView, sign: float, block: pd.DataFrame | None, moment: str, side: str, label: str
 ) -> Panel:
     shown = variable(moment)
     note, layers = "not in this skeleton", []
@@ -214,7 +213,7 @@ _CAPTION_own_coordinates = (
 
 
 @figure("own_coordinates", place=72, needs=("joint_angles", "joint_torques"), section="trial")
-def own_coordinates(trial: TrialValues) -> Figure | None:
+def own_coordinates(trial: TrialView) -> Figure | None:
     """A row a coordinate: value and torque through the trial; None on biodyn's model, and where all are shown elsewhere."""
     if "own_coordinates" not in trial.arrays:
         return None
@@ -247,7 +246,7 @@ _CAPTION_sensitivity = (
 
 
 @figure("sensitivity", place=80, needs=("sensitivity",), section="sensitivity")
-def sensitivity(trial: TrialValues) -> Figure | None:
+def sensitivity(trial: TrialView) -> Figure | None:
     """Mean curves of some moments with every level of every factor, of the side that is known over more of the cycle.
 
     The table's own curves, the analysis as it was, come first in it.

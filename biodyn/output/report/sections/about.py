@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from biodyn.output.figures.curves import CycleCurves, display_table, unit_words
+from biodyn.output.figures.trial import ReplayView
 from biodyn.output.report.page import METHODS, Data
 from biodyn.output.report.page import methods as written_methods
 from biodyn.output.report.trial_page import SECTIONS, TrialPage, analysis_facts
-from biodyn.output.report.view import ReplayView
 from biodyn.variables import coordinate_title, is_known, variable
 
 _TEMPLATE = """
@@ -183,7 +183,7 @@ _TEMPLATE_about = """
 )
 def conventions(page: TrialPage) -> Data:
     """Every variable of this trial, and the groups it is compared with."""
-    return {"rows": convention_rows(page.curves), "norms": [norm for norm in page.view.values.norms if norm.curves]}
+    return {"rows": convention_rows(page.curves), "norms": [norm for norm in page.view.norms if norm.curves]}
 
 
 def convention_rows(curves: Mapping[str, Mapping[str, CycleCurves]]) -> list[dict[str, str]]:
@@ -234,5 +234,5 @@ _TEMPLATE_methods = """
 def methods(page: TrialPage) -> Data:
     """The methods as they are written from the settings that ran."""
     template = "model_methods.txt.j2" if page.is_on_model else METHODS
-    written = written_methods(page.record, template, beside=page.view.values.norms)
+    written = written_methods(page.record, template, beside=page.view.norms)
     return {"methods": written, "facts": analysis_facts(page)}

@@ -76,13 +76,13 @@ def further(page: TrialPage) -> Data | None:
         "grid": further_grid(
             [name for name in names if name not in standard_names()], lambda name: described(page, name)
         ),
-        "ranges": curve_ranges(page.curves, shown, page.view.values.foot_off_percent),
+        "ranges": curve_ranges(page.curves, shown, page.view.foot_off_percent),
     }
 
 
 def described(page: TrialPage, name: str) -> Described:
     """The panel of a variable as the trial has it, and its extremes in words."""
-    values, sides = page.view.values, page.curves[name]
+    values, sides = page.view, page.curves[name]
     shown = variable(name)
     panel = cycle_panel(shown, sides, values.foot_off_percent, values.norms, "", values.bands.get(name, {}))
     (row,) = curve_ranges({name: sides}, [name], values.foot_off_percent)
@@ -160,7 +160,7 @@ def standard(page: TrialPage) -> Data | None:
     known = [name for name in standard_names() if name in curves]
     if not known:
         return None
-    values = page.view.values
+    values = page.view
 
     return {
         "grid": standard_grid(known, lambda name: described(page, name), cycle_keys(known, values.norms)),
@@ -217,7 +217,7 @@ def explorer(page: TrialPage) -> Data | None:
     """The numbers of the chart and its script; nothing without cycles."""
     if not page.curves:
         return None
-    band = _band(page.view.values.norms)
+    band = _band(page.view.norms)
     return {
         "band": band,
         "curves": script_json(explorer_data(page.curves, page.tables["spatiotemporal"], band)),
@@ -291,7 +291,7 @@ def power_parts(page: TrialPage) -> Data | None:
         f"{name}-{plane}": own
         for name in powers
         for plane in _PLANES
-        if (own := _means(table, cycles, name.removesuffix("_power"), plane, page.view.values.mass_kg))
+        if (own := _means(table, cycles, name.removesuffix("_power"), plane, page.view.mass_kg))
     }
     parts = {power: [name for name in curves if name.startswith(f"{power}-")] for power in powers}
     several = {power: names for power, names in parts.items() if len(names) > 1}

@@ -42,7 +42,7 @@ _CONTACTS = """
 @SECTIONS.section("gait", place=15.5, title="Gait parameters", link="Parameters", template=_PARAMETERS)
 def gait(page: TrialPage) -> Data | None:
     """A row a parameter; beside the scene where there is one; None of a body without a foot that is known."""
-    if not page.view.values.sides:
+    if not page.view.sides:
         return None
     return {
         "css": "beside" if page.scene is not None else "",
@@ -152,7 +152,7 @@ _TEMPLATE_norms = """
 @SECTIONS.section("norms", place=22, title="Norms", link="Norms", folded=True, template=_TEMPLATE_norms)
 def norms(page: TrialPage) -> Data:
     """The choice in words, the table of numbers, and the sources."""
-    values = page.view.values
+    values = page.view
     walker = walker_of(page.record, values.speed_m_s)
     source = page.record["subject"].get("leg_length_source", "not known")
     stored = "" if walker.leg_length_m else ", 0.530 of the body height"
@@ -166,7 +166,7 @@ def norms(page: TrialPage) -> Data:
 
 def numbers_against_norms(page: TrialPage) -> list[NumberRow]:
     """Dimensionless parameters of the stride, and every number that the walk's norms know; none where nobody walked."""
-    values = page.view.values
+    values = page.view
     if not values.walking or not np.isfinite(values.speed_m_s):
         return []
     strides = page.tables["spatiotemporal"]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from biodyn.output.figures.matplotlib_backend import Axes, ShownFigure
-    from biodyn.output.report.view import TrialView
+    from biodyn.output.figures.trial import TrialView
 
 
 #: The small grid of a notebook: motion and moments of the leg in the sagittal plane.
@@ -69,7 +69,7 @@ def only_known(norms: Sequence[Norms], signs: Signs) -> tuple[Norms, ...]:
     )
 
 
-class ShownResult(TableAttributes):
+class PlottableResult(TableAttributes):
     """A result with a view: `plot` for people who write Python, a short page for a notebook."""
 
     @property
@@ -80,7 +80,7 @@ class ShownResult(TableAttributes):
     @property
     def variables(self) -> VariableNames:
         """Names of the variables of the gait cycles; each is an attribute too, for tab completion: `variables.knee_angle`."""
-        return VariableNames(self.view.values.curves)
+        return VariableNames(self.view.curves)
 
     @overload
     def plot(
@@ -153,7 +153,7 @@ class ShownResult(TableAttributes):
 
     def curves_in(self, signs: Signs) -> Mapping[str, Mapping[str, CycleCurves]]:
         """Cycles by variable and side, in these signs."""
-        clinical = self.view.values.curves
+        clinical = self.view.curves
         if signs == CLINICAL:
             return clinical
         return {
@@ -165,7 +165,7 @@ class ShownResult(TableAttributes):
         }
 
     def _cycles(self, names: tuple[str, ...], norms: str | None, band: bool, signs: Signs = CLINICAL) -> Figure:
-        values = self.view.values
+        values = self.view
         known = [*self.view.figures, *values.curves]
         for name in names or ("",):
             if name not in values.curves:
@@ -193,7 +193,7 @@ class ShownResult(TableAttributes):
 
     def norms_behind(self, name: str | None) -> tuple[Norms, ...]:
         """Those of the report ("auto"), none, or those of a name, at the speed of this walk where they know it."""
-        values = self.view.values
+        values = self.view
         if name is None or name == "none":
             return ()
         if not isinstance(name, str):
@@ -217,7 +217,7 @@ class ShownResult(TableAttributes):
 
     def _repr_html_(self) -> str:
         first, *others = self._lines()
-        shown = tuple(name for name in _SHOWN if is_known(name) and name in self.view.values.curves)
+        shown = tuple(name for name in _SHOWN if is_known(name) and name in self.view.curves)
         figure = svg(self._cycles(shown, "auto", True)) if shown else Markup()
         rows = "".join(f"<br>{escape(line)}" for line in others)
         return f'<div style="max-width:60em"><p><b>{escape(first)}</b>{rows}</p>{figure}</div>'
@@ -229,7 +229,7 @@ _SEEN = 0.1  # of the half width of a band: about what the pen of a mean covers
 
 @overload
 def overlay(
-    results: Sequence[ShownResult],
+    results: Sequence[PlottableResult],
     *names: str,
     labels: Sequence[str] | None = ...,
     side: str | None = ...,
@@ -239,7 +239,7 @@ def overlay(
 ) -> ShownFigure: ...
 @overload
 def overlay(
-    results: Sequence[ShownResult],
+    results: Sequence[PlottableResult],
     *names: str,
     labels: Sequence[str] | None = ...,
     side: str | None = ...,
@@ -248,7 +248,7 @@ def overlay(
     ax: Axes,
 ) -> Axes: ...
 def overlay(
-    results: Sequence[ShownResult],
+    results: Sequence[PlottableResult],
     *names: str,
     labels: Sequence[str] | None = None,
     side: str | None = None,
@@ -264,7 +264,7 @@ def overlay(
         side: "r" or "l"; by default both, beside each other.
         norms: a name or TOML file, "auto" (those of the reports) or None. Only those are drawn that all results have alike: walks
             at different speeds may have different ones.
-        signs: see `ShownResult.plot`.
+        signs: see `PlottableResult.plot`.
         ax: matplotlib Axes to draw into, for one variable and one side; they are returned.
 
     The number of cycles stands above each panel, in the order of the legend. Raises ResultError for a name that no result
@@ -296,7 +296,7 @@ def overlay(
 def _figure(
     names: Sequence[str],
     sides: Sequence[str],
-    named: Mapping[str, ShownResult],
+    named: Mapping[str, PlottableResult],
     drawn: Mapping[str, Mapping[str, Mapping[str, CycleCurves]]],
     behind: Sequence[Norms],
     signs: Signs,
@@ -318,9 +318,9 @@ def _figure(
     return Figure(title, tuple(panels), tuple(keys), columns)
 
 
-def _named(results: Sequence[ShownResult], labels: Sequence[str] | None) -> dict[str, ShownResult]:
+def _named(results: Sequence[PlottableResult], labels: Sequence[str] | None) -> dict[str, PlottableResult]:
     """Results by their label; those of the same name are numbered."""
-    if isinstance(results, ShownResult):
+    if isinstance(results, PlottableResult):
         results = [results]
     if not 1 <= len(results) <= len(LEVEL_COLORS):
         raise ResultError(
@@ -328,9 +328,9 @@ def _named(results: Sequence[ShownResult], labels: Sequence[str] | None) -> dict
         )
     if labels is not None and len(labels) != len(results):
         raise ResultError(f"There are {len(labels)} labels for {len(results)} results.")
-    named: dict[str, ShownResult] = {}
+    named: dict[str, PlottableResult] = {}
     for i, result in enumerate(results):
-        if not isinstance(result, ShownResult):
+        if not isinstance(result, PlottableResult):
             raise ResultError(f"{type(result).__name__} is no result of a walk.", "biodyn.load opens a result folder.")
         stem = str(result.view.record.get("input", {}).get("file", "result")).rpartition(".")
         label = str(labels[i]) if labels is not None else stem[0] or stem[2]
@@ -342,7 +342,7 @@ def _named(results: Sequence[ShownResult], labels: Sequence[str] | None) -> dict
     return named
 
 
-def _norms_of(results: Sequence[ShownResult], norms: str | None, names: Sequence[str]) -> tuple[Norms, ...]:
+def _norms_of(results: Sequence[PlottableResult], norms: str | None, names: Sequence[str]) -> tuple[Norms, ...]:
     """Those that every result has, the same."""
     first, *others = [result.norms_behind(norms) for result in results]
     return tuple(own for own in first if all(any(_same(own, other, names) for other in theirs) for theirs in others))
@@ -366,7 +366,7 @@ def _same(one: Norms, other: Norms, names: Sequence[str]) -> bool:
 def _panel(
     name: str,
     side: str,
-    named: Mapping[str, ShownResult],
+    named: Mapping[str, PlottableResult],
     drawn: Mapping[str, Mapping[str, Mapping[str, CycleCurves]]],
     behind: Sequence[Norms],
     signs: Signs,
@@ -384,7 +384,7 @@ def _panel(
         counts.append("0" if curves is None else str(len(curves.values)))
         if curves is not None and len(curves.values):
             units.add(curves.unit)
-            layers += _layers(curves, color, result.view.values.foot_off_percent.get(side, np.nan))
+            layers += _layers(curves, color, result.view.foot_off_percent.get(side, np.nan))
     if len(units) > 1:
         raise ResultError(f"'{name}' has different units in these results: {', '.join(sorted(units))}.")
     return Panel(
