@@ -39,9 +39,9 @@ from biodyn.output.store.folder import RECORD_NAME as RESULT_RECORD
 from biodyn.output.store.read import StoredResult
 from biodyn.output.store.record import PARTS, json_ready, versions
 from biodyn.output.tables.csv import write_csv
+from biodyn.output.tables.on_request import difference_table
 from biodyn.processing.signals.prepare import is_filtered, method_of
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
-from biodyn.output.tables.on_request import difference_table
 from biodyn.trial.laboratory_file import (
     SUFFIXES,
     TorqueTable,

@@ -1,6 +1,6 @@
 """Figures: a description of what is drawn, and renderers for SVG, PNG, PDF and matplotlib.
 
-In: the stored values of a trial (`trial.TrialView`), the curves of a study, or a replay. Out: SVG for pages (`svg.svg`), PNG
+In: the stored values of a trial (`TrialView`), the curves of a study, or a replay. Out: SVG for pages (`svg.svg`), PNG
 for files (`png.png`), vectors in PDF (`pdf.py`), a matplotlib Figure (`matplotlib_backend.draw`).
 
 Read `description.py` (panels, axes, layers, legend), `style.py` (colours, sizes, font), `drawing.py` (layout, and the
