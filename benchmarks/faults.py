@@ -373,10 +373,10 @@ FAULTS = (
     Fault("forces x 1000", (1000.0,), "", ("force-unit", "stopped: beyond any human load"), _scaled(slice(0, 3))),
     # No plate is ever loaded then: the program stops, and its message must name the cause.
     Fault("forces / 1000", (0.001,), "", ("force-unit", "stopped: a thousandth"), _scaled(slice(0, 3))),
-    Fault("moments x 1000", (1000.0,), "", ("moment-unit-corrected", "moment-unit"), _scaled(slice(3, 6))),
-    Fault("moments / 1000", (0.001,), "", ("moment-unit-corrected", "moment-unit"), _scaled(slice(3, 6))),
-    Fault("points x 1000", (1000.0,), "", ("length-unit-corrected",), _scaled_points),
-    Fault("points / 1000", (0.001,), "", ("length-unit-corrected",), _scaled_points),
+    Fault("moments x 1000", (1000.0,), "", ("unit-corrected", "moment-unit"), _scaled(slice(3, 6))),
+    Fault("moments / 1000", (0.001,), "", ("unit-corrected", "moment-unit"), _scaled(slice(3, 6))),
+    Fault("points x 1000", (1000.0,), "", ("unit-corrected",), _scaled_points),
+    Fault("points / 1000", (0.001,), "", ("unit-corrected",), _scaled_points),
 )
 CAUSES = frozenset(cause for fault in FAULTS for cause in fault.causes)
 

@@ -402,7 +402,7 @@ def test_coordinates_that_were_exported_are_not_filtered_again(walk_result, tmp_
     files = (made / "coordinates.mot", made / "model.osim", made / "external_loads.xml")
     again, asked = run_coordinates(*files), run_coordinates(*files, cutoff_hz=0.0)
     assert again.record["settings"]["cutoff_hz"] == 0.0
-    assert "motion-smooth" in [note.code for note in again.notes]
+    assert "model-cutoff" in [note.code for note in again.notes]
     np.testing.assert_array_equal(again.tau, asked.tau)
     text = files[0].read_text()
     files[0].write_text(text.replace("biodynSmooth=yes\n", ""))

@@ -123,7 +123,7 @@ def test_coordinates_that_are_not_given_stay_or_follow_and_are_named(swing, tmp_
     motion = _written(tmp_path / "one.mot", ("c0",), t, q[:, 1:])
     result = run_coordinates(motion, model)
     assert not result.q[:, 0].any()
-    note = next(note for note in result.notes if note.code == "coordinates-at-default")
+    note = next(note for note in result.notes if note.code == "locked-coordinates")
     assert "hinge" in note.message
 
 
@@ -250,7 +250,7 @@ def test_rows_that_do_not_tell_the_load_have_no_torques(swing, tmp_path, part):
     result = run_coordinates(motion, model, loads)
     assert list(np.flatnonzero(np.isnan(result.tau).any(axis=1))) == [100, 101, 102]
     np.testing.assert_allclose(result.tau[60:100], sound[60:100], rtol=1e-6)
-    assert "forces-too-short" in {note.code for note in result.notes}
+    assert "forces-incomplete" in {note.code for note in result.notes}
 
 
 def test_a_motion_that_ends_before_its_announced_rows_is_told(swing, tmp_path):
@@ -258,5 +258,5 @@ def test_a_motion_that_ends_before_its_announced_rows_is_told(swing, tmp_path):
     path = tmp_path / "cut.mot"
     path.write_text(motion.read_text().replace("inDegrees", f"nRows={len(t) + 7}\ninDegrees"))
     told = {note.code: note for note in run_coordinates(path, model).notes}
-    assert "holds 201; 201 are read" in told["row-count"].message
-    assert "row-count" not in {note.code for note in run_coordinates(motion, model).notes}
+    assert "holds 201; 201 are read" in told["recording-repaired"].message
+    assert "recording-repaired" not in {note.code for note in run_coordinates(motion, model).notes}

@@ -273,7 +273,7 @@ def test_tasks_that_nobody_can_follow_are_named(hinge, tmp_path):
     body = from_osim(model)
     found = tasks_of(read_ik_setup(setup), body, np.arange(3.0))
     fit = fit_model(body, list(PLACES), _seen(body, np.zeros((3, len(body.coordinates)))), np.arange(3.0), found)
-    assert " ".join(note.message for note in fit.notes if note.code == "ik-tasks-unused").count("gone") == 1
+    assert " ".join(note.message for note in fit.notes if note.code == "marker-weights").count("gone") == 1
     assert any("elbow" in note.message for note in fit.notes)
 
 

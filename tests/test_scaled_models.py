@@ -182,4 +182,4 @@ def test_a_body_that_is_not_there_is_named(tall, tmp_path):
     setup.write_text(_SETUP.format(**{**_GOOD, "body": "patella"}))
     found = scaled_by_setup(generic, setup)
     assert found.record["factors"] == {}
-    assert [note.code for note in found.notes] == ["scale-unknown-body"]
+    assert [note.code for note in found.notes] == ["model-scaling"]

@@ -23,16 +23,10 @@ from biodyn.rigid_body import from_osim
 _SAME = 1e-6
 #: Findings that say that numbers, counts or units are not what the file's words alone say.
 TOLD = {
-    *(
-        "frame-count",
-        "marker-count",
-        "frame-rate",
-        "length-unit-corrected",
-        "length-unit-guessed",
-        "row-count",
-        "columns-unclear",
-    ),
-    *("rows-uneven", "rows-dropped", "stamps-uneven", "marker-labels-duplicate"),
+    "recording-repaired",
+    "unit-corrected",
+    "columns-not-read",
+    "marker-labels-duplicate",
 }
 
 

@@ -133,14 +133,14 @@ def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
     kind="file",
     place=30,
     turn=30,
-    findings={"plate": "Plate"},
+    findings={"plate-not-used": "Force plate not used"},
 )
 def plates_that_can_be_read(file: FileFacts, limit: float) -> CheckResult:
     """Can the forces of every plate be computed, and what is strange about them?"""
     found: list[Diagnostic] = []
     for wrench in file.wrenches:
         if isinstance(wrench, PlateError):
-            found.append(Diagnostic("plate", "error", wrench.message, hint=wrench.hint))
+            found.append(Diagnostic("plate-not-used", "error", wrench.message, hint=wrench.hint))
         else:
             found += wrench.diagnostics
     return CheckResult(findings=tuple(found))

@@ -225,7 +225,7 @@ def estimate_findings(account: EstimateSummary, late_s: float, assumed: Collecti
         if size > FAR_SD * sd and segment not in assumed:
             notes.append(
                 Diagnostic(
-                    "estimate-mass-centre",
+                    "estimate-segment-mass",
                     "warning",
                     f"To make motion and forces agree the mass centre of {segment} was moved by {100 * size:.1f} cm, more than "
                     "people differ from the tables.",

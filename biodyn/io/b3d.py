@@ -301,7 +301,7 @@ def about_which_point(
 
 def _note(trial: ArchivedTrial, plate: int, severity: Literal["info", "warning"], what: str) -> Diagnostic:
     text = f"The moments of force plate {plate + 1} in '{trial.name}' are {what}."
-    return Diagnostic("archive-moments", severity, text, limit=_MOST_ACROSS_NM, unit="Nm")
+    return Diagnostic("forces-incomplete", severity, text, limit=_MOST_ACROSS_NM, unit="Nm")
 
 
 _SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "female": "female"}
@@ -353,7 +353,7 @@ def missing_note(trial: ArchivedTrial) -> tuple[Diagnostic, ...]:
         return ()
     return (
         Diagnostic(
-            "archive-forces-missing",
+            "forces-incomplete",
             "warning",
             f"The archive says of {missing} of {len(trial.markers)} frames of '{trial.name}' that ground forces are missing "
             "or doubtful there.",

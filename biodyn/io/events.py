@@ -138,7 +138,7 @@ def _of_others(strangers: Sequence[StoredEvent]) -> tuple[Diagnostic, ...]:
         return ()
     people = ", ".join(sorted({clean_text(event.subject) for event in strangers}))
     text = f"{_counted(len(strangers))} of {people}, whose markers are not read, and left out."
-    return (Diagnostic("events-of-others", "info", text, value=float(len(strangers))),)
+    return (Diagnostic("events-not-used", "info", text, value=float(len(strangers))),)
 
 
 def _not_understood(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
@@ -148,7 +148,7 @@ def _not_understood(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
     shown = ", ".join(f"'{label}'" for label in known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
     text = f"{_counted(len(labels))} no foot strike or foot off of a side at a known time, and left out: {shown}."
     hint = "Names that are read: Foot Strike or Foot Off with a side Left or Right, RHS, RTO, left heel strike."
-    return (Diagnostic("events-not-understood", "info", text, value=float(len(labels)), hint=hint),)
+    return (Diagnostic("events-not-used", "info", text, value=float(len(labels)), hint=hint),)
 
 
 def _outside(count: int) -> tuple[Diagnostic, ...]:

@@ -302,7 +302,7 @@ def with_forces_beside(recording: Recording) -> Recording:
         return recording
     names = ", ".join(path.name for path in found.several)
     note = Diagnostic(
-        "forces-unclear",
+        "forces-unusable",
         "warning",
         f"Several files beside '{recording.path.name}' could hold its ground forces: {names}; none is taken.",
         hint="Name one: --forces FILE.",
@@ -338,4 +338,4 @@ def _left_out(forces: GroundForces) -> tuple[Diagnostic, ...]:
         return ()
     names = ", ".join(forces.left_out)
     text = f"'{forces.path.name}' also loads what is no foot: {names}. These loads are left out."
-    return (Diagnostic("loads-left-out", "warning", text, value=float(len(forces.left_out))),)
+    return (Diagnostic("forces-unusable", "warning", text, value=float(len(forces.left_out))),)

@@ -362,7 +362,7 @@ def _mark_duplicates(labels: list[str], kinds: list[str], points: FloatArray) ->
         if kinds[same[0]] == "marker" and kinds[same[1]] == "dropped" and np.isfinite(points[:, same[1], 0]).any():
             diagnostics.append(
                 Diagnostic(
-                    "duplicate-label",
+                    "recording-repaired",
                     "warning",
                     f"The label '{label}' stands for {len(same)} points; the one seen in most frames is used.",
                     value=float(len(same)),

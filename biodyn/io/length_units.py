@@ -198,14 +198,14 @@ def _other_unit(
     if best is None:
         sizes = " or ".join(f"{sides[0][0] * u:.2f} x {sides[0][1] * u:.2f} m" for u in possible) or "no possible size"
         return None, Diagnostic(
-            "plate-size",
+            "plate-not-used",
             "error",
             f"{what} would measure {size} m in the unit that POINT:UNITS states ('{text}'), another unit gives "
             f"{sizes}: {'' if which else 'the plates are '}not used.",
             hint="Correct FORCE_PLATFORM:CORNERS or POINT:UNITS, and export the trial again.",
         )
     return best, Diagnostic(
-        "plate-unit-corrected",
+        "unit-corrected",
         "warning",
         f"{what} would measure {size} m in the unit that POINT:UNITS states ('{text}'); {best:.4g} m a unit is "
         f"used for the corners instead (factor {best / stated:.4g}): {sides[0][0] * best:.2f} x {sides[0][1] * best:.2f} m, "
@@ -282,7 +282,7 @@ def length_unit(
     if stated is None:
         unit = next((u for u in (0.001, 1.0, 0.01) if within(span * u, _ANY_BODY_M)), 0.001)
         note = Diagnostic(
-            "length-unit-guessed",
+            "unit-corrected",
             "warning",
             f"{entry} is '{text}', which is no known unit; {unit:g} m a unit is taken from the body's size.",
             value=span * unit,
@@ -346,7 +346,7 @@ def _marker_factor(
         return 1.0, ()
     factor = possible[0]
     note = Diagnostic(
-        "length-unit-corrected",
+        "unit-corrected",
         "warning",
         f"{entry} says '{text}', but then the markers would span {span:.3g} m; {stated * factor:.4g} m a unit is used "
         f"instead (factor {factor:.4g}): {'; '.join(evidence).format(span * factor)}.",

@@ -140,7 +140,7 @@ def placed(force: FloatArray, pressure: FloatArray) -> FloatArray:
 
 def not_told(path: Path, plate: str) -> Diagnostic:
     return Diagnostic(
-        "free-moment-not-told",
+        "forces-incomplete",
         "warning",
         f"The moments of {plate} in '{path.name}' are about no point that goes with its centre of pressure: its free moment is "
         "taken for 0.",

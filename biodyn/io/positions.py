@@ -52,7 +52,7 @@ def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, t
             f"'{path}' holds no usable marker position: all {seen} are kilometres away from the origin.", EXPORT_AGAIN
         )
     note = Diagnostic(
-        "impossible-positions",
+        "recording-repaired",
         "warning",
         f"{count} marker positions are farther than {_LARGEST_COORDINATE_M:g} m from the origin and count as not seen.",
         value=float(count),

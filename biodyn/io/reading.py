@@ -144,7 +144,7 @@ def _noted(recording: Recording, name: str) -> Recording:
     if suffix in FORMATS[name].suffixes or all(suffix not in known.suffixes for known in FORMATS.values()):
         return recording
     text = f"The file's name ends in {suffix}, but it holds {FORMATS[name].title}; it was read as that."
-    note = Diagnostic("file-misnamed", "info", text, hint=f"Name it *{FORMATS[name].suffixes[0]}.")
+    note = Diagnostic("recording-repaired", "info", text, hint=f"Name it *{FORMATS[name].suffixes[0]}.")
     return replace(recording, diagnostics=(*recording.diagnostics, note))
 
 

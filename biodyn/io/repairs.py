@@ -71,7 +71,7 @@ def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray
         moved = np.nanmax(lengths(positions - positions[:1]), initial=0.0)
         return positions, (_slower_cameras(share, rate_hz),) if moved > _MOVES_M else ()
     note = Diagnostic(
-        "frames-repeated",
+        "recording-repaired",
         "warning",
         f"{count} {'frames repeat' if count > 1 else 'frame repeats'} the one before in every marker, to the last digit: the "
         f"cameras missed {'them' if count > 1 else 'it'}, and the markers count as not seen there.",
@@ -85,7 +85,7 @@ def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray
 
 def _slower_cameras(share: float, rate_hz: float) -> Diagnostic:
     return Diagnostic(
-        "frames-repeated",
+        "recording-repaired",
         "warning",
         f"{100 * share:.0f} % of the frames repeat the one before in every marker: the cameras recorded about "
         f"{(1.0 - share) * rate_hz:.3g} frames a second, not {rate_hz:g}. Accelerations, and joint moments with them, are wrong.",
@@ -117,7 +117,7 @@ def unseen_held_positions(recording: Recording) -> tuple[Recording, Findings]:
     longest = sorted(frames, key=lambda label: -frames[label])
     shown = ", ".join(f"{label} {frames[label] / rate_hz:.2f} s" for label in longest[:_SHOWN])
     finding = Diagnostic(
-        "gap-drawn",
+        "recording-repaired",
         "info",
         f"The last position of {len(frames)} {'markers is' if len(frames) > 1 else 'marker is'} repeated to the last digit where "
         f"the marker was lost: it counts as not seen ({shown}{' and more' if len(longest) > _SHOWN else ''}).",
@@ -245,7 +245,7 @@ def _note(levers: Sequence[float], factor: float, numbers: Sequence[int]) -> Dia
     if len(numbers) > 1:
         which = f"force plates {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
     return Diagnostic(
-        "moment-unit-corrected",
+        "unit-corrected",
         "warning",
         f"In the unit that the file gives them, the moments of {which} have a lever of {lever:.2g} m, which no foot on "
         f"a plate has; they are used {'1000 times larger' if factor > 1.0 else 'as a thousandth'}: {lever * factor:.2g} m.",

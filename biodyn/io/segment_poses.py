@@ -147,12 +147,12 @@ def _notes(broken: BoolArray, bent: BoolArray, largest: float) -> tuple[Diagnost
     if broken.any():
         text = f"{int(broken.sum())} segment poses are no right-handed rotation matrices and count as not seen."
         notes.append(
-            Diagnostic("poses-broken", "warning", text, value=float(broken.sum()), limit=0.0, hint=EXPORT_AGAIN)
+            Diagnostic("recording-repaired", "warning", text, value=float(broken.sum()), limit=0.0, hint=EXPORT_AGAIN)
         )
     if bent.any():
         notes.append(
             Diagnostic(
-                "poses-not-orthonormal",
+                "recording-repaired",
                 "warning",
                 f"{int(bent.sum())} pose matrices are rotations but for {largest:.1g}; the nearest rotations are used.",
                 value=largest,

@@ -110,7 +110,7 @@ def with_person(recording: Recording) -> Recording:
         found, digest = read_person(path), file_sha256(path)
     except InputFileError as error:
         text = f"The file of the person beside the recording is not used: {error.message}"
-        note = Diagnostic("subject-unreadable", "warning", text, hint=error.hint)
+        note = Diagnostic("file-not-used", "warning", text, hint=error.hint)
         return replace(recording, diagnostics=(*recording.diagnostics, note))
     new = {name: value for name, value in found.measures.items() if name not in own.measures}
     mass_kg = found.mass_kg if own.mass_kg is None else None

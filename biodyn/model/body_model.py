@@ -465,7 +465,7 @@ def inside_segment(label: str, place: FloatArray, body: ScaledBody, model: Subje
 def inside_note(label: str, distance: float, limit: float, title: str) -> Diagnostic:
     """Return the Diagnostic of a point that lies at a joint centre."""
     return Diagnostic(
-        "point-inside-body",
+        "computed-points",
         "info",
         f"'{label}' lies {1000 * distance:.0f} mm from the {title}, inside the body: a computed point, no marker. It is not "
         "fitted.",

@@ -145,7 +145,7 @@ def _alike(named: Sequence[Possible]) -> tuple[Diagnostic, ...]:
     may_differ = any(p.labels != first.labels or p.distance_m is None for p in named)
     return (
         Diagnostic(
-            "static-trials-alike",
+            "static-doubtful",
             "warning" if may_differ else "info",
             f"{first.path.name} ({_mm(first.distance_m)} from the walk's marker distances) and {listed} belong to the walk "
             f"equally well; {first.path.name} is used.",
@@ -164,7 +164,7 @@ def _contradicted(chosen: Possible, possible: Sequence[Possible]) -> tuple[Diagn
         return ()
     return (
         Diagnostic(
-            "static-offsets-disagree",
+            "static-doubtful",
             "warning",
             f"{chosen.path.name} is used: its marker distances are {_mm(chosen.distance_m)} from the walk's, those of "
             f"{named[0].path.name} {_mm(named[0].distance_m)}, although the walk stores the joint offsets of the latter.",

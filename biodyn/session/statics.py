@@ -350,7 +350,7 @@ def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
     if body is not None:
         seen.insert(0, f"its marker distances within segments differ from the walk's by {1000 * body:.0f} mm (median)")
     return Diagnostic(
-        "static-other-person",
+        "static-doubtful",
         "warning",
         f"'{static.path.name}' was named as the static trial, but looks like another person's: {', and '.join(seen)}.",
         value=body,

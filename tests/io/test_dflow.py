@@ -51,7 +51,7 @@ def test_frames_are_told_by_their_numbers_where_stamps_are_late(
     far[[k + near for k in dropped for near in (-2, -1, 0, 1)]] = False
     assert difference[far].max() < 2e-3  # the rate itself is known to 2e-4
     assert np.isnan(found.markers.positions[dropped]).all()
-    assert ("rows-dropped" in {note.code for note in found.diagnostics}) == bool(dropped)
+    assert ("recording-repaired" in {note.code for note in found.diagnostics}) == bool(dropped)
 
 
 def test_places_between_a_marker_and_the_zeros_of_one_that_was_not_seen_are_none(
@@ -97,7 +97,7 @@ def test_a_frame_that_is_stored_twice_counts_once(laboratory: Laboratory, tmp_pa
     found = read(write_dflow(tmp_path / "mocap-001.txt", trial, late_s=0.004, kept=rows))
     assert found.markers.frame_count == len(trial.markers)
     assert found.markers.rate_hz == pytest.approx(trial.options.rate_hz, rel=2e-4)
-    note = next(note for note in found.diagnostics if note.code == "stamps-uneven")
+    note = next(note for note in found.diagnostics if note.code == "recording-repaired")
     assert "3 rows repeat the frame before" in note.message
     assert note.value == pytest.approx(0.004 / np.sqrt(12.0), rel=0.2)  # the RMS of even ones about their middle
 
@@ -128,7 +128,7 @@ def test_a_large_gap_between_times_in_milliseconds_is_one_of_dropped_rows(tmp_pa
     path.write_text("\n".join([head, *cells]) + "\n")
     found = read(path)
     assert (found.markers.rate_hz, found.markers.frame_count) == (120.0, count)
-    assert "rows-dropped" in {note.code for note in found.diagnostics}
+    assert "recording-repaired" in {note.code for note in found.diagnostics}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])

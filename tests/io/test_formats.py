@@ -86,7 +86,7 @@ def test_content_decides(write_c3d: Writer, tmp_path: Path, suffix: str) -> None
         recording = read(path)
         assert recording.markers.labels == tuple(LABELS)
         misnamed = suffix.lower() in {".c3d", ".trc"} - {right}
-        assert [note.code for note in recording.diagnostics] == ["file-misnamed"] * misnamed
+        assert [note.code for note in recording.diagnostics] == ["recording-repaired"] * misnamed
 
 
 def test_where_no_format_knows_the_content_the_suffix_says_who_explains(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_two_files_that_could_be_the_forces_are_named_and_not_taken(recording: R
     shutil.copy(tmp_path / "walk_grf.mot", tmp_path / "walk_forces.mot")
     found = read(walk)
     assert not found.plates
-    (note,) = (d for d in found.diagnostics if d.code == "forces-unclear")
+    (note,) = (d for d in found.diagnostics if d.code == "forces-unusable")
     assert "walk_forces.mot" in note.message
     assert read(walk, tmp_path / "walk_grf.mot").plates
     assert not read(walk, "none").plates
@@ -133,10 +133,10 @@ def test_moments_about_another_point_than_the_force_are_moved(
     right = read(walk)
     as_opensim(recording, tmp_path, scale=scale, about=about)
     found = read(walk)
-    notes = [note for note in found.diagnostics if note.code == "force-moments-moved"]
+    notes = [note for note in found.diagnostics if note.code == "forces-incomplete"]
     assert len(notes) == len(right.plates)
     assert {note.severity for note in notes} == {"warning" if any(about) else "info"}
-    assert not [note for note in right.diagnostics if note.code == "force-moments-moved"]
+    assert not [note for note in right.diagnostics if note.code == "forces-incomplete"]
     for mine, wanted in zip(found.plates, right.plates, strict=True):
         loaded = np.abs(wanted.channels[:, 2]) > 50.0
         # the point is found from numbers of twelve digits
@@ -149,7 +149,7 @@ def test_a_force_at_a_fixed_point_keeps_its_whole_moment(recording: Recording, t
     right = read(walk)
     as_opensim(recording, tmp_path, fixed=True)
     found = read(walk)
-    assert not [note for note in found.diagnostics if note.code == "force-moments-moved"]
+    assert not [note for note in found.diagnostics if note.code == "forces-incomplete"]
     frames, rate_hz = found.markers.frame_count, found.markers.rate_hz
     for mine, wanted in zip(found.plates, right.plates, strict=True):
         expected = plate_wrench(wanted, frames, rate_hz).wrench
@@ -244,7 +244,7 @@ def test_a_table_with_a_hole_amid_stance_is_told_and_the_contact_not_used(
         lines[row][lines[head].index(f"ground_force_{part}{axis}")] = "nan"
     table.write_text("\n".join("\t".join(line) for line in lines))
     found = read(motion)
-    assert "force-gaps" in {note.code for note in found.diagnostics}
+    assert "forces-incomplete" in {note.code for note in found.diagnostics}
     assert np.isnan(found.plates[0].channels).any()
     up = found.rotated(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]))
     wrench = plate_wrench(up.plates[0], up.markers.frame_count, up.markers.rate_hz)

@@ -49,7 +49,7 @@ def test_a_wrong_unit_is_put_right_with_its_factor(laboratory, tmp_path, what, f
         np.testing.assert_allclose(plate.corners, true.corners, rtol=1e-5, atol=1e-5)
     (note,) = found.diagnostics
     assert note.severity == "warning"
-    assert note.code == ("plate-unit-corrected" if what == "plates" else "length-unit-corrected")
+    assert note.code == ("unit-corrected" if what == "plates" else "unit-corrected")
     assert f"factor {1 / factor:.4g}" in note.message
 
 
@@ -83,7 +83,7 @@ def test_plates_of_unknown_size_are_not_used_and_the_run_says_so(laboratory, tmp
     silent = replace(walk, components=tuple(np.zeros_like(c) for c in walk.components))
     files = laboratory.copy(tmp_path, walk=with_plates(silent, 25.4))
     (note,) = read_c3d(files.walk).diagnostics
-    assert (note.code, note.severity) == ("plate-size", "error")
+    assert (note.code, note.severity) == ("plate-not-used", "error")
     with pytest.raises(
         PlateError, match=r"holds no usable force plate\. The force plates would measure 15\.2 x 10\.2 m"
     ):

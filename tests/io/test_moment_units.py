@@ -26,7 +26,7 @@ def test_a_thousandfold_is_put_right_and_said(laboratory, tmp_path, factor):
         # stored as 4-byte floats of up to 1e8 Nmm
         np.testing.assert_allclose(plate.channels, true.channels, rtol=1e-5, atol=1e-6)
     (note,) = found.diagnostics
-    assert (note.code, note.severity) == ("moment-unit-corrected", "warning")
+    assert (note.code, note.severity) == ("unit-corrected", "warning")
     assert ("1000 times larger" if factor < 1.0 else "as a thousandth") in note.message
 
 
@@ -39,14 +39,14 @@ def test_a_calibration_matrix_is_put_right(tmp_path, kind):
     assert corrected_moments(sound) == (sound, ())
     wrong = [replace(plate, cal_matrix=plate.cal_matrix * np.repeat([1.0, 1e-3], 3)[:, None]) for plate in sound]
     found, notes = corrected_moments(wrong)
-    assert [note.code for note in notes] == ["moment-unit-corrected"]
+    assert [note.code for note in notes] == ["unit-corrected"]
     for plate, true in zip(found, sound, strict=True):
         np.testing.assert_allclose(plate.cal_matrix, true.cal_matrix, rtol=1e-12)
 
 
 def test_right_moments_are_left_alone(laboratory):
     for path in (laboratory.walk, laboratory.static):
-        assert "moment-unit-corrected" not in [note.code for note in read_c3d(path).diagnostics]
+        assert "unit-corrected" not in [note.code for note in read_c3d(path).diagnostics]
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
@@ -86,7 +86,7 @@ def test_a_step_is_told_from_a_pole_where_the_sensor_is_in_the_surface(laborator
     plates = [replace(plate, origin=np.zeros(3)) for plate in read_c3d(laboratory.walk).plates]
     wrong = [replace(plate, channels=plate.channels * np.repeat([1.0, 1e-3], 3)) for plate in plates]
     found, notes = corrected_moments(wrong)
-    assert [note.code for note in notes] == ["moment-unit-corrected"]
+    assert [note.code for note in notes] == ["unit-corrected"]
     for plate, true in zip(found, plates, strict=True):
         np.testing.assert_allclose(plate.channels, true.channels, rtol=1e-12)
 
@@ -108,6 +108,6 @@ def test_torques_are_those_of_right_moments(laboratory, walk_result, tmp_path):
     write_c3d(tmp_path / "walk.c3d", with_moments(laboratory.trials["walk"], 1e-3))
     found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings={"uncertainty": {"compute": False}})
     assert found.verdict is not None
-    assert [cause.code for cause in found.verdict.causes] == ["moment-unit-corrected"]
+    assert [cause.code for cause in found.verdict.causes] == ["unit-corrected"]
     # the moments went through 4-byte floats once more
     np.testing.assert_allclose(found.dynamics.torques, walk_result.analysis.dynamics.torques, atol=1e-2)

@@ -57,7 +57,7 @@ def test_a_second_column_called_time_is_none(tmp_path, second, noted):
     table = read_storage(_written(tmp_path, f"endheader\ntime a time\n0 1 0\n1 2 {second}\n"))
     assert table.names == ("a",)
     np.testing.assert_array_equal(table.time_s, [0.0, 1.0])
-    assert [note.code for note in table.notes] == ["columns-unclear"] * noted
+    assert [note.code for note in table.notes] == ["columns-not-read"] * noted
 
 
 def test_no_number_is_no_number_in_every_spelling(tmp_path):

@@ -151,7 +151,7 @@ def test_moments_about_no_point_are_named_and_only_forces_taken(laboratory: Labo
     text = ["\t".join(f"{value:.4f}" for value in row) for row in rows]
     first.write_text("\n".join([*lines[:head], *text]) + "\n", encoding="utf-8")
     notes = [note for note in read(tmp_path / "walk.tsv").diagnostics if note.severity == "warning"]
-    assert [note.code for note in notes] == ["free-moment-not-told"]
+    assert [note.code for note in notes] == ["forces-incomplete"]
     assert "plate 1" in notes[0].message
 
 

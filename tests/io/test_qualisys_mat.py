@@ -193,7 +193,7 @@ def test_a_loaded_plate_without_a_centre_of_pressure_is_not_known_there(laborato
 
     spoilt(path, changed("COP", blank))
     found = read(path)
-    note = next(note for note in found.diagnostics if note.code == "force-gaps")
+    note = next(note for note in found.diagnostics if note.code == "forces-incomplete")
     assert note.value == len(loaded)
     channels = found.plates[0].channels
     assert np.isnan(channels[loaded]).all()
@@ -212,7 +212,7 @@ def test_events_without_a_frame_are_named(laboratory: Laboratory, tmp_path: Path
 
     found = read(spoilt(path, change))
     assert len(found.events) == count - 2
-    assert "events-not-understood" in {note.code for note in found.diagnostics}
+    assert "events-not-used" in {note.code for note in found.diagnostics}
 
 
 def test_a_coordinate_without_end_is_not_seen(laboratory: Laboratory, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_matrices_of_few_digits_become_rotations(tmp_path: Path) -> None:
     recording = read(path)
     R = recording.poses.rotations
     np.testing.assert_allclose(R @ R.swapaxes(2, 3), np.broadcast_to(np.eye(3), R.shape), atol=2e-4)
-    assert "poses-not-orthonormal" in [note.code for note in recording.diagnostics]
+    assert "recording-repaired" in [note.code for note in recording.diagnostics]
 
 
 def test_a_broken_matrix_counts_as_not_seen(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_broken_matrix_counts_as_not_seen(tmp_path: Path) -> None:
     write_c3d(path, content(made))
     recording = read(path)
     assert not np.isfinite(recording.poses.origins[7, 2]).any()
-    assert "poses-broken" in [note.code for note in recording.diagnostics]
+    assert "recording-repaired" in [note.code for note in recording.diagnostics]
 
 
 def mirrored(poses: FloatArray) -> FloatArray:

@@ -117,7 +117,7 @@ def test_centimetres_that_nobody_states_are_told(tmp_path: Path) -> None:
     (tmp_path / "walk.csv").write_text(text)
     found = read(tmp_path / "walk.csv")
     np.testing.assert_allclose(found.markers.positions, POINTS, atol=1e-5)
-    assert "length-unit-guessed" in [note.code for note in found.diagnostics]
+    assert "unit-corrected" in [note.code for note in found.diagnostics]
 
 
 def test_parquet_is_read(tmp_path: Path) -> None:

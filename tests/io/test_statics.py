@@ -202,7 +202,7 @@ def test_markers_put_on_again_count_more_than_stored_offsets_and_it_is_said(walk
     own = standing("static02.c3d", with_offsets(0.04))
     search = find_static(path)
     assert search.path == own
-    assert [d.code for d in search.diagnostics] == ["static-offsets-disagree"]
+    assert [d.code for d in search.diagnostics] == ["static-doubtful"]
     assert search.diagnostics[0].value == pytest.approx(0.01 * 0.4625, abs=1e-5)  # 1 % of the median distance
 
 
@@ -213,7 +213,7 @@ def test_two_that_belong_alike_are_named(walk, standing):
     search = find_static(path)
     assert search.path == first
     (note,) = search.diagnostics
-    assert (note.code, note.severity) == ("static-trials-alike", "info")
+    assert (note.code, note.severity) == ("static-doubtful", "info")
     assert "static02.c3d (0.00 mm)" in note.message
 
 

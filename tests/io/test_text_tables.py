@@ -60,7 +60,7 @@ def test_uneven_rows_are_told_and_doubled_columns_not_read(tmp_path: Path) -> No
     found = read(write_table(tmp_path / "q.sto", ["hip", "knee", "knee"], times, values))
     assert found.coordinates.labels == ("hip",)
     np.testing.assert_allclose(np.degrees(found.coordinates.values[:, 0]), np.linspace(times[0], times[-1], 11))
-    assert {"rows-uneven", "columns-unclear"} <= {note.code for note in found.diagnostics}
+    assert {"recording-repaired", "columns-not-read"} <= {note.code for note in found.diagnostics}
 
 
 HOSTILE = {

@@ -54,7 +54,7 @@ def without(laboratory: Laboratory) -> FloatArray:
         (("RightHipJointCentre", "LeftHipJointCentre"), "computed-points"),
         (("Pelvis_RFemur_score", "Pelvis_LFemur_score"), "computed-points"),
         (("V_R_HJC", "V_L_HJC"), "computed-points"),
-        (("P17", "P18"), "point-inside-body"),  # told by its place alone
+        (("P17", "P18"), "computed-points"),  # told by its place alone
     ],
 )
 def test_hip_centres_among_the_points_are_no_skin_markers(
@@ -79,7 +79,7 @@ def test_a_hip_centre_that_only_the_walk_stores_is_told_by_its_place(
     files = laboratory.copy(tmp_path / "s", walk=with_points(laboratory.trials["walk"], ("P17", "P18")))
     result = run_trial(files.walk, static=files.static, settings=QUICK)
     np.testing.assert_array_equal(result.joint_torques.select_dtypes("number").to_numpy(), without)
-    assert sum(d.code == "point-inside-body" for d in result.diagnostics) == 2
+    assert sum(d.code == "computed-points" for d in result.diagnostics) == 2
 
 
 def test_groups_and_descriptions_of_the_file_tell_outputs_from_markers() -> None:

@@ -176,7 +176,7 @@ def test_a_plate_that_is_never_unloaded_gets_its_zero_from_the_body_s_motion(lab
     channels = np.hstack([analog[:, 3:] @ R, analog[:, :3] @ R]) + [0.0, 0.0, -90.0, 0.0, 0.0, 0.0] + noise
     recorded = ForcePlate(1, 2, floor, np.zeros(3), channels, rate_hz)
     state = contacts(replace(tracked, walk=replace(tracked.walk, plates=(recorded,))))
-    (note,) = [note for note in state.notes if note.code == "plate-zero-from-balance"]
+    (note,) = [note for note in state.notes if note.code == "plate-baseline"]
     assert note.value == pytest.approx(90.0, abs=15.0)  # the model's masses are not quite the walker's
     assert {c.decision for c in state.contacts} == {"assigned"}
     assert len(state.contacts) >= 5

@@ -195,7 +195,7 @@ def test_a_source_that_was_asked_for_and_has_no_event_is_warned_of(stored):
     """Steps without gait cycles would pass in silence."""
     _, heel, toe, pelvis, forward = strider()
     points = moved_and(heel, toe, pelvis, forward)
-    for asked, warned in (("file", ["gait-events-none"]), ("auto", [])):
+    for asked, warned in (("file", ["gait-event-missing"]), ("auto", [])):
         events, notes = gait_events([], stored, settings=GaitSettings(events=asked), **points)
         assert [note.code for note in notes if note.severity == "warning"] == warned
         assert bool(events) == (asked == "auto")

@@ -138,7 +138,7 @@ def test_samples_without_a_number_amid_a_load_are_told(column):
     values[0:10, column] = np.nan  # nothing stands there
     values[1200, column] = np.nan
     result = solved(values)
-    assert "plate-unrecorded" in codes(result)
+    assert "forces-incomplete" in codes(result)
     assert result.unrecorded_s == ((1199 / ANALOG_HZ, 1201 / ANALOG_HZ),)
     values[1200] = channels(noise_n=0.5)[1200]
     assert solved(values).unrecorded_s == ()

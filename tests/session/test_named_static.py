@@ -27,12 +27,12 @@ def walk(tmp_path: Path) -> Path:
 def test_ones_own_static_trial_is_taken_without_a_word(tmp_path: Path, walk: Path) -> None:
     files = read_files(walk, recording(tmp_path / "static.c3d", "standing", 1))
     assert files.why == "named by the user"
-    assert not [note for note in files.walk.diagnostics if note.code == "static-other-person"]
+    assert not [note for note in files.walk.diagnostics if note.code == "static-doubtful"]
 
 
 def test_another_persons_static_trial_is_told_by_the_markers(tmp_path: Path, walk: Path) -> None:
     files = read_files(walk, recording(tmp_path / "static.c3d", "standing", 2))
-    (note,) = [note for note in files.walk.diagnostics if note.code == "static-other-person"]
+    (note,) = [note for note in files.walk.diagnostics if note.code == "static-doubtful"]
     assert note.severity == "warning"
     assert note.value is not None
     assert note.limit is not None

@@ -188,7 +188,7 @@ def test_a_stored_mass_in_pounds_is_taken_as_pounds_where_the_static_trial_stand
     assert analysis.subject.mass_kg == pytest.approx(true_kg, rel=1e-6)  # float32 in the file
     assert analysis.subject.mass_source == "stored in walk.c3d, in pounds"
     assert analysis.verdict is not None
-    assert [cause.code for cause in analysis.verdict.causes] == ["mass-in-pounds"]
+    assert [cause.code for cause in analysis.verdict.causes] == ["unit-corrected"]
     # Every sentence with a body mass tells the one that is used; the file's number stands in the warning alone.
     sentences = [note.message for note in analysis.diagnostics] + [check.text for check in analysis.verdict.checks]
     assert [text for text in sentences if "154" in text] == [analysis.verdict.causes[0].text]
@@ -208,8 +208,8 @@ def test_a_height_that_is_not_of_these_legs_is_doubted(standing, walking, tmp_pa
         height_m=None if stored_in_inches else 0.6 * true_m,
         settings=QUICK,
     )
-    (doubt,) = [note for note in found.diagnostics if note.code in ("height-doubtful", "measure-doubtful")]
-    assert doubt.code == "height-doubtful"
+    (doubt,) = [note for note in found.diagnostics if note.code == "measure-doubtful"]
+    assert doubt.code == "measure-doubtful"
     assert doubt.limit == pytest.approx(true_m, rel=0.1)  # people's legs differ
     assert (f"inches are {true_m:.2f} m" in doubt.message) == stored_in_inches
     assert found.verdict is not None
@@ -222,7 +222,7 @@ def test_a_stored_width_that_nobody_of_this_height_has_is_doubted(standing, walk
     for name, trial in (("static", standing), ("walk", walking)):
         with_stored(tmp_path / f"{name}.c3d", trial, RKneeWidth=knee)
     found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
-    (doubt,) = [note for note in found.diagnostics if note.code in ("height-doubtful", "measure-doubtful")]
+    (doubt,) = [note for note in found.diagnostics if note.code == "measure-doubtful"]
     assert doubt.message.startswith(f"knee_width_r of {10 * knee:.0f} mm is in the file")
 
 
@@ -234,7 +234,7 @@ def test_a_stored_mass_that_is_wrong_otherwise_is_used_and_named(standing, walki
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
     assert analysis.subject.mass_kg == wrong_kg
     notes = {note.code: note for note in analysis.diagnostics}
-    assert "mass-in-pounds" not in notes
+    assert "unit-corrected" not in notes
     assert f"mass used: {wrong_kg:.1f} kg" in notes["mass-mismatch"].message
     # what an estimate found is drawn towards the stated mass, and no body mass to be told
     assert f"kg less than the {wrong_kg:.0f} kg that are used" in notes["estimate-not-made"].message
@@ -520,9 +520,9 @@ def test_frames_that_the_cameras_missed_are_not_seen(standing, walking, tmp_path
     write_c3d(tmp_path / "static.c3d", standing)
     write_c3d(tmp_path / "walk.c3d", replace(walking, markers=markers))
     found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
-    (note,) = [note for note in found.diagnostics if note.code == "frames-repeated"]
+    (note,) = [note for note in found.diagnostics if note.code == "recording-repaired"]
     assert "the cameras missed them" in note.message
-    assert {note.code for note in found.diagnostics if note.severity != "info"} == {"frames-repeated"}
+    assert {note.code for note in found.diagnostics if note.severity != "info"} == {"recording-repaired"}
     for joint in ("hip", "knee", "ankle"):
         assert compare(found, walking).sagittal_rms_nm_kg(joint) < 0.03  # as with all frames
 
@@ -533,7 +533,7 @@ def test_a_rate_that_is_not_the_cameras_is_told(standing, walking, tmp_path):
     write_c3d(tmp_path / "static.c3d", standing)
     write_c3d(tmp_path / "walk.c3d", replace(walking, markers=markers))
     found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
-    (note,) = [note for note in found.diagnostics if note.code == "frames-repeated"]
+    (note,) = [note for note in found.diagnostics if note.code == "recording-repaired"]
     assert "about 54.9" in note.message
     assert note.severity == "warning"
 

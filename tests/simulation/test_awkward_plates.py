@@ -146,10 +146,10 @@ def test_lengths_of_plates_in_m_among_mm_are_told_by_plates(laboratory, in_mm, t
     found = analysed(tmp_path, *laboratory, in_metres)
     assert found.verdict is not None
     assert found.verdict.status == "warn"
-    wanted = "plate-unit-corrected"
+    wanted = "unit-corrected"
     # moments behind a matrix have the corners' unit; where it is not theirs their lever tells
     assert wanted in causes(found)
-    assert set(causes(found)) <= {wanted, "moment-unit-corrected"}
+    assert set(causes(found)) <= {wanted, "unit-corrected"}
     if plates != slice(None):
         assert "late 2" in next(note for note in found.diagnostics if note.code == wanted).message
     for joint in JOINTS:  # as with everything in mm; float32 in the file
@@ -163,7 +163,7 @@ def test_corners_in_cm_among_mm_leave_the_sensors_where_they_are(standing, walki
         platform["CORNERS"] = platform["CORNERS"] / 10.0
 
     found = analysed(tmp_path, standing, walking, in_centimetres)
-    assert causes(found) == ["plate-unit-corrected"]
+    assert causes(found) == ["unit-corrected"]
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-3  # corners of 4-byte floats, tenfold
 
 
@@ -173,7 +173,7 @@ def test_a_plate_of_no_possible_size_is_left_out_and_the_others_are_used(standin
         platform["CORNERS"][1] *= 1e6
 
     found = analysed(tmp_path, standing, walking, nonsense)
-    (note,) = [note for note in found.diagnostics if note.code == "plate-size"]
+    (note,) = [note for note in found.diagnostics if note.code == "plate-not-used"]
     assert note.message.startswith("Plate 2 would measure ")
     assert [plate.number for plate in found.plates] == [1, 3]
 
@@ -186,8 +186,8 @@ def test_moments_of_one_plate_in_another_unit_are_told_by_its_own_steps(standing
         return scaled
 
     found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
-    assert causes(found) == ["moment-unit-corrected"]
-    (note,) = [note for note in found.diagnostics if note.code == "moment-unit-corrected"]
+    assert causes(found) == ["unit-corrected"]
+    (note,) = [note for note in found.diagnostics if note.code == "unit-corrected"]
     assert "the moments of force plate 2 have" in note.message
     # Moments of 4-byte floats scaled: relative errors of 1e-7, which the estimate's weights carry on.
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-2
@@ -207,7 +207,7 @@ def test_plates_that_are_declared_and_not_used_are_told_and_nothing_more(
 
     found = analysed(tmp_path, standing, walking, declared)
     assert causes(found) == []
-    (note,) = [note for note in found.diagnostics if note.code == "plate-idle"]
+    (note,) = [note for note in found.diagnostics if note.code == "plate-not-used"]
     assert note.message.startswith("Plates 4 and 5 are declared")
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
 
@@ -219,7 +219,7 @@ def test_a_plate_that_lacks_its_corners_alone_is_still_warned_of(standing, walki
         platform["CORNERS"] = platform["CORNERS"].copy()
         platform["CORNERS"][1] = 0.0
 
-    assert "plate-unreadable" in causes(analysed(tmp_path, standing, walking, placeless))
+    assert "plate-not-used" in causes(analysed(tmp_path, standing, walking, placeless))
 
 
 @pytest.mark.parametrize(
@@ -259,8 +259,8 @@ def test_single_samples_that_jump_are_none(standing, walking, torques, tmp_path,
         return spoilt
 
     found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
-    assert set(causes(found)) == {"plate-spike"}
-    notes = [note for note in found.diagnostics if note.code == "plate-spike"]
+    assert set(causes(found)) == {"recording-repaired"}
+    notes = [note for note in found.diagnostics if note.code == "recording-repaired"]
     assert [note.message.split(" jumps")[0] for note in notes] == ["Plate 1", "Plate 2"]
     assert "Force.Fz1, Force.Mx1" in notes[0].message
     # what the neighbours say of one or two milliseconds
@@ -277,7 +277,7 @@ def test_plates_that_are_noisy_or_hardly_read_anything_have_no_such_samples(stan
         return noisy
 
     found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
-    assert "plate-spike" not in [note.code for note in found.diagnostics]
+    assert "recording-repaired" not in [note.code for note in found.diagnostics]
 
 
 def test_centres_of_pressure_of_empty_plates_are_no_such_samples(standing, walking):

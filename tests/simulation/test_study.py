@@ -136,7 +136,7 @@ def test_a_mark_for_not_seen_is_no_damage(study, tmp_path):
     path.write_bytes(data[:start] + frames.astype("<f4").tobytes())
     found = read_c3d(path)
     assert np.isnan(found.markers.positions[100:140, [3, 5]]).all()
-    assert [note.value for note in found.diagnostics if note.code == "impossible-positions"] == [40.0]
+    assert [note.value for note in found.diagnostics if note.code == "recording-repaired"] == [40.0]
 
 
 def test_the_simulator_replaces_no_recording_of_others(laboratory: Laboratory, tmp_path: Path) -> None:

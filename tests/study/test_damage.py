@@ -178,7 +178,7 @@ def test_what_is_possible_but_was_not_measured_is_a_finding(out: Path) -> None:
             (out / trial.folder / "cycles.parquet").unlink()
     options = AnalysisOptions.model_validate({"conditions": ["slow", "fast"], "curves": ["knee_angle", "neck_bending"]})
     Study(StudyDefinition(analysis=options), plan).summarise(out)
-    findings = [d for d in StudyResult(out).record["diagnostics"] if d["code"] == "analysis-without-data"]
+    findings = [d for d in StudyResult(out).record["diagnostics"] if d["code"] == "statistics-missing"]
     assert ["'fast'" in d["message"] for d in findings] == [False, True]
     assert "neck_bending" in findings[0]["message"]
 

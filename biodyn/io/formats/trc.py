@@ -327,16 +327,15 @@ def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
             f"{table.numbers[-1]}).",
             COPY_AGAIN,
         )
-    stated = (("frames", "frame-count", head.frame_count, found),
-              ("markers", "marker-count", head.marker_count, len(head.labels)))  # fmt: skip
+    stated = (("frames", head.frame_count, found), ("markers", head.marker_count, len(head.labels)))
     return tuple(
         Diagnostic(
-            code,
+            "recording-repaired",
             "warning",
             f"The file announces {announced} {what} and holds {count}; {count} are read.",
             value=float(count),
         )
-        for what, code, announced, count in stated
+        for what, announced, count in stated
         if announced not in (None, count)
     )
 
@@ -372,7 +371,7 @@ def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnost
         )
     text = f"DataRate says {head.rate_hz:g} frames per second, the times {measured:.6g}; {measured:.6g} Hz is used."
     hint = "Check the rate in the capture software: every velocity and torque depends on it."
-    return measured, (Diagnostic("frame-rate", "warning", text, value=measured, unit="Hz", hint=hint),)
+    return measured, (Diagnostic("recording-repaired", "warning", text, value=measured, unit="Hz", hint=hint),)
 
 
 def _fit(times: FloatArray, rate_hz: float, digit_s: float) -> bool:

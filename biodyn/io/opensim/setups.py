@@ -124,7 +124,7 @@ def _notes(tool: ET.Element) -> tuple[Diagnostic, ...]:
     if weight in ("", "inf", "infinity", "unassigned"):
         return ()
     message = f"Couplings of coordinates hold exactly; the set-up's constraint_weight ({weight}) is not used."
-    return (Diagnostic("ik-constraint-weight", "info", message),)
+    return (Diagnostic("osim-not-used", "info", message),)
 
 
 _AXES: Final = {"X": 0, "Y": 1, "Z": 2}

@@ -114,7 +114,9 @@ def _counted(path: Path, head: list[str], found: int) -> tuple[Diagnostic, ...]:
     if said is None or int(said[1]) == found:
         return ()
     text = f"'{path.name}' announces {int(said[1])} rows and holds {found}; {found} are read."
-    return (Diagnostic("row-count", "warning", text, value=float(found), limit=float(said[1]), hint=COPY_AGAIN),)
+    return (
+        Diagnostic("recording-repaired", "warning", text, value=float(found), limit=float(said[1]), hint=COPY_AGAIN),
+    )
 
 
 def _second_time(path: Path) -> tuple[Diagnostic, ...]:
@@ -122,7 +124,7 @@ def _second_time(path: Path) -> tuple[Diagnostic, ...]:
     text = (
         f"'{path.name}' has several columns 'time' with different numbers: the first one is the time, no other is read."
     )
-    return (Diagnostic("columns-unclear", "warning", text, hint=COPY_AGAIN),)
+    return (Diagnostic("columns-not-read", "warning", text, hint=COPY_AGAIN),)
 
 
 def _content(path: Path) -> bytes:

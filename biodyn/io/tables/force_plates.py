@@ -111,7 +111,7 @@ def unknown_note(force: str, file: str, unknown: BoolArray) -> Diagnostic:
     """What is said of such rows (T,) of a force of a file."""
     count = int(unknown.sum())
     return Diagnostic(
-        "force-gaps",
+        "forces-incomplete",
         "warning",
         f"{count} rows of {force} in '{file}' do not tell the force or where it acts, amid rows that are loaded: it is not known "
         "there.",
@@ -352,12 +352,12 @@ def _name(one: ForceColumns) -> str:
 
 def _never_loaded(table: Storage, one: ForceColumns) -> Diagnostic:
     text = f"The force {_name(one)} of '{table.path.name}' is zero throughout and left out."
-    return Diagnostic("force-never-there", "info", text)
+    return Diagnostic("forces-incomplete", "info", text)
 
 
 def _in_millimetres(table: Storage, one: ForceColumns) -> Diagnostic:
     return Diagnostic(
-        "force-millimetres",
+        "unit-corrected",
         "info",
         f"The points of {_name(one)} in '{table.path.name}' are farther than {_LARGEST_M:g} from the origin: read as mm, moments "
         "as N mm.",
@@ -371,7 +371,7 @@ def _moved(table: Storage, one: ForceColumns, about: FloatArray) -> Diagnostic:
     at_origin = float(np.linalg.norm(about)) < _AT_ORIGIN_M
     place = "the laboratory's origin" if at_origin else f"({', '.join(f'{value:.2f}' for value in about + 0.0)}) m"
     return Diagnostic(
-        "force-moments-moved",
+        "forces-incomplete",
         "info" if at_origin else "warning",
         f"The moments of {_name(one)} in '{table.path.name}' are not about the point where the force acts, but about "
         f"{place}: their free moment is taken.",
@@ -381,7 +381,7 @@ def _moved(table: Storage, one: ForceColumns, about: FloatArray) -> Diagnostic:
 
 def _shortened(table: Storage, frame_count: int, covered_s: tuple[float, float], covered: int) -> Diagnostic:
     return Diagnostic(
-        "forces-too-short",
+        "forces-incomplete",
         "warning",
         f"'{table.path.name}' holds forces from {covered_s[0]:.3f} to {covered_s[1]:.3f} s: the other "
         f"{frame_count - covered} of {frame_count} frames of the motion are left out.",

@@ -51,7 +51,7 @@ def even_rows(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, ...]
         return (*whole, (_dropped_note(table, *whole),))
     steps = np.diff(times)
     note = Diagnostic(
-        "rows-uneven",
+        "recording-repaired",
         "warning",
         f"The rows of '{table.path.name}' are {steps.min():.4g} to {steps.max():.4g} s apart: read at {mean_hz:.6g} rows per "
         "second, between them linearly.",
@@ -98,7 +98,7 @@ def _with_dropped(times: FloatArray) -> tuple[float, FloatArray] | None:
 def _dropped_note(table: Storage, rate_hz: float, rows: FloatArray) -> Diagnostic:
     count = len(rows) - len(table.time_s)
     return Diagnostic(
-        "rows-dropped",
+        "recording-repaired",
         "info",
         f"'{table.path.name}' lacks {count} of {len(rows)} rows at {rate_hz:g} per second: no marker is seen there; forces and "
         "coordinates go on linearly.",
@@ -224,7 +224,7 @@ def _metres(name: str, points: FloatArray, length: str) -> tuple[float, tuple[Di
         return found.markers, ()  # nothing was stated that could be wrong
     text = f"'{name}' states no unit of length; as metres no person would span it: {centimetre:g} m a unit is taken."
     hint = "Say it in the column map: length = 'cm'."
-    return centimetre, (Diagnostic("length-unit-guessed", "warning", text, value=centimetre, unit="m", hint=hint),)
+    return centimetre, (Diagnostic("unit-corrected", "warning", text, value=centimetre, unit="m", hint=hint),)
 
 
 def _coordinates(
@@ -256,7 +256,7 @@ def _unclear_note(table: Storage, unclear: Sequence[str]) -> tuple[Diagnostic, .
     if not unclear:
         return ()
     text = f"'{table.path.name}' has several columns '{unclear[0]}' with different numbers: none of them is read."
-    return (Diagnostic("columns-unclear", "warning", text, value=float(len(unclear))),)
+    return (Diagnostic("columns-not-read", "warning", text, value=float(len(unclear))),)
 
 
 def _other_note(others: Sequence[str]) -> tuple[Diagnostic, ...]:

@@ -211,7 +211,7 @@ def late_note(name: str, found: FrameTimes) -> Diagnostic:
         f"; {again} {'rows repeat' if again > 1 else 'row repeats'} the frame before and are left out" if again else ""
     )
     return Diagnostic(
-        "stamps-uneven",
+        "recording-repaired",
         "info",
         f"The stamps of '{name}' are {1e3 * found.late_s:.3g} ms (RMS) off a steady rate: the numbers of the frames tell the "
         f"time{repeated}.",
@@ -438,7 +438,7 @@ def _doubled(path: Path, sheet: Sheet, roles: ColumnRoles) -> tuple[Diagnostic, 
         return ()
     text = f"'{path.name}' has several columns '{unread[0]}' with different numbers: none of them is read."
     hint = f"{EXPORT_AGAIN} Or name '{unread[0]} (1)' or '{unread[0]} (2)' in a column map."
-    return (Diagnostic("columns-unclear", "warning", text, value=float(len(unread)), hint=hint),)
+    return (Diagnostic("columns-not-read", "warning", text, value=float(len(unread)), hint=hint),)
 
 
 def _timed(path: Path, sheet: Sheet, given: ColumnMap) -> tuple[Sheet, FloatArray, set[str], tuple[Diagnostic, ...]]:

@@ -141,7 +141,7 @@ def given_measures(pose: StaticPose, given: Mapping[str, float | None]) -> list[
     if unused:
         notes.append(
             Diagnostic(
-                "measure-not-needed",
+                "measure-given",
                 "info",
                 f"Given by the user, but not used by this model, whose markers determine them: {', '.join(unused)}.",
             )
@@ -191,7 +191,7 @@ def _doubtful_height(height_m: float, by_legs_m: float) -> Diagnostic:
     inches_m = 0.0254 * 100.0 * height_m  # if the number read as cm is in inches
     is_inches = 1.0 / _LARGEST_HEIGHT_RATIO <= inches_m / by_legs_m <= _LARGEST_HEIGHT_RATIO
     return Diagnostic(
-        "height-doubtful",
+        "measure-doubtful",
         "warning",
         f"Body height is {height_m:.2f} m; the leg length from the markers suggests about {by_legs_m:.2f} m."
         + (f" {100.0 * height_m:.0f} inches are {inches_m:.2f} m." if is_inches else ""),

@@ -94,7 +94,7 @@ def quiet_standing(markers: Markers, frames: tuple[int, int] | None = None) -> S
     if moved > QUIET_RANGE_M:
         diagnostics = (
             Diagnostic(
-                "static-moves",
+                "static-doubtful",
                 "warning",
                 f"The markers move by {1000 * moved:.0f} mm in {when} of the static trial.",
                 value=moved,

@@ -62,7 +62,7 @@ def in_kilograms(
     if stands is None or not mass.stored or abs(pounds_kg / stands.mass_kg - 1.0) > limit:
         return mass, ()
     note = Diagnostic(
-        "mass-in-pounds",
+        "unit-corrected",
         "warning",
         f"Body mass is {mass.mass_kg:.1f} in the file; {stands.mass_kg:.1f} kg stand on the plates in the static trial. It is "
         f"taken as pounds: {pounds_kg:.1f} kg are used.",
@@ -133,7 +133,7 @@ def standing_mass(
     try:
         plates = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in static.plates]
     except PlateError as error:  # the walk does not depend on the plates of the static trial
-        note = Diagnostic("static-plates", "info", f"Plates of the static trial are not used. {error.message}")
+        note = Diagnostic("plate-not-used", "info", f"Plates of the static trial are not used. {error.message}")
         return None, [note]
     first_s, last_s = standing.first / markers.rate_hz, (standing.last + 1) / markers.rate_hz
     return mass_from_standing(plates, first_s, last_s, feet), []

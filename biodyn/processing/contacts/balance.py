@@ -441,7 +441,7 @@ def with_zero_from_balance(
     taken_off = np.concatenate([np.cross(plate.corners.mean(axis=0), surplus), surplus])
     told_s = float(np.count_nonzero(told)) / signals.markers.rate_hz
     note = Diagnostic(
-        "plate-zero-from-balance",
+        "plate-baseline",
         "warning",
         f"Plate {plate.number} is at no time seen unloaded; over {told_s:.1f} s it reads {surplus[1]:.0f} N more than the motion "
         "of the body needs: removed.",

@@ -149,7 +149,7 @@ def gait_events(
 
 def _none_of(source: str) -> Diagnostic:
     return Diagnostic(
-        "gait-events-none",
+        "gait-event-missing",
         "warning",
         f"Steps were made, and no event that gait.events = '{source}' asks for is in the recording: there are no gait cycles.",
         hint="gait.events = 'auto' takes those of the plates and of the movement.",

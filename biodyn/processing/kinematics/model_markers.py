@@ -162,7 +162,7 @@ def _followed(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple
     if tasks.markers is not None and lacking:
         notes.append(
             Diagnostic(
-                "ik-tasks-unused",
+                "marker-weights",
                 "warning",
                 f"{len(lacking)} of {len(wanted)} markers that the set-up follows are not on the model or not in the recording: "
                 f"{_listed(sorted(lacking))}.",
@@ -203,7 +203,7 @@ def _pulls(
     if not unused:
         return pulls, targets, []
     message = f"Coordinates that the set-up follows are not on the model, or coupled: {_listed(unused)}."
-    return pulls, targets, [Diagnostic("ik-tasks-unused", "warning", message, value=float(len(unused)))]
+    return pulls, targets, [Diagnostic("marker-weights", "warning", message, value=float(len(unused)))]
 
 
 def _starts(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:

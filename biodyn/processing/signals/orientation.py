@@ -187,7 +187,7 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
     if recording.vertical is not None and axis != int(np.argmax(np.abs(recording.vertical))):
         notes.append(
             Diagnostic(
-                "vertical-contradicted",
+                "vertical-uncertain",
                 "warning",
                 f"POINT:Y_SCREEN says {_name(recording.vertical)} is vertical, but {'plates and ' if normal is not None else ''}"
                 f"markers say {_AXIS_NAMES[axis]}, which is used.",

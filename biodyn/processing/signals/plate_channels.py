@@ -63,7 +63,7 @@ def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...
     count = int(hit.any(axis=1).sum())
     first, last = np.flatnonzero(hit.any(axis=1))[[0, -1]] / plate.rate_hz
     note = Diagnostic(
-        "plate-spike",
+        "recording-repaired",
         "warning",
         f"Plate {plate.number} jumps away and back within two samples {count} {'times' if count > 1 else 'time'}, between "
         f"{first:.2f} and {last:.2f} s (channel {', '.join(_name(plate, column) for column in columns)}): those samples were "
@@ -181,7 +181,7 @@ def unrecorded_note(number: int, stretches: tuple[tuple[float, float], ...]) -> 
     longest = max(end - begin for begin, end in stretches)
     return (
         Diagnostic(
-            "plate-unrecorded",
+            "forces-incomplete",
             "warning",
             f"Plate {number} holds no number while it is loaded, {len(stretches)} times, for up to {1000 * longest:.0f} ms.",
             value=longest,

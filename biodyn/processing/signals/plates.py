@@ -271,7 +271,7 @@ def _at_surface(
         at_surface = moment - arm
         notes = (
             Diagnostic(
-                "plate-origin-sign",
+                "plate-sign",
                 "warning",
                 f"FORCE_PLATFORM:ORIGIN of plate {plate.number} is used with the opposite sign, which brings the "
                 f"centre of pressure onto the plate in {100 * other:.0f} % of the loaded samples (else "

@@ -320,7 +320,7 @@ def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling,
         if element.tag != "CoordinateCouplerConstraint":
             notes.append(
                 Diagnostic(
-                    "osim-constraint",
+                    "osim-not-used",
                     "warning",
                     f"The {element.tag} '{name_of(element)}' is not held: inverse dynamics leaves its force in the joint "
                     "torques, as OpenSim's does; inverse kinematics does not keep it.",
@@ -360,7 +360,7 @@ def _unphysical(body_masses: dict[str, Mass]) -> list[Diagnostic]:
     if not beyond:
         return []
     message = f"The inertia of {', '.join(beyond)} is one that no mass distribution has; it is used as it is."
-    return [Diagnostic("osim-inertia", "info", message)]
+    return [Diagnostic("osim-not-used", "info", message)]
 
 
 def _passed_over(model: ET.Element) -> list[Diagnostic]:

@@ -292,7 +292,7 @@ def quoted(word: str) -> str:
 
 def _impossible(source: _Source) -> Diagnostic:
     return Diagnostic(
-        "cycles-impossible",
+        "cycle-impossible",
         "warning",
         f"Values beyond physiological limits: in {_count(source.impossible_cycles, 'cycle')} of "
         f"{_count(source.impossible_trials, 'trial')}. They and what depends on them are not valid, and in no group result.",
@@ -307,7 +307,7 @@ def _count(number: int, noun: str) -> str:
 
 def _too_long(rows: int) -> Diagnostic:
     return Diagnostic(
-        "study-csv-left-out",
+        "study-table-left-out",
         "info",
         f"study.csv was not written: the data set has {rows:,} rows (limit {MOST_TEXT_ROWS:,}); study.parquet has all of them.",
         value=float(rows),

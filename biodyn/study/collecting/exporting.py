@@ -52,7 +52,7 @@ def export(plan: StudyPlan, out: Path, options: OutputOptions | None = None) -> 
         elif options.wide:
             notes.append(
                 Diagnostic(
-                    "study-wide-left-out",
+                    "study-table-left-out",
                     "info",
                     f"{WIDE_NAME} was not written: the data set has {rows:,} rows (limit {MOST_TEXT_ROWS:,}).",
                     value=float(rows),
@@ -62,7 +62,7 @@ def export(plan: StudyPlan, out: Path, options: OutputOptions | None = None) -> 
             )
         if options.xlsx:
             sentences = write_xlsx(out, parts[XLSX_NAME], plan.name, program_version())
-            notes += [Diagnostic("xlsx-sheet-left-out", "info", sentence) for sentence in sentences]
+            notes += [Diagnostic("study-table-left-out", "info", sentence) for sentence in sentences]
     return tuple(notes)
 
 

@@ -298,7 +298,7 @@ class _Stream:
             absent = [name for name in here.names if name not in here.known]
             found += [
                 Diagnostic(
-                    "analysis-without-data",
+                    "statistics-missing",
                     "warning",
                     f"Entry '{here.entry}' names the {here.what} '{name}', of which no trial has a result.",
                     hint="See the trials that failed, and the markers of the others.",

@@ -280,7 +280,7 @@ def plate_loads(
     feet = known_feet([name for name in model.multibody.body_names if "/" not in name])
     if len(feet) < len(SIDES):
         note = Diagnostic(
-            "model-feet",
+            "forces-unusable",
             "warning",
             "The force plates are not used: the model has no two bodies that are known as feet, such as calcn_r and calcn_l.",
             hint="Give the loads with --forces LOADS.xml.",

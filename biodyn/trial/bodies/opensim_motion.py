@@ -119,7 +119,7 @@ def _smooth_already(table: Storage) -> list[Diagnostic]:
     if not table.smooth:
         return []
     text = f"'{table.path.name}' says that biodyn wrote it of a motion that was smoothed: it is not filtered again."
-    return [Diagnostic("motion-smooth", "info", text, hint="signals.cutoff_hz filters it all the same.")]
+    return [Diagnostic("model-cutoff", "info", text, hint="signals.cutoff_hz filters it all the same.")]
 
 
 def holds_coordinates(motion: str | Path) -> bool:
@@ -149,7 +149,7 @@ def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
     if found.path is None:
         several = ", ".join(file.name for file in found.several)
         text = f"Several files beside '{path.name}' could hold its ground forces: {several}; none is taken."
-        unclear = Diagnostic("forces-unclear", "warning", text, hint="Name one: --forces FILE.")
+        unclear = Diagnostic("forces-unusable", "warning", text, hint="Name one: --forces FILE.")
         return None, [unclear] if found.several else []
     try:
         read_external_loads(found.path)
@@ -178,7 +178,7 @@ def too_short(covered: BoolArray) -> tuple[Diagnostic, ...]:
     if not missing:
         return ()
     message = f"The forces do not cover {missing} of {len(rows)} rows of the motion: no torques there."
-    return (Diagnostic("forces-too-short", "warning", message, value=float(missing)),)
+    return (Diagnostic("forces-incomplete", "warning", message, value=float(missing)),)
 
 
 def coordinates_of(model: OpenSimModel, table: Storage) -> tuple[FloatArray, list[Diagnostic]]:
@@ -219,7 +219,7 @@ def coordinates_of(model: OpenSimModel, table: Storage) -> tuple[FloatArray, lis
         listed = ", ".join(still[:8]) + (" ..." if len(still) > 8 else "")
         notes.append(
             Diagnostic(
-                "coordinates-at-default",
+                "locked-coordinates",
                 "warning",
                 f"{len(still)} of {len(values[0])} coordinates are not in '{table.path.name}' and stay at the model's default: "
                 f"{listed}.",

@@ -215,9 +215,7 @@ def scaled_by_markers(model: str | Path, static: str | Path, mass_kg: float | No
         f"them. Mass: {total:.1f} kg{own}."
     )
     hint = "An OpenSim scale set-up (--scale-setup) says more." + (" Give --mass." if mass_kg is None else "")
-    note = Diagnostic(
-        "model-scaled-by-markers", "warning" if mass_kg is None else "info", message, value=overall, hint=hint
-    )
+    note = Diagnostic("model-scaling", "warning" if mass_kg is None else "info", message, value=overall, hint=hint)
     content = model_bytes(document, version)
     return ScaledModel(made, content, _record(factors, made, moved), {"static": Path(static)}, (note,))
 
@@ -270,7 +268,7 @@ def _measure(
     if not lacking:
         return []
     message = f"Measurements without their markers: {', '.join(lacking)}; their bodies keep their size."
-    return [Diagnostic("scale-measurement", "warning", message, value=float(len(lacking)))]
+    return [Diagnostic("model-scaling", "warning", message, value=float(len(lacking)))]
 
 
 def _unknown(factors: dict[str, FloatArray], model: OpenSimModel) -> list[Diagnostic]:
@@ -282,7 +280,7 @@ def _unknown(factors: dict[str, FloatArray], model: OpenSimModel) -> list[Diagno
     if not unknown:
         return []
     message = f"The scale set-up names bodies that the model does not have: {', '.join(unknown)}."
-    return [Diagnostic("scale-unknown-body", "info", message, value=float(len(unknown)))]
+    return [Diagnostic("model-scaling", "info", message, value=float(len(unknown)))]
 
 
 def _place(document: ET.Element, asked: ScaleSetup, standing: StandingMarkers) -> tuple[str, ...]:

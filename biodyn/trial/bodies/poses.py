@@ -163,7 +163,7 @@ def _apart(apart_m: Mapping[str, float]) -> list[Diagnostic]:
     )
     return [
         Diagnostic(
-            "poses-apart",
+            "pose-error",
             "warning",
             f"Segments move against their parents at the joint (RMS): {listed}; the skeleton's joints only turn.",
             value=float(np.max([*far.values()])),

@@ -242,7 +242,7 @@ def test_a_long_data_set_is_not_written_as_text(study_folder: StudyFolder, monke
     monkeypatch.setattr(collecting, "MOST_TEXT_ROWS", 1000)
     found = collect(study_folder.plan, study_folder.out)
     assert not (study_folder.out / "study.csv").exists()  # an older one would contradict study.parquet
-    assert [note.code for note in found.diagnostics] == ["study-csv-left-out"]
+    assert [note.code for note in found.diagnostics] == ["study-table-left-out"]
     assert "study.csv" not in [file["name"] for file in found.files]
     assert found.rows == len(read_cycles(study_folder.out))
     none = collect(study_folder.plan, study_folder.out, OutputOptions(csv=False))

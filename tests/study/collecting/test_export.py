@@ -87,7 +87,7 @@ def test_what_is_too_large_is_left_out_and_said(collected: StudyFolder, monkeypa
     monkeypatch.setattr(exporting, "MOST_CELLS", 10)
     monkeypatch.setattr(exporting, "MOST_TEXT_ROWS", 10)
     notes = export(collected.plan, collected.out)
-    assert [note.code for note in notes] == ["study-wide-left-out", "xlsx-sheet-left-out"]
+    assert [note.code for note in notes] == ["study-table-left-out", "study-table-left-out"]
     assert not (collected.out / "study_wide.csv").exists()
     said = [row for row in sheet(collected.out, "README") if row[0] == "left out"]
     assert len(said) == 1

@@ -115,7 +115,7 @@ def test_the_study_counts_them(walk_result: TrialResult, tmp_path: Path) -> None
     spoilt.spatiotemporal.to_csv(folder / "tables" / "spatiotemporal.csv", index=False)
     write_record(TrialRecord("key", "warn", metrics=summary_metrics(spoilt)), folder)
     collected = collect(StudyPlan("study", Path("data"), (trial,), ()), tmp_path)
-    (finding,) = [d for d in collected.diagnostics if d.code == "cycles-impossible"]
+    (finding,) = [d for d in collected.diagnostics if d.code == "cycle-impossible"]
     assert finding.value == summary_metrics(spoilt)["impossible_cycles_right"]
     power = read_cycles(tmp_path, variable="hip_power", side="r")
     assert power["value"].abs().max() <= 75.0 or power["value"].isna().all()

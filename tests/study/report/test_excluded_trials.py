@@ -128,7 +128,7 @@ def test_a_group_that_is_gone_because_its_trials_failed_is_explained(tmp_path: P
     trials = [MadeTrial("S01", "slow01", "slow", "control"), _failed("slow02", "S02")]
     out = made_folder(tmp_path / "out", trials, definition=definition)
     codes = {d["code"]: d["message"] for d in StudyResult(out).record["diagnostics"]}
-    assert "'patient'" in codes["analysis-without-data"]
+    assert "'patient'" in codes["statistics-missing"]
     assert "1 of 2 trials" in codes["trials-excluded"]
 
 

@@ -160,7 +160,7 @@ def disagreements(taken: Frame, first: Frame, second: Frame) -> tuple[Diagnostic
     which = "header" if taken == first else "parameters" if taken == second else "values that fit the file's size"
     return (
         Diagnostic(
-            "layout-disagreement",
+            "recording-repaired",
             "warning",
             f"Header and parameters of the file disagree on its layout: {_difference(first, second)}; "
             f"the data were read by the {which}.",
@@ -262,7 +262,7 @@ def _frame_count(header: C3dHeader, frame: Frame, claims: list[int]) -> tuple[in
         return count, ()
     others = ", ".join(str(claim) for claim in claims if claim != count)
     note = Diagnostic(
-        "frame-count",
+        "recording-repaired",
         "info" if fitting else "warning",
         f"The file announces different numbers of frames ({count}, {others}); {count} are read"
         f"{', which is what its size says' if fitting else ''}.",
@@ -288,7 +288,7 @@ def frame_rate(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
     supported = [r for r in rates if analog and abs(samples * r - analog) <= _SAME_RATE * analog]
     rate = supported[0] if supported else rates[-1]
     note = Diagnostic(
-        "frame-rate",
+        "recording-repaired",
         "warning",
         f"The file's header says {stored:g} frames per second, POINT:RATE {said:g}; {rate:g} Hz is used.",
         value=rate,
@@ -324,7 +324,7 @@ def _channels(header: C3dHeader, frame: Frame, rate_hz: float) -> tuple[int, int
     if not problems:
         return channels, split, ()
     note = Diagnostic(
-        "analog-layout",
+        "recording-repaired",
         "warning",
         f"A frame holds {frame.analog} analog values, read as {split} samples a channel: {', '.join(problems)}.",
         hint="Correct the export; compare a few numbers with the capture software.",
@@ -344,7 +344,7 @@ def _scale(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
     if len(scales) == 2 and abs(scales[0] - scales[1]) <= _ROUNDING * scales[1]:
         return scales[1], ()
     text = f"Header and parameters do not agree on the step of the coordinates: {texts}; {scales[-1]:g} is used."
-    return scales[-1], (Diagnostic("point-scale", "warning", text, value=scales[-1], hint=EXPORT_AGAIN),)
+    return scales[-1], (Diagnostic("recording-repaired", "warning", text, value=scales[-1], hint=EXPORT_AGAIN),)
 
 
 def _first_frame(header: C3dHeader) -> int:

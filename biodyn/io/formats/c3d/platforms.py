@@ -42,7 +42,7 @@ def cop_correction(
             return correction, ()
     size = float(np.nanmin(sizes)) if np.isfinite(sizes).any() else float("inf")
     note = Diagnostic(
-        "plate-cop-correction-unused",
+        "plate-cop-corrected",
         "warning",
         f"FORCE_PLATFORM:FPCOPPOLY of plate {number} would move its centre of pressure between the sensors by up to "
         f"{1e3 * size:.3g} mm; it is not used.",
@@ -118,7 +118,7 @@ def read_plates(
 
 def _unreadable(which: str, count: int, problem: str) -> Diagnostic:
     return Diagnostic(
-        "plate-unreadable",
+        "plate-not-used",
         "warning",
         f"Force plate {which} of {count} is not used: {problem}.",
         hint="Describe the plate completely in the capture software and export the trial again.",
@@ -134,7 +134,7 @@ def _is_idle(number: int, group: Group) -> bool:
 
 def _idle_note(numbers: Sequence[int]) -> Diagnostic:
     return Diagnostic(
-        "plate-idle",
+        "plate-not-used",
         "info",
         f"{plates_in_words(numbers)} {'are' if len(numbers) > 1 else 'is'} declared with neither channels nor corners, and "
         "not used.",

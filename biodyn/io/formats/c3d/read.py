@@ -120,10 +120,10 @@ def _ratio(stored: StoredPoses, layout: DataLayout) -> int:
 def _analog_notes(data: DataSection) -> Iterator[Diagnostic]:
     if data.unscaled:
         text = f"ANALOG:SCALE or OFFSET holds no number for the channels {_counted(data.unscaled)}; they are not used."
-        yield Diagnostic("channels-unscaled", "warning", text, hint=_EXPORT_AGAIN)
+        yield Diagnostic("recording-repaired", "warning", text, hint=_EXPORT_AGAIN)
     if data.unsigned_offsets:
         text = f"ANALOG:OFFSET of the channels {_counted(data.unsigned_offsets)} is taken as unsigned, as their samples show."
-        yield Diagnostic("offset-unsigned", "info", text, hint="Let the export say so in ANALOG:FORMAT.")
+        yield Diagnostic("recording-repaired", "info", text, hint="Let the export say so in ANALOG:FORMAT.")
 
 
 def _counted(channels: Sequence[int]) -> str:

@@ -159,7 +159,7 @@ def _swap_note(swap: Swap, recording: str) -> Diagnostic:
 
 def _ambiguous_note(swap: Swap) -> Diagnostic:
     return Diagnostic(
-        "markers-unclear",
+        "labels-exchanged",
         "warning",
         f"Labels of {', '.join(swap.labels)} do not fit the body in the static trial: the markers are "
         f"{1000 * swap.before_m:.0f} mm from their expected position. Several corrections fit equally well, so the labels were "
@@ -196,7 +196,7 @@ def _timed_note(swap: TimedSwap, recording: SwappedRecording, where: str) -> Dia
 
 def _undecided_note(swap: TimedSwap) -> Diagnostic:
     return Diagnostic(
-        "markers-unclear",
+        "labels-exchanged",
         "warning",
         f"Labels of {swap.first} and {swap.second} are swapped in either the static trial or the walk: with swapped labels their "
         f"distances to neighbouring markers would agree better, by {1000 * swap.gain_m:.0f} mm. It is not known which recording "
