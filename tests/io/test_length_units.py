@@ -49,7 +49,7 @@ def test_a_wrong_unit_is_put_right_with_its_factor(laboratory, tmp_path, what, f
         np.testing.assert_allclose(plate.corners, true.corners, rtol=1e-5, atol=1e-5)
     (note,) = found.diagnostics
     assert note.severity == "warning"
-    assert note.code == ("unit-corrected" if what == "plates" else "unit-corrected")
+    assert note.code == "unit-corrected"
     assert f"factor {1 / factor:.4g}" in note.message
 
 
