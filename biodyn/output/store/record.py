@@ -97,7 +97,7 @@ def changed_since(record: Mapping[str, Any], folder: Path) -> list[Diagnostic]:
             problem = "is missing" if not copy.is_file() else "was changed"
             text = f"The copy {entry['copy']} of the {entry['role']} that this result was made with {problem}."
             notes.append(
-                Diagnostic("user-file-copy", "warning", text, hint="The numbers of the result are not affected.")
+                Diagnostic("user-file-changed", "warning", text, hint="The numbers of the result are not affected.")
             )
         now = _sha256(Path(entry["path"]))
         if now != entry["sha256"]:
