@@ -354,11 +354,8 @@ FAULTS = (
     Fault("moment sign flipped", (1.0, 2.0, 3.0), "plates", ("plate-moment-sign",), _moment_sign),
     Fault("plates read more", (5.0, 10.0, 20.0), "%", ("mass-mismatch",), _read_more),
     Fault("one plate reads more", (5.0, 10.0, 20.0), "%", ("mass-mismatch",), _one_reads_more),
-    Fault("channel halved or doubled", (0.5, 2.0, 3.0), "times", ("plate-channel-gain",), _gained),
-    Fault(
-        "channel reversed", (-1.0,), "times", ("plate-channel-gain", "plate-force-sign", "plate-moment-sign"), _gained
-    ),
-    Fault("channel dead", (0.0,), "times", ("plate-channel-constant",), _gained),
+    Fault("channel reversed", (-1.0,), "times", ("plate-force-sign", "plate-moment-sign"), _gained),
+    Fault("channel dead", (0.0,), "times", ("plate-channel-constant", "plate-channel-gain"), _gained),
     Fault("baseline", (10.0, 20.0, 40.0), "N", ("plate-not-zeroed",), _baseline),
     Fault("forces late", (10.0, 20.0, 50.0), "ms", ("time-offset",), _late_forces),
     Fault(

@@ -12,13 +12,12 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators import residual as base_residual
 from biodyn.checks.estimators.evidence import Evidence, centre_of_mass, gather, required_wrench
 from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped
-from biodyn.checks.estimators.plate_gains import ChannelGain, PlateChannels, channel_gains
 from biodyn.checks.estimators.plate_height import FootMarkers
 from biodyn.checks.estimators.residual import ResidualLimits, ResidualRules
 from biodyn.checks.estimators.signals import long_gaps
 from biodyn.checks.estimators.time_offset import TimeOffset, estimate_offset
 from biodyn.checks.estimators.unseen import unseen_wrench
-from biodyn.checks.estimators.zero import not_zeroed
+from biodyn.checks.estimators.zero import not_zeroed, silent_channels
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
@@ -175,19 +174,12 @@ class TrialFacts:
         return () if self.evidence is None else explained_plates(self.evidence)
 
     @cached_property
-    def gained_channels(self) -> tuple[ChannelGain, ...]:
-        """Channels of plates whose wrong gain explains that the plate disagrees with feet and body."""
-        inputs = self.analysis.propagation
-        if self.evidence is None or inputs is None or len(inputs.signals.plates) != len(self.analysis.recording.plates):
+    def silent_channels(self) -> tuple[tuple[int, int], ...]:
+        """Channels without signal while a foot stands on their plate: indices of plate and channel."""
+        inputs, plates = self.analysis.propagation, self.analysis.recording.plates
+        if self.evidence is None or inputs is None or len(inputs.signals.plates) != len(plates):
             return ()
-        plates = self.analysis.recording.plates
-
-        def channels_of(number: int) -> PlateChannels:
-            plate = plates[number]
-            turned_round = any(note.code == "plate-sign" for note in inputs.signals.plates[number].diagnostics)
-            return PlateChannels(plate.channel_labels, plate_channel_shares(inputs.signals, plate), turned_round)
-
-        return channel_gains(self.evidence, channels_of)
+        return silent_channels(self.evidence, lambda number: plate_channel_shares(inputs.signals, plates[number]))
 
     @cached_property
     def time_offset(self) -> TimeOffset | None:
@@ -203,7 +195,7 @@ class TrialFacts:
         if self.evidence is None or self.swapped_plates:
             return ()
         clear = {one.fault.code for one in self.explained_plates if one.is_sound_then}
-        at_fault = {self.evidence.plates[one.plate].number for one in self.gained_channels}
+        at_fault = {self.evidence.plates[plate].number for plate, _ in self.silent_channels}
         at_fault |= {self.evidence.plates[one.plate].number for one in self.explained_plates if one.fault.code in clear}
         return tuple(one for one in self.other_loads if one.plate not in at_fault)
 

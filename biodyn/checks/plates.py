@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.checks.estimators.plate_faults import SOUND, mismatch, plate_faults
-from biodyn.checks.estimators.plate_gains import plate_gain
 from biodyn.checks.estimators.plate_height import plate_height, relative_heights, standings
 from biodyn.checks.estimators.plate_moved import estimate_shift, plate_moved
 from biodyn.checks.estimators.signals import pressure_beside_sole
 from biodyn.checks.estimators.units import LARGEST_FACTOR, force_ratio, force_unit, moment_ratio, moment_unit
-from biodyn.checks.estimators.zero import CODE, empty_level, removed_level_n, unremoved
+from biodyn.checks.estimators.zero import CODE, empty_level, removed_level_n, silent_channel_findings, unremoved
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 
 _OFFSET = {CODE: "Force-plate offset"}
-_GAIN = {"plate-channel-gain": "Gain of a force-plate channel"}
+_SILENT_CHANNEL = {"plate-channel-gain": "Force-plate channel without signal"}
 
 
 @check(
@@ -102,21 +101,21 @@ def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
 
 @check(
     "plate_gain",
-    "Gain of the force-plate channels",
-    compares="force and moment of the plate against feet, motion of the body and the other plates, with each channel times an "
-    "unknown number: the factor by which a channel is off",
-    causes="a wrong scale, range or polarity of one channel",
-    kind="finding",  # the row of channels and axes shows it
+    "Force-plate channels without signal",
+    compares="contribution of each channel to force and moment of a plate while a foot stands on it alone",
+    causes="a broken cable, an amplifier that was off, a wrong entry of FORCE_PLATFORM:CHANNEL",
+    kind="finding",  # shown in the row of channels and axes
     place=109,
     turn=55,
-    findings=_GAIN,
+    findings=_SILENT_CHANNEL,
     unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit"),
 )
-def gain_of_the_channels(trial: TrialFacts, limit: float) -> CheckResult:
-    """Does one channel of a plate read a multiple of what it should?"""
+def channels_without_signal(trial: TrialFacts, limit: float) -> CheckResult:
+    """Find channels of loaded plates that have no signal."""
     if trial.evidence is None or trial.swapped_plates:
         return CheckResult()
-    return CheckResult(findings=plate_gain(trial.evidence, trial.gained_channels))
+    labels = [plate.channel_labels for plate in trial.analysis.recording.plates]
+    return CheckResult(findings=silent_channel_findings(trial.evidence, trial.silent_channels, labels))
 
 
 @check(
@@ -136,7 +135,7 @@ def gain_of_the_channels(trial: TrialFacts, limit: float) -> CheckResult:
         "plate-corners-reversed": "Order of a plate's corners",
         "plate-moment-sign": "Plate moment sign",
         "plate-force-sign": "Plate force sign",
-        **_GAIN,
+        **_SILENT_CHANNEL,
     },
     unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit", "plate_gain"),
 )

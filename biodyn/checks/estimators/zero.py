@@ -6,14 +6,16 @@ foot is anywhere above the plate. It is not taken off: what that would change is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import FIRM_SHARE, pressure
+from biodyn.checks.estimators.evidence import FIRM_SHARE, Evidence, Step, pressure
 from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.points import signed_distance
+from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.feet import clear_of_plate
 from biodyn.recording import PlateWrench
 
@@ -133,3 +135,63 @@ def _note(
         frames=frames,
         hint="Zero the plates before the recording, and leave a moment with nobody on them.",
     )
+
+
+# -- channels without signal ----------------------------------------------------------------------------------------------
+
+_LEAST_SINGLE_SUPPORT_FRAMES = 8
+# Tolerance of heel and toe positions: a foot this far beyond the edge is still on its plate.
+_FOOTPRINT_TOLERANCE_M = 0.02
+# A channel below both limits carries no load: force as a share of body weight, moment about the plate's centre over body weight.
+# The smallest channel of a measured walk had 0.024 and 0.0024 m.
+_SILENT_FORCE, _SILENT_MOMENT_M = 0.003, 0.0003
+
+
+def silent_channels(evidence: Evidence, channels_of: Callable[[int], FloatArray]) -> tuple[tuple[int, int], ...]:
+    """Return the channels (indices of plate and channel) without signal while a foot stands on the plate.
+
+    channels_of: contribution of each channel of a plate, by its index, to the wrench F_Wo_W (C, T, 6).
+    """
+    silent = []
+    steps = [step for step in evidence.steps if _is_single_support(evidence, step)]
+    for plate in sorted({step.plate for step in steps}):
+        rows = np.any([step.firm for step in steps if step.plate == plate], axis=0)
+        centre = evidence.plates[plate].corners.mean(axis=0)
+        for channel, share in enumerate(channels_of(plate)):
+            force = share[rows, 3:] / evidence.weight_n
+            moment = share[rows, :3] / evidence.weight_n - cross(centre, force)
+            if np.abs(force).max() < _SILENT_FORCE and np.abs(moment).max() < _SILENT_MOMENT_M:
+                silent.append((plate, channel))
+    return tuple(silent)
+
+
+def silent_channel_findings(
+    evidence: Evidence, channels: Sequence[tuple[int, int]], labels: Sequence[Sequence[str]]
+) -> tuple[Diagnostic, ...]:
+    """Return one finding per channel of `silent_channels`; labels: of the channels of every plate."""
+    notes = []
+    for plate, channel in channels:
+        number, steps = evidence.plates[plate].number, [step for step in evidence.steps if step.plate == plate]
+        label = (labels[plate][channel] if channel < len(labels[plate]) else "") or f"number {channel + 1}"
+        notes.append(
+            Diagnostic(
+                "plate-channel-gain",
+                "warning",
+                f"Plate {number}: channel {label} has no signal while a foot stands on the plate. Nothing was changed.",
+                value=0.0,
+                limit=1.0,
+                frames=(min(step.first for step in steps), max(step.stop for step in steps) - 1),
+                hint="Check its cable, its amplifier and FORCE_PLATFORM:CHANNEL; moments and centre of pressure need all channels.",
+                about=f"plate {number}, {label}",
+            )
+        )
+    return tuple(notes)
+
+
+def _is_single_support(evidence: Evidence, step: Step) -> bool:
+    """Whether the whole foot was on its plate, and alone for a while."""
+    plate = evidence.plates[step.plate]
+    if step.side is None or not step.carried or not plate.outlined or step.alone.sum() < _LEAST_SINGLE_SUPPORT_FRAMES:
+        return False
+    ends = np.stack([step.heel, step.toe])
+    return bool(np.isfinite(ends).all() and (signed_distance(ends, plate.corners) < _FOOTPRINT_TOLERANCE_M).all())
