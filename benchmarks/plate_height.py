@@ -24,7 +24,7 @@ from simulator.rough_walks import class_of, rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.evidence import Evidence, Step, pressure
-from biodyn.checks.estimators.plate_height import plate_height, relative_heights, standings
+from biodyn.checks.estimators.plate_position import plate_height, relative_heights, standings
 from biodyn.checks.facts import TrialFacts
 from biodyn.errors import BiodynError
 from biodyn.geometry.rotations import cross

@@ -12,12 +12,11 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators import residual as base_residual
 from biodyn.checks.estimators.evidence import Evidence, centre_of_mass, gather, required_wrench
 from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped
-from biodyn.checks.estimators.plate_height import FootMarkers
-from biodyn.checks.estimators.residual import ResidualLimits, ResidualRules
+from biodyn.checks.estimators.plate_position import FootMarkers
+from biodyn.checks.estimators.plate_signals import not_zeroed, silent_channels
+from biodyn.checks.estimators.residual import ResidualLimits, ResidualRules, unseen_wrench
 from biodyn.checks.estimators.signals import long_gaps
-from biodyn.checks.estimators.time_offset import TimeOffset, estimate_offset
-from biodyn.checks.estimators.unseen import unseen_wrench
-from biodyn.checks.estimators.zero import not_zeroed, silent_channels
+from biodyn.checks.estimators.synchronisation import TimeOffset, estimate_offset
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.moved_marker import moved_marker
+from biodyn.checks.estimators.sides import CLEAR, handedness, sides_exchanged
 from biodyn.checks.estimators.signals import (
     LIMIT_SHARE,
     far_poses,
+    gaps_left,
     hot_spots,
     joint_limits,
     marker_rms,
@@ -17,11 +21,128 @@ from biodyn.checks.estimators.signals import (
 )
 from biodyn.checks.facts import NO_MARKERS, TrialFacts
 from biodyn.checks.registry import CheckResult, check
-from biodyn.conventions import BoolArray
-from biodyn.diagnostics import Status
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic, Status
+from biodyn.model.from_library.recognition.swap_over_time import LEAST_GAIN_M, TimedSwap, swaps_over_time
 from biodyn.processing.kinematics.fit import PoseMisfit
 from biodyn.processing.signals.filtering import rms
 from biodyn.processing.signals.gaps import SPIKE_M, spike_limit_m
+from biodyn.recording import Markers
+
+
+@check(
+    "sides",
+    "Left-right labels",
+    compares="side of the right markers against where pelvis, feet, trunk and head face; handedness of walk against static "
+    "trial (sine of the angle: 1 for right on the right, -1 for right on the left)",
+    causes="labels of both sides swapped, or a mirrored laboratory frame",
+    place=10,
+    turn=10,  # the skeleton is its own mirror image: all else that could be found follows from that
+    limit=-CLEAR,
+    shown=(1.0, ""),
+    findings={"sides-exchanged": "Left-right swap"},
+)
+def left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
+    """Does the right side lie to the right of where the body faces, in walk and static trial?"""
+    analysis, standing = trial.analysis, trial.analysis.static.points
+    midline = [body.definition.name for body in analysis.model.bodies if not body.definition.side]
+    still = midline or [analysis.model.skeleton.root.name]
+    found = sides_exchanged(trial.markers, standing, trial.landmarks, trial.bodies, still)
+    points = {landmark: standing[label] for landmark, label in trial.landmarks.items() if label in standing}
+    return CheckResult(value=min(handedness(points).values(), default=np.nan), findings=found)
+
+
+@check(
+    "labels",
+    "Labels of single markers",
+    compares="distances between markers of a segment in the walk against those of the static trial, as labelled and swapped",
+    causes="two trajectories swapped while labelling",
+    place=20,
+    turn=30,
+    findings={"labels-exchanged": "Marker labels swapped"},
+    unless=("sides",),
+)
+def labels_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
+    """Would two markers fit far better with each other's label?"""
+    if trial.analysis.imported is not None:  # there is no static trial
+        return CheckResult("not_assessed")
+    found = exchanged_markers(trial.markers, trial.analysis.static.points, trial.bodies, trial.parents)
+    return CheckResult(findings=found)
+
+
+@check(
+    "gap",
+    "Gaps",
+    compares="longest gap that was not filled",
+    causes="markers hidden from the cameras; fill them in the capture software",
+    place=50,
+    turn=130,
+    limit="signals.spline_gap_s",
+    shown=(1.0, "s"),
+    findings={"marker-gap": "Gap not filled"},
+    unless=("sides",),
+)
+def gaps_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
+    """Which markers are missing for longer than a spline can fill?"""
+    if not trial.has_markers:
+        return CheckResult("not_assessed")
+    gaps, rate_hz = trial.analysis.gaps, trial.rate_hz
+    left = [(gap.last - gap.first + 1) / rate_hz for gap in gaps if gap.method == "left"]
+    found = gaps_left(gaps, trial.gap_labels, rate_hz, limit, trial.long_gaps)
+    return CheckResult(value=max(left, default=0.0), findings=found)
+
+
+@check(
+    "gaps",
+    "Gaps",
+    compares="gaps that were filled and gaps that were left against what the other markers can bridge over the plates",
+    causes="markers hidden from the cameras",
+    kind="result",
+    place=70,
+    limit="signals.rigid_gap_s",
+    unit="s",
+    covers=("marker-gap",),
+)
+def gaps_over_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
+    """Gaps that were filled, and short ones that the other markers bridge, are told; long ones over the plates warn."""
+    if not trial.has_markers:
+        return CheckResult("not_assessed", NO_MARKERS)
+    gaps, labels = trial.analysis.gaps, trial.gap_labels
+    left = [gap for gap in gaps if gap.method == "left"]
+    filled = len(gaps) - len(left)
+    what = "marker" if trial.analysis.pose_misfit is None else "segment"
+    text = f"{filled} filled, {len(left)} not filled." if gaps else f"No {what} had a gap."
+    longest = max(left, key=lambda gap: gap.last - gap.first, default=None)
+    length_s = 0.0 if longest is None else (longest.last - longest.first + 1) / trial.rate_hz
+    if longest is not None:
+        text += f" Longest: {labels[longest.marker]}, {length_s:.2f} s, excluded from the fit in those frames."
+    long = trial.long_gaps
+    names = ", ".join(dict.fromkeys(labels[gap.marker] for gap in long))
+    hint = f"Fill {names} in the capture software where other cameras saw it." if long else ""
+    return CheckResult("warn" if long else "pass", text, length_s, hint=hint)
+
+
+def exchanged_markers(
+    markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], parents: Mapping[str, str]
+) -> tuple[Diagnostic, ...]:
+    """Name exchanged markers. `static`: (3,) m by label; `bodies`: label to segment; `parents`: segment to its parent."""
+    return tuple(_note(swap, markers.rate_hz) for swap in swaps_over_time(markers, static, bodies, parents))
+
+
+def _note(swap: TimedSwap, rate_hz: float) -> Diagnostic:
+    return Diagnostic(
+        "labels-exchanged",
+        "warning",
+        f"Markers {swap.first} and {swap.second} seem swapped in {swap.frames} frames ({swap.first_frame / rate_hz:.2f} to "
+        f"{swap.last_frame / rate_hz:.2f} s): with corrected labels their distances to neighbouring markers are "
+        f"{1000 * swap.gain_m:.0f} mm nearer to those of the static trial. Nothing was changed.",
+        value=swap.gain_m,
+        limit=LEAST_GAIN_M,
+        unit="m",
+        frames=(swap.first_frame, swap.last_frame),
+        hint="Correct the labels of these two trajectories.",
+    )
+
 
 # Beyond this many times the limit of its RMS the fit is no picture of the markers any more.
 _FAIL_FACTOR = 2.0

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, Literal, Protocol, TypeVar
 
 from biodyn.diagnostics import Diagnostic, Status
+from biodyn.library.load import load_table
 from biodyn.library.registry import Registry
 from biodyn.settings import Settings
 
@@ -159,3 +160,12 @@ def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
         result = CheckResult() if silent and definition.shown is None else definition.ask(facts)
         results[definition.code] = replace(result, findings=()) if silent else result
     return results
+
+
+def finding_title(code: str) -> str:
+    """Return the title of a finding: that of its check, or of a step (`finding_titles.toml`), or the code in words."""
+    for definition in checks():
+        if code in definition.findings:
+            return definition.findings[code]
+    titles = load_table("checks/finding_titles")["finding_titles"]
+    return str(titles.get(code, code.replace("-", " ").capitalize()))

@@ -8,11 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.consistency import with_consistency
+from biodyn.checks.body import with_consistency
 from biodyn.checks.estimators.residual import begin_with
 from biodyn.checks.facts import TrialFacts
-from biodyn.checks.registry import CheckDefinition, CheckResult, Kind, ask_in_turn, checks
-from biodyn.checks.titles import finding_title
+from biodyn.checks.registry import CheckDefinition, CheckResult, Kind, ask_in_turn, checks, finding_title
 from biodyn.diagnostics import STATUS_WORDS, Cause, Check, Diagnostic, Status, Verdict, gravest
 
 

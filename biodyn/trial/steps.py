@@ -16,10 +16,10 @@ from functools import partial
 from typing import Any
 
 from biodyn.checks import examine
-from biodyn.checks.consistency import with_consistency
-from biodyn.checks.estimators.corner_order import corners_in_order, with_weight_of_plates
+from biodyn.checks.body import with_consistency
 from biodyn.checks.estimators.evidence import gather
-from biodyn.checks.estimators.units import impossible_load, unloaded_cause
+from biodyn.checks.estimators.plate_faults import corners_in_order, with_weight_of_plates
+from biodyn.checks.estimators.plate_signals import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, EstimateError, PlateError, SettingsError

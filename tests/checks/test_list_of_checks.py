@@ -14,8 +14,7 @@ from support.sessions import Laboratory
 
 import biodyn.checks
 from biodyn.checks import examine, judge, registry
-from biodyn.checks.registry import CheckDefinition, CheckResult, ask_in_turn, check, checks
-from biodyn.checks.titles import finding_title
+from biodyn.checks.registry import CheckDefinition, CheckResult, ask_in_turn, check, checks, finding_title
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.registry import Registry
 from biodyn.output.report.trial_page import trial_report

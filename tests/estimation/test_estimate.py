@@ -10,7 +10,7 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.facts import TrialFacts
-from biodyn.checks.filters import one_filter
+from biodyn.checks.motion import one_filter
 from biodyn.conventions import SIDES, FloatArray, IntArray
 from biodyn.estimation.estimate import estimate_trial
 from biodyn.estimation.gauss_newton import solve

@@ -9,17 +9,15 @@ from support.real import slow_but
 from support.sessions import hidden
 
 from biodyn.checks import examine
+from biodyn.checks.body import mass_mismatch, walking_mass_kg
 from biodyn.checks.estimators import sides as side_checks
 from biodyn.checks.estimators.evidence import pressure
-from biodyn.checks.estimators.frame_rate import frame_rate, true_rate_hz
-from biodyn.checks.estimators.mass import mass_mismatch, walking_mass_kg
 from biodyn.checks.estimators.moved_marker import moved_marker, offsets
 from biodyn.checks.estimators.plate_faults import explained_plates, mismatch, plate_axes, plate_faults
-from biodyn.checks.estimators.plate_moved import estimate_shift, plate_moved
+from biodyn.checks.estimators.plate_position import estimate_shift, plate_moved
+from biodyn.checks.estimators.plate_signals import empty_level, force_unit, moment_unit, not_zeroed, unloaded_cause
 from biodyn.checks.estimators.signals import filters_differ, gaps_left, long_gaps, spikes
-from biodyn.checks.estimators.time_offset import estimate_offset, time_offset
-from biodyn.checks.estimators.units import force_unit, moment_unit, unloaded_cause
-from biodyn.checks.estimators.zero import empty_level, not_zeroed
+from biodyn.checks.estimators.synchronisation import estimate_offset, frame_rate, time_offset, true_rate_hz
 from biodyn.checks.facts import TrialFacts, body_against_plates
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic

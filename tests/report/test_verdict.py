@@ -11,8 +11,7 @@ from support.synthetic import MASS_KG, UNMEASURED, walker, with_mass
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge
-from biodyn.checks.estimators.residual import FAIL_FACTOR
-from biodyn.checks.estimators.unseen import unseen_wrench
+from biodyn.checks.estimators.residual import FAIL_FACTOR, unseen_wrench
 from biodyn.checks.facts import residual_limits
 from biodyn.checks.registry import checks
 from biodyn.checks.verdict import verdict_of

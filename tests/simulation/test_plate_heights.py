@@ -12,7 +12,7 @@ from simulator import write_c3d
 from support.described_plates import QUICK, Platform, analysed
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.plate_height import Standing, plate_height, relative_heights, standings
+from biodyn.checks.estimators.plate_position import Standing, plate_height, relative_heights, standings
 from biodyn.checks.facts import TrialFacts
 from biodyn.diagnostics import Diagnostic
 from biodyn.recording import Markers

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from biodyn.checks.titles import finding_title
+from biodyn.checks.registry import finding_title
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Status
 from biodyn.errors import ResultError

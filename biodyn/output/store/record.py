@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.consistency import STEP
+from biodyn.checks.body import STEP
 from biodyn.checks.facts import residual_limits
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic, Verdict

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.checks.titles import finding_title
+from biodyn.checks.registry import finding_title
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, IntArray
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.library.load import load_table

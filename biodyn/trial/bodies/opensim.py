@@ -11,8 +11,8 @@ import numpy as np
 
 from biodyn.analysis import Imported, StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.checks import examine, judge
-from biodyn.checks.consistency import STEP as PROOF_STEP
-from biodyn.checks.estimators.corner_order import corners_in_order
+from biodyn.checks.body import STEP as PROOF_STEP
+from biodyn.checks.estimators.plate_faults import corners_in_order
 from biodyn.checks.facts import body_against_plates
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic

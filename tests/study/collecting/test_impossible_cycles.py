@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from support.shards import cycle_rows
 
-from biodyn.checks.cycles import cycle_findings
+from biodyn.checks.motion import cycle_findings
 from biodyn.study.collecting import collect, read_cycles
 from biodyn.study.collecting.cycles import write_cycles
 from biodyn.study.collecting.metrics import summary_metrics

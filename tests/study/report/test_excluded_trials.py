@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from support.made_folder import MadeTrial, made_folder, two_by_two
 
-from biodyn.checks.titles import finding_title
+from biodyn.checks.registry import finding_title
 from biodyn.study.collecting import read_cycles
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, exclusion_reason, read_record, trial_failed

@@ -1,7 +1,8 @@
-"""Are markers and forces of the same moment? The body's acceleration against the plates' force, shifted in time."""
+"""Estimate delay and rate of forces against markers."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,3 +121,41 @@ def _inside(rows: BoolArray, margin: int) -> BoolArray:
     for first, stop in finite_stretches(rows):
         inner[first + margin : max(stop - margin, first + margin)] = True
     return inner
+
+
+# Share of the force's variation that the body must explain for its size to mean anything.
+_LEAST_EXPLAINED_frame_rate = 0.85
+
+
+def true_rate_hz(offset: TimeOffset | None, rate_hz: float) -> float:
+    """The frame rate (Hz) at which the body's vertical acceleration is as large as the plates say; NaN where they do not tell.
+
+    A mass times (g + a) is pressed on the plates; with a rate f times too high positions give f^2 a.
+    """
+    if offset is None or offset.explained < _LEAST_EXPLAINED_frame_rate or offset.swing <= 0.0:
+        return math.nan
+    return rate_hz * math.sqrt(offset.swing)
+
+
+def frame_rate(offset: TimeOffset | None, rate_hz: float, limit: float) -> tuple[Diagnostic, ...]:
+    """Say where the rate is off by more than the share `limit`, and by more than what the usual error makes of it.
+
+    The force along the walk must say the same: a plate that is late by itself changes the two in opposite senses.
+    """
+    true_hz = true_rate_hz(offset, rate_hz)
+    if offset is None or not abs(true_hz / rate_hz - 1.0) > limit or abs(offset.swing - 1.0) < offset.swing_sd:
+        return ()
+    if not (offset.forward_swing - 1.0) * math.copysign(1.0, offset.swing - 1.0) > limit:
+        return ()
+    return (
+        Diagnostic(
+            "frame-rate-doubtful",
+            "error",
+            f"The file says {rate_hz:.6g} frames per second; then the body's vertical acceleration is {1.0 / offset.swing:.2g} "
+            f"times what the plates measure. It fits {true_hz:.0f} frames per second ({100 * offset.explained:.0f} % of the "
+            "vertical force's variation). Nothing was changed.",
+            value=true_hz / rate_hz - 1.0,
+            limit=limit,
+            hint="Look up the rate of the cameras, and whether frames were left out or doubled by an export.",
+        ),
+    )

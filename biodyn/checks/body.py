@@ -1,0 +1,307 @@
+"""Check body mass, residual and numerical consistency."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.checks.estimators.evidence import Evidence
+from biodyn.checks.estimators.residual import causes_of_residual, residual_beyond, residual_status, unseen_share
+from biodyn.checks.facts import TrialFacts
+from biodyn.checks.registry import CheckResult, check, finding_title
+from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.diagnostics import Diagnostic
+from biodyn.processing.calibration.subject import KG_A_POUND
+from biodyn.processing.dynamics.actuated import actuated_motion
+from biodyn.processing.signals.filtering import rms, vector_rms
+from biodyn.verification.consistency import verify
+
+# A body that is this many times farther off than the limit is not the body of this recording.
+_FAIL_FACTOR = 5.0
+
+
+@check(
+    "mass",
+    "Stated mass vs. force plates",
+    compares="impulse of the plates over the frames measured completely against the motion of the centre of mass; standing, "
+    "where it was on plates",
+    causes="a wrong mass (clothes and shoes count), the gain of the plates, a foot beside them",
+    place=140,
+    turn=110,
+    limit="limits.mass_mismatch_fraction",
+    shown=(100.0, "%"),
+    findings={"mass-mismatch": "Stated mass vs. force plates"},
+    unless=("sides", "other_load", "force_unit", "zero"),
+)
+def stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
+    """Is the stated mass what the plates carry, walking and standing?"""
+    evidence = trial.evidence
+    if evidence is None:
+        return CheckResult()
+    mass = walking_mass_kg(evidence)
+    share = np.nan if mass is None else mass / (evidence.weight_n / STANDARD_GRAVITY_M_S2) - 1.0
+    # A person stands on the plate through a static trial: its zero cannot be found there.
+    standing_kg = None if trial.plate_offsets else trial.analysis.static.plates_mass_kg
+    return CheckResult(value=share, findings=mass_mismatch(evidence, standing_kg, limit))
+
+
+@check(
+    "body-weight",
+    "Body mass vs. force plates",
+    compares="mean vertical residual against body weight, while both feet were measured",
+    causes="a wrong mass, offset or gain of the plates",
+    kind="result",
+    place=30,
+    limit="limits.mass_mismatch_fraction",
+)
+def body_mass(trial: TrialFacts, limit: float) -> CheckResult:
+    """Mean vertical residual: a body that is too light or too heavy shows here first."""
+    vertical = trial.analysis.dynamics.residual_force[:, 1]
+    if trial.other_loads:
+        return CheckResult("not_assessed", "Something else than the feet carried a part of the body.")
+    if not np.isfinite(vertical).any():
+        return CheckResult("not_assessed", "Both feet's contacts were never known together.")
+    mismatch = float(np.nanmean(vertical)) / trial.weight_n
+    text = (
+        f"While both feet were measured, the plates carried {abs(100 * mismatch):.1f} % of body weight "
+        f"{'less' if mismatch > 0 else 'more'} than expected from this motion of {trial.analysis.subject.mass_kg:.1f} kg "
+        f"(limit {100 * limit:.0f} %)."
+    )
+    status = residual_status(abs(mismatch), limit, _FAIL_FACTOR * limit)
+    hint = "Check body mass (--mass), and offset and gain of the plates."
+    return CheckResult(status, text, abs(mismatch), hint=hint)
+
+
+_SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model cannot know: docs/methods.md, section 9"
+_CAUSES = "any of the above; trunk and arm markers, a body that differs from the anthropometric table"
+
+
+# -- the recording ----------------------------------------------------------------------------------------------------
+
+
+@check(
+    "residual_force",
+    "Pelvis residual force",
+    compares="RMS of the residual force at the pelvis; limit of Hicks et al. 2015, widened by what the model cannot know",
+    causes=_CAUSES,
+    place=170,
+    turn=180,
+    shown=(1.0, "N"),
+    findings={"residual-force": "Pelvis residual force"},
+    unless=("sides", "other_load"),
+)
+def residual_force_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
+    """The residual force as a finding about the recording."""
+    vectors, limits = trial.analysis.dynamics.residual_force, trial.residual_limits
+    return CheckResult(
+        value=vector_rms(vectors),
+        limit=limits.force_n,
+        findings=residual_beyond("residual-force", vectors, limits.force_n, limits.fail_force_n, "N"),
+    )
+
+
+@check(
+    "residual_moment",
+    "Pelvis residual moment",
+    compares="RMS of the residual moment at the pelvis; limit of Hicks et al. 2015, widened by what the model cannot know",
+    causes=_CAUSES,
+    place=180,
+    turn=190,
+    shown=(1.0, "Nm"),
+    findings={"residual-moment": "Pelvis residual moment"},
+    unless=("sides", "other_load"),
+)
+def residual_moment_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
+    """The residual moment as a finding about the recording."""
+    vectors, limits = trial.analysis.dynamics.residual_moment, trial.residual_limits
+    return CheckResult(
+        value=vector_rms(vectors),
+        limit=limits.moment_nm,
+        findings=residual_beyond("residual-moment", vectors, limits.moment_nm, limits.fail_moment_nm, "Nm"),
+    )
+
+
+# -- the result -------------------------------------------------------------------------------------------------------
+
+
+@check(
+    "residual-force",
+    "Pelvis residual force",
+    compares="forces that the motion asks for against those measured: the rest that must act on the pelvis, RMS",
+    causes=_CAUSES,
+    kind="result",
+    place=20,
+    unit="N",
+    source=_SOURCE,
+    essential=True,
+    covers=("residual-force",),
+)
+def residual_force(trial: TrialFacts, limit: float) -> CheckResult:
+    """RMS of the residual force against its limit; the peak informs."""
+    return _residual(trial, "force")
+
+
+@check(
+    "residual-moment",
+    "Pelvis residual moment",
+    compares="moments that the motion asks for against those measured: the rest that must act on the pelvis, RMS",
+    causes=_CAUSES,
+    kind="result",
+    place=21,
+    unit="Nm",
+    source=_SOURCE,
+    covers=("residual-moment",),
+)
+def residual_moment(trial: TrialFacts, limit: float) -> CheckResult:
+    """RMS of the residual moment against its limit; the peak informs."""
+    return _residual(trial, "moment")
+
+
+def _residual(trial: TrialFacts, kind: Literal["force", "moment"]) -> CheckResult:
+    limits, dynamics, model = trial.residual_limits, trial.analysis.dynamics, trial.analysis.model
+    force = kind == "force"
+    size = np.linalg.norm(dynamics.residual_force if force else dynamics.residual_moment, axis=1)
+    limit = limits.force_n if force else limits.moment_nm
+    beyond = limits.fail_force_n if force else limits.fail_moment_nm
+    unit = "N" if force else "Nm"
+    if trial.other_loads:
+        return CheckResult(
+            "not_assessed",
+            "Something else than the feet carried a part of the body: motion and forces cannot be compared.",
+        )
+    if not (np.isfinite(size).any() and np.isfinite(limit)):
+        return CheckResult(
+            "not_assessed",
+            "The ground reaction of both feet was never known together: motion and forces cannot be compared.",
+        )
+    mean, peak = float(rms(size)), float(np.nanmax(size))
+    share = (
+        f"{100 * peak / limits.peak_force_n:.1f} % of peak GRF"
+        if force
+        else f"{100 * peak / (limits.peak_force_n * limits.com_height_m):.1f} % of peak GRF times height of the centre of mass"
+    )
+    text = f"{mean:.1f} {unit} RMS (limit {limit:.1f} {unit}, fail above {beyond:.0f} {unit}), {peak:.1f} {unit} peak ({share})."
+    unseen = limits.unseen_force_n if force else limits.unseen_moment_nm
+    if unseen >= 0.5:
+        text += (
+            f" The limit allows {unseen:.0f} {unit} for the {100 * unseen_share(model):.0f} % of body mass without "
+            f"markers ({', '.join(model.locked_segments)})."
+        )
+    hint = _hint(trial.analysis.diagnostics)
+    return CheckResult(residual_status(mean, limit, beyond), text, mean, limit, hint)
+
+
+def _hint(findings: tuple[Diagnostic, ...]) -> str:
+    causes = dict.fromkeys(finding_title(note.code) for note in causes_of_residual(findings))
+    if causes:
+        return f"Begin with: {', '.join(causes)}."
+    return (
+        "Check body mass (--mass), offset and position of the plates, and whose foot each contact is; where those are right: "
+        "trunk and arm markers, or a body unlike the anthropometric table's (model.anthropometry)."
+    )
+
+
+#: Name of this step among the trial's timings.
+STEP = "consistency"
+
+
+def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
+    """Return the analysis with the consistency of its torques checked in every frame, and the time that took."""
+    if analysis.consistency is not None:
+        return analysis
+    start = time.perf_counter()
+    own = None if analysis.imported is None else analysis.imported.motion
+    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics), own)
+    return replace(analysis, consistency=consistency, timings={**analysis.timings, STEP: time.perf_counter() - start})
+
+
+@check(
+    "proof",
+    "Numerical consistency",
+    compares="the torques of every frame against those of other algorithms: forward dynamics, mass matrix, momentum, free "
+    "bodies, power",
+    causes="a fault of the program",
+    kind="result",
+    place=90,
+    source="round-off of double precision; see the section Verification",
+)
+def numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
+    """Compare the torques with those of other algorithms."""
+    consistency = trial.analysis.consistency
+    tested = [] if consistency is None else [identity for identity in consistency.checks if identity.frames]
+    worst = max(tested, key=lambda identity: identity.worst / identity.limit, default=None)
+    if worst is None:
+        return CheckResult("not_assessed", "No frame has torques to be verified.")
+    broken = [identity.title for identity in tested if not identity.holds]
+    text = (
+        f"Not satisfied: {'; '.join(broken)}."
+        if broken
+        else f"All {len(tested)} consistency checks hold in each of {max(i.frames for i in tested)} frames: forward dynamics, "
+        "mass matrix, momentum, free bodies and power, each by another algorithm, give the same torques."
+    )
+    return CheckResult(
+        "fail" if broken else "pass",
+        f"{text} Largest error {worst.worst:.0e} of a limit of {worst.limit:.0e} ({worst.title.lower()}).",
+        value=worst.worst,
+        limit=worst.limit,
+        hint="The equations of motion were not solved: report this trial as a fault of the program.",
+    )
+
+
+# Shorter than this, the change of the centre of mass's velocity is not known well enough.
+_LEAST_S = 0.35
+
+
+def walking_mass_kg(evidence: Evidence) -> float | None:
+    """Mass for which the plates' impulse equals that of the body's motion, over the frames measured completely.
+
+    m = integral(F) / integral(g + a): the acceleration of the centre of mass does not depend on the mass. None where too
+    little was measured.
+    """
+    # a plate that holds no number for a while tells nothing then
+    rows = evidence.complete & np.isfinite(evidence.measured[:, 4]) & np.isfinite(evidence.required[:, 4])
+    if rows.sum() < _LEAST_S * evidence.rate_hz:
+        return None
+    stated = evidence.weight_n / STANDARD_GRAVITY_M_S2
+    return float(stated * evidence.measured[rows, 4].sum() / evidence.required[rows, 4].sum())
+
+
+def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -> tuple[Diagnostic, ...]:
+    """Say where plates and the mass that is used differ by more than the share `limit`; `standing_kg` from the static trial."""
+    stated = evidence.weight_n / STANDARD_GRAVITY_M_S2
+    walking = walking_mass_kg(evidence)
+    known = [mass for mass in (walking, standing_kg) if mass is not None]
+    shares = [mass / stated - 1.0 for mass in known]
+    if not shares or max(np.abs(shares)) <= limit:
+        return ()
+    parts = []
+    if walking is not None:
+        parts.append(f"{walking:.1f} kg in this walk")
+    if standing_kg is not None:
+        parts.append(f"{standing_kg:.1f} kg in the static trial")
+    # Walk and standing agree with each other: it is the number that is wrong. Only one is off: it is that recording.
+    if walking is None or standing_kg is None or abs(walking / standing_kg - 1.0) <= limit:
+        hint = "Check the stated mass (clothes and shoes count), then the gain of the plates."
+        if all(abs(stated * KG_A_POUND / mass - 1.0) <= limit for mass in known):
+            hint = f"The stated mass seems to be in pounds: {stated:.1f} lb are {stated * KG_A_POUND:.1f} kg. Give it by --mass."
+    elif abs(standing_kg / stated - 1.0) <= limit:
+        hint = "Standing agrees: look for a foot partly beside the plates, a support, or the offset of a plate."
+    elif abs(walking / stated - 1.0) <= limit:
+        hint = "The walk agrees: look at the static trial (a foot partly beside the plate)."
+    else:
+        hint = "All three differ: weigh the person, then look for a foot partly beside the plates in the static trial."
+    worst = float(max(shares, key=abs))
+    return (
+        Diagnostic(
+            "mass-mismatch",
+            "warning",
+            f"Force plates: {' and '.join(parts)}; mass used: {stated:.1f} kg ({100 * worst:+.1f} %).",
+            value=worst,
+            limit=limit,
+            hint=hint,
+        ),
+    )

@@ -1,0 +1,192 @@
+"""Check filters, synchronisation and gait cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from biodyn.checks.estimators.signals import cutoff_too_low, filters_differ
+from biodyn.checks.estimators.smoothed_before import force_content, forces_smoothed, marker_content, markers_smoothed
+from biodyn.checks.estimators.synchronisation import frame_rate, time_offset, true_rate_hz
+from biodyn.checks.facts import TrialFacts
+from biodyn.checks.registry import CheckResult, check
+from biodyn.conventions import SIDE_NAMES, Side
+from biodyn.diagnostics import Diagnostic
+from biodyn.processing.gait.cycle_values import CycleValues
+from biodyn.processing.gait.spatiotemporal import CycleSignal
+from biodyn.variables import CurveFault, variable
+
+_TOLD = 2  # variables of a cycle that are named
+_HINTS = {
+    "range": "A swapped or lost marker, a wrong contact or a wrong plate makes such values: see the trial's other findings.",
+    "jump": "Labels that change places for a few frames make such jumps: look at the markers there.",
+}
+
+
+@check(
+    "physiological_limits",
+    "Physiological limits",
+    compares="every variable of every gait cycle against what a living person can walk (`variables.toml`)",
+    causes="a swapped or lost marker, a wrong contact, a wrong plate",
+    kind="finding",
+    place=900,
+    turn=900,
+    limit="limits.physiological_factor",
+    findings={"cycle-impossible": "Impossible gait cycle"},
+)
+def physiological_limits(trial: TrialFacts, limit: float) -> CheckResult:
+    """Does a cycle hold a value or a jump that nobody can walk?"""
+    return CheckResult(findings=cycle_findings(trial.analysis.cycles))
+
+
+def cycle_findings(cycles: Iterable[CycleValues]) -> tuple[Diagnostic, ...]:
+    """One warning per cycle that holds something impossible: what, where, and what is invalid because of it."""
+    return tuple(_finding(values) for values in cycles if values.refused.faults)
+
+
+def _finding(values: CycleValues) -> Diagnostic:
+    cycle, signals, refused = values.cycle, values.signals, values.refused
+    worst = sorted(refused.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
+    column, fault = worst[0]
+    told = [_told(signals[number], cycle.side, one) for number, one in worst[:_TOLD]]
+    told += [f"and {len(worst) - _TOLD} more variables"] if len(worst) > _TOLD else []
+    others = len(refused.reasons) - len(worst)
+    more = f", with {others} moments and powers that depend on {'it' if len(worst) == 1 else 'them'}" if others else ""
+    return Diagnostic(
+        "cycle-impossible",
+        "warning",
+        f"Cycle {cycle.number + 1} of the {SIDE_NAMES[cycle.side]} side: {'; '.join(told)}. Not physiological: "
+        f"{'this is' if len(worst) == 1 else 'these are'} left out of the gait cycles{more}.",
+        value=fault.value,
+        limit=fault.limit,
+        unit=signals[column].unit,
+        hint=_HINTS[fault.kind],
+    )
+
+
+def _told(signal: CycleSignal, side: Side, fault: CurveFault) -> str:
+    """A fault in words, with the clinical sign."""
+    meaning = variable(signal.variable)
+    value, limit = (meaning.clinical(side) * number for number in (fault.value, fault.limit))
+    if fault.kind == "jump":
+        return f"{meaning.title} changes by {value:.3g} {signal.unit} within 1 % (at {fault.percent:.0f} %)"
+    return f"{meaning.title} {value:.3g} {signal.unit} at {fault.percent:.0f} % (limit {limit:.3g})"
+
+
+_OF_AN_ESTIMATE = (
+    "These filters prepare the estimate, and nothing is judged by them: its torques come from markers and forces as they were "
+    "measured."
+)
+
+
+@check(
+    "filters",
+    "Filters",
+    compares="cut-off of the forces against that of the markers",
+    causes="a choice in the settings: torques get artefacts at impacts",
+    place=160,
+    turn=120,
+    shown=(1.0, "Hz"),
+    findings={
+        "filters-differ": "Different filters for markers and forces",
+        "cutoff-low": "Filter too low for the activity",
+    },
+    unless=("sides",),
+)
+def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
+    """Are markers and forces filtered alike, and does the motion leave through the filter?"""
+    analysis = trial.analysis
+    if analysis.method.is_estimate:
+        return CheckResult(text=_OF_AN_ESTIMATE, value=analysis.force_cutoff_hz, limit=analysis.cutoff_hz)
+    if analysis.imported is not None and not analysis.plates:  # forces are taken as they are given
+        return CheckResult(value=analysis.cutoff_hz, limit=analysis.cutoff_hz)
+    markers_hz = analysis.cutoff_hz
+    by_markers = analysis.propagation is not None and analysis.propagation.signals.automatic is not None
+    # a higher one than the markers chose would let more noise through than it saves
+    low = () if by_markers else cutoff_too_low(markers_hz, analysis.activity.kind)
+    found = (*filters_differ(markers_hz, analysis.force_cutoff_hz), *low)
+    return CheckResult(value=analysis.force_cutoff_hz, limit=markers_hz, findings=found)
+
+
+@check(
+    "frame_rate",
+    "Frame rate",
+    compares="size of the centre of mass' vertical acceleration against the changes of the vertical force",
+    causes="a rate written wrongly by an export, frames left out or doubled, a recording at another rate than usual",
+    place=129,
+    turn=65,
+    limit=0.13,
+    shown=(100.0, "%"),
+    findings={"frame-rate-doubtful": "Frame rate"},
+    unless=("sides", "other_load", "force_unit", "labels", "zero"),
+    source="of 13 real walks of six laboratories none is off by more than 5 %; 100 for 120 Hz is 17 %",
+)
+def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
+    """Are accelerations as large as the forces say?"""
+    if trial.evidence is None:
+        return CheckResult()
+    off = true_rate_hz(trial.time_offset, trial.rate_hz) / trial.rate_hz - 1.0
+    return CheckResult(value=off, findings=frame_rate(trial.time_offset, trial.rate_hz, limit))
+
+
+@check(
+    "time_offset",
+    "Marker-force synchronisation",
+    compares="vertical force against the acceleration of the centre of mass, shifted in time",
+    causes="synchronisation of cameras and analog signals, a filter that delays the forces",
+    place=130,
+    turn=70,
+    limit="limits.time_offset_s",
+    shown=(1000.0, "ms"),
+    findings={"time-offset": "Marker-force synchronisation"},
+    unless=("sides", "other_load", "force_unit", "labels", "zero", "frame_rate"),
+)
+def markers_and_forces_together(trial: TrialFacts, limit: float) -> CheckResult:
+    """Do the forces come before or after the motion they belong to?"""
+    if trial.evidence is None:
+        return CheckResult()
+    offset = trial.time_offset
+    return CheckResult(value=np.nan if offset is None else offset.late_s, findings=time_offset(offset, limit))
+
+
+_WALKING = "walking"
+
+
+@check(
+    "forces_smoothed",
+    "Filter of the stored forces",
+    compares="changes of the vertical force at 25 to 40 Hz against those at 10 to 18 Hz",
+    causes="a filter of the laboratory's software or of an export",
+    place=158,
+    kind="finding",
+    limit=0.08,
+    findings={"forces-smoothed-before": "Forces were filtered before they were stored"},
+    source="22 real and 36 simulated walks: 0.21 and more, through 10 Hz 0.01 to 0.09 (benchmarks/smoothed_before.py)",
+)
+def stored_forces(trial: TrialFacts, limit: float) -> CheckResult:
+    """Do the forces of a walk hold what a foot strike makes?"""
+    inputs = trial.analysis.propagation
+    if inputs is None or trial.analysis.activity.kind != _WALKING:
+        return CheckResult()
+    content = force_content(inputs.raw_plates, trial.weight_n)
+    return CheckResult(value=content, findings=forces_smoothed(content, limit))
+
+
+@check(
+    "markers_smoothed",
+    "Filter of the stored markers",
+    compares="accelerations of the fastest markers at 6 to 9 Hz against those at 2 to 4 Hz",
+    causes="a filter of the laboratory's software or of an export",
+    place=159,
+    kind="finding",
+    limit=0.048,
+    findings={"markers-smoothed-before": "Markers were filtered before they were stored"},
+    source="22 real and 36 simulated walks: 0.14 and more, through 3 Hz 0.01 to 0.04 (benchmarks/smoothed_before.py)",
+)
+def stored_markers(trial: TrialFacts, limit: float) -> CheckResult:
+    """Do the feet of a walk accelerate as feet do?"""
+    if not trial.has_markers or trial.analysis.activity.kind != _WALKING:
+        return CheckResult()
+    content = marker_content(trial.markers)
+    return CheckResult(value=content, findings=markers_smoothed(content, limit))
