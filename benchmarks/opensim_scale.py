@@ -60,7 +60,8 @@ def theirs(task: dict[str, Any]) -> None:
 
 def compared(name: str, data: Path, interpreter: str) -> None:
     """Print the lines of one case."""
-    from biodyn.io.formats.trc import write_trc
+    from simulator.trc_writer import write_trc
+
     from biodyn.io.opensim.setups import read_scale_setup
     from biodyn.processing.calibration.model_scaling import StandingMarkers
     from biodyn.recording import Markers

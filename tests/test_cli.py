@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from simulator.trc_writer import write_trc
 from support.sessions import Laboratory, cut, hidden, renamed, shown, unloaded, without_parameter, without_plates
 from typer.testing import CliRunner, Result
 
@@ -21,7 +22,6 @@ from biodyn.cli.options import number
 from biodyn.cli.screen import Display, open_console, print_result
 from biodyn.diagnostics import Diagnostic
 from biodyn.io import read
-from biodyn.io.formats.trc import write_trc
 from biodyn.output.tables import TABLES
 
 FINE, CHECKS_FAILED, BAD_INPUT = 0, 1, 2

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from simulator.trc_writer import write_trc
 from support.osim_files import two_bodies
 from support.real import recordings, reference_vectors
 from typer.testing import CliRunner
@@ -15,7 +16,6 @@ from typer.testing import CliRunner
 from biodyn.cli import app
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io import read
-from biodyn.io.formats.trc import write_trc
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.setups import read_ik_setup
 from biodyn.io.opensim.storage import read_storage

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from simulator import Person, SimulatedTrial, TrialOptions, session, write_c3d
+from simulator.c3d_writer import C3dContent
+from simulator.c3d_writer import write_c3d as write_content
 from simulator.files import analog_channels, trial_parameters
 
-from biodyn.io.formats.c3d.write import C3dContent
-from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.trial.bodies.opensim import ModelResult, OnModel, run_on_model
 from biodyn.trial.export import export
 from biodyn.trial.run import run_trial

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from simulator import SimulatedTrial
+from simulator.c3d_writer import C3dContent, write_c3d
 from simulator.poses import PoseNoise, true_poses, with_errors, write_pose_c3d
 from simulator.uncertain import covered
 from support.poses import files_of_its_poses, with_its_segments
@@ -18,7 +19,6 @@ from support.sessions import Laboratory
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError, InputFileError, PlateError, SettingsError
-from biodyn.io.formats.c3d.write import C3dContent, write_c3d
 from biodyn.library.pose_systems import pose_systems
 from biodyn.output.tables.time_series import pose_angles, pose_errors
 from biodyn.recording import SegmentPoses

@@ -8,13 +8,13 @@ import shutil
 
 import numpy as np
 import pytest
+from simulator.trc_writer import write_trc
 from support.osim_files import two_bodies
 from support.real import recordings
 from typer.testing import CliRunner
 
 from biodyn.cli import app
 from biodyn.errors import InputFileError, ModelError
-from biodyn.io.formats.trc import write_trc
 from biodyn.processing.calibration.model_scaling import marker_places
 from biodyn.recording import Markers
 from biodyn.rigid_body import from_osim

@@ -50,7 +50,7 @@ class DamagedFile:
 
 
 class _Content:
-    """The parts of a C3D file as `biodyn.io.formats.c3d.write` lays them out."""
+    """The parts of a C3D file as `simulator.c3d_writer` lays them out."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -9,8 +9,8 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.errors import ResultError
-from biodyn.io.formats.c3d import write as c3d_write
-from biodyn.io.formats.c3d.write import C3dContent, Parameters, ParameterValue
+from simulator import c3d_writer
+from simulator.c3d_writer import C3dContent, Parameters, ParameterValue
 from simulator.trial import SimulatedTrial
 
 _SOFTWARE = "biodyn.simulation"  # as the shared sample data have it
@@ -32,7 +32,7 @@ def write_c3d(path: str | Path, trial: SimulatedTrial, *, events: bool = True, p
         analog_units=units,
         parameters=trial_parameters(trial, events, prefix),
     )
-    c3d_write.write_c3d(path, content)
+    c3d_writer.write_c3d(path, content)
 
 
 def _require_ours(path: Path) -> None:

@@ -14,11 +14,11 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray
-from biodyn.io.formats.c3d import write as c3d_write
-from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.library.pose_systems import OF_SKELETON, PoseSystem
 from biodyn.recording import SegmentPoses
 from biodyn.rigid_body import body_poses
+from simulator import c3d_writer
+from simulator.c3d_writer import C3dContent
 from simulator.files import analog_channels, trial_parameters
 from simulator.trial import SimulatedTrial
 
@@ -135,4 +135,4 @@ def write_pose_c3d(path: str | Path, trial: SimulatedTrial, poses: SegmentPoses)
         segments=poses.labels,
         poses=matrices,
     )
-    c3d_write.write_c3d(path, content)
+    c3d_writer.write_c3d(path, content)

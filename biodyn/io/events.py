@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
 
 from biodyn.conventions import Side
 from biodyn.diagnostics import Diagnostic
@@ -29,27 +28,19 @@ class StoredEvent:
     subject: str = ""
 
 
-@dataclass(frozen=True)
-class Whose:
-    """The person whose markers are read, "" where the file does not name it, and the others of whom it holds points."""
-
-    subject: str = ""
-    others: tuple[str, ...] = ()
-
-
-#: Of a file that names nobody.
-NOBODY: Final = Whose()
-
-
 def gait_events(
-    stored: Sequence[StoredEvent], frame_count: int, rate_hz: float, whose: Whose = NOBODY
+    stored: Sequence[StoredEvent],
+    frame_count: int,
+    rate_hz: float,
+    subject: str = "",
+    other_subjects: Sequence[str] = (),
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
-    """Return the gait events in order of time, 0 at the first stored frame, and what was left out.
+    """Return the gait events in order of time, 0 at the first stored frame, and notes on ignored events.
 
-    Left out are events of other kinds or without a side, of another person (where the file lists events of the one that is read,
-    or holds points of the other), and those outside the `frame_count` stored frames.
+    Events of other kinds, without a side, of another person, or outside the `frame_count` stored frames are ignored. An event is
+    of another person if its name is not `subject` and the file lists events of `subject` or points of that other person.
     """
-    own, strangers = _own(stored, whose)
+    own, strangers = _of_subject(stored, subject, other_subjects)
     last_s = (frame_count - 1) / rate_hz
     events: list[GaitEvent] = []
     outside, unknown = 0, []
@@ -82,11 +73,13 @@ def is_gait_event(label: str) -> bool:
     return _meaning(label, "")[0] is not None
 
 
-def _own(stored: Sequence[StoredEvent], whose: Whose) -> tuple[list[StoredEvent], list[StoredEvent]]:
-    """The events of the person that is read, or of nobody by name, and those of others."""
-    subject = _same(whose.subject)
+def _of_subject(
+    stored: Sequence[StoredEvent], subject: str, other_subjects: Sequence[str]
+) -> tuple[list[StoredEvent], list[StoredEvent]]:
+    """Return the events of the subject or without a name, and those of other persons."""
+    subject = _same(subject)
     listed = bool(subject) and any(_same(event.subject) == subject for event in stored)
-    others = {_same(name) for name in whose.others}
+    others = {_same(name) for name in other_subjects}
     own: list[StoredEvent] = []
     strangers: list[StoredEvent] = []
     for event in stored:

@@ -14,7 +14,6 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import all_finite
-from biodyn.io.events import NOBODY, Whose
 from biodyn.io.names import matcher, names
 from biodyn.library.load import load_table
 
@@ -23,8 +22,6 @@ _SEPARATORS = " _.-"
 _MOST_STARTS = 4
 _FEWEST_NAMED = 4
 _FEWEST_ENDED = 8
-# Labels of one person that stand behind the name of the other, too; and their least length, as numbers of clusters are shorter.
-_ALIKE, _NAME_LETTERS = 0.8, 3
 _END = re.compile(r"[_.\-][A-Za-z0-9]+$")
 _LETTER_START = re.compile("[a-z](?=[A-Z])")
 #: Share of the labels that need not have the start that the others share.
@@ -40,13 +37,14 @@ class PointRoles:
         labels: cleaned label of every point.
         kinds: of every point "marker", "dropped" or a kind of `ModelOutput`.
         diagnostics: what was decided that the user should know.
-        whose: the person that stands before the labels, where one does, and others whose points are dropped.
+        subject: name in the prefix of the markers' labels, "" without one. other_subjects: of points that are dropped.
     """
 
     labels: tuple[str, ...]
     kinds: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
-    whose: Whose = NOBODY
+    subject: str = ""
+    other_subjects: tuple[str, ...] = ()
 
     @property
     def markers(self) -> list[int]:
@@ -71,7 +69,7 @@ def point_roles(
     `points` (T, N, 3) file units, NaN where not seen; `groups` the label lists of the POINT group (ANGLES, ...);
     `subjects` the subject names the file stores; `descriptions` what POINT:DESCRIPTIONS says of each point.
     """
-    labels, whose, diagnostics = _without_prefix(raw_labels, points, subjects)
+    labels, subject, other_subjects, diagnostics = _without_prefix(raw_labels, points, subjects)
     kinds = ["marker"] * len(labels)
     _mark_unnamed(labels, kinds)
     _mark_listed(labels, kinds, groups)
@@ -83,21 +81,20 @@ def point_roles(
     _keep_unnamed(labels, kinds, points)
     diagnostics += _computed_note(labels, kinds, points)
     diagnostics += _mark_duplicates(labels, kinds, points)
-    return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics), whose)
+    return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics), subject, other_subjects)
 
 
 def _without_prefix(
     raw: Sequence[str], points: FloatArray, subjects: Sequence[str]
-) -> tuple[list[str], Whose, list[Diagnostic]]:
+) -> tuple[list[str], str, tuple[str, ...], list[Diagnostic]]:
     """Strip `Subject:` (and `Subject_` where every label carries it); of several subjects keep the best seen one."""
     stripped = [label.strip() for label in raw]
-    people = _people(stripped)
-    parts = [_cut(label, people) for label in stripped]
-    prefixes, labels = [prefix for prefix, _ in parts], [label for _, label in parts]
+    prefixes = [label.rpartition(":")[0] for label in stripped]
+    labels = [label.rpartition(":")[2].strip() for label in stripped]
     diagnostics: list[Diagnostic] = []
     present = Counter(prefix for prefix, label in zip(prefixes, labels, strict=True) if prefix and label)
     if _are_segments(present, labels):
-        return labels, NOBODY, diagnostics
+        return labels, "", (), diagnostics
     best = next(iter(present), "")
     if len(present) > 1:
         seen = np.isfinite(points[..., 0]).sum(axis=0) if points.size else np.zeros(len(labels))
@@ -113,37 +110,7 @@ def _without_prefix(
         )
     if not present:
         labels = _without_common_start(labels, subjects)
-    return labels, Whose(best, tuple(sorted(present.keys() - {best}))), diagnostics
-
-
-def _cut(label: str, people: tuple[str, ...]) -> tuple[str, str]:
-    """What stands before a label (a name and a colon, or the start of one of the people), and the label."""
-    start = next((start for start in people if label.startswith(start)), "")
-    if start:
-        return start.rstrip(_SEPARATORS), label.removeprefix(start)
-    before, _, own = label.rpartition(":")
-    return before, own.strip()
-
-
-def _people(labels: Sequence[str]) -> tuple[str, ...]:
-    """Starts of the labels that name several people without a colon (P1_LASI, P2_LASI): behind them stand the same labels."""
-    named = [label for label in labels if label and not _is_unnamed(label)]
-    if any(":" in label for label in named):
-        return ()
-    for separator in _SEPARATORS:
-        stems: dict[str, set[str]] = {}
-        for start, sign, stem in (label.partition(separator) for label in named):
-            if sign and not _is_side(start):
-                stems.setdefault(start, set()).add(stem)
-        words = {start: {stem for stem in own if len(stem) >= _NAME_LETTERS} for start, own in stems.items()}
-        people = [start for start, own in words.items() if len(own) >= _FEWEST_ENDED]
-        if len(people) < 2:
-            continue
-        both = set[str].intersection(*(words[start] for start in people))
-        covered = sum(len(stems[start]) for start in people)
-        if len(both) >= _ALIKE * min(len(words[start]) for start in people) and covered >= (1 - STRANGERS) * len(named):
-            return tuple(start + separator for start in people)
-    return ()
+    return labels, best, tuple(sorted(present.keys() - {best})), diagnostics
 
 
 def _are_segments(prefixes: Counter[str], labels: Sequence[str]) -> bool:

@@ -78,7 +78,7 @@ def require_markers(path: Path, labels: Sequence[str], markers: FloatArray) -> N
 def dropped_note(roles: PointRoles) -> tuple[Diagnostic, ...]:
     """Say which points are left out because nobody named them; those of other people are told as such (`several-subjects`)."""
     dropped = [label for label, kind in zip(roles.labels, roles.kinds, strict=True) if kind == "dropped"]
-    if roles.whose.others:
+    if roles.other_subjects:
         dropped = [label for label in dropped if label]
     if not dropped:
         return ()

@@ -9,12 +9,12 @@ import c3d
 import ezc3d
 import numpy as np
 import pytest
+from simulator.c3d_writer import C3dContent, write_c3d
 
 import biodyn
 from biodyn.errors import InputFileError
 from biodyn.io.formats.c3d.append import SUFFIX, NewEvent, NewPoint, appended
 from biodyn.io.formats.c3d.header import read_header
-from biodyn.io.formats.c3d.write import C3dContent, write_c3d
 
 FRAMES, STEP = 12, 0.5
 

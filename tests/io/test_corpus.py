@@ -132,14 +132,6 @@ def test_three_hundred_channels(tmp_path: Path) -> None:
     assert plate.channel_labels == tuple(f"A{c}" for c in range(288, 294))
 
 
-def test_an_offset_of_unsigned_counts_without_a_format(tmp_path: Path) -> None:
-    """Floats of counts around 32768, whose offset does not fit a signed word and is stored as -32768."""
-    trial = a_trial(offset=32768, parameters=plates(2, 2))
-    recording = read_c3d(write_trial(tmp_path / "f.c3d", trial, Kind(INTEL, True, False)))
-    np.testing.assert_allclose(channels_of(recording), trial.physical, rtol=RELATIVE, atol=1e-3)
-    assert "recording-repaired" in codes(recording)
-
-
 def test_a_channel_without_scale_is_not_used_and_said(tmp_path: Path) -> None:
     trial = a_trial(parameters=plates(2, 2) | {"ANALOG:SCALE": np.full(6, 0.25)})
     recording = read_c3d(write_trial(tmp_path / "s.c3d", trial))
@@ -188,9 +180,7 @@ def test_a_file_that_fits_nothing_it_says_is_refused(tmp_path: Path) -> None:
     assert "contradict each other" in str(error)
 
 
-@pytest.mark.parametrize(
-    ("scale", "outcome"), [(0.1002, "recording-repaired"), (0.0, "recording-repaired"), (0.2, "refused")]
-)
+@pytest.mark.parametrize(("scale", "outcome"), [(0.1002, "recording-repaired"), (0.0, "recording-repaired"), (0.2, "refused")])
 def test_a_step_of_the_coordinates_that_header_and_parameter_tell_differently(
     tmp_path: Path, scale: float, outcome: str
 ) -> None:

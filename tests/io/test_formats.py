@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator.trc_writer import write_trc
 from support.stick_person import LABELS, Writer, person_mm
 
 import biodyn
@@ -15,7 +16,6 @@ from biodyn.errors import InputFileError
 from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.io.format import FORMATS
 from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.io.formats.trc import write_trc
 from biodyn.io.reading import facts_of
 from biodyn.recording import Markers, Recording
 

@@ -48,21 +48,6 @@ def test_a_side_behind_all_labels_stays(points, ending):
     assert point_roles(written, places, {}, ()).labels == written
 
 
-@pytest.mark.parametrize("names", [("P1_", "P2_"), ("Anna_", "Ben_"), ("S01-", "S02-"), ("a ", "b ", "c ")])
-def test_people_are_told_by_what_stands_before_the_same_labels(points, names):
-    """Of several people the one is read that is seen most, as behind a colon."""
-    labels, places = points
-    hidden = places.copy()
-    hidden[:100] = np.nan
-    seen = [*[hidden] * (len(names) - 1), places]
-    roles = point_roles([name + label for name in names for label in labels], np.concatenate(seen, axis=1), {}, ())
-    count = len(labels)
-    assert roles.labels[-count:] == tuple(labels)
-    assert set(roles.kinds[:-count]) == {"dropped"}
-    assert roles.whose.subject == names[-1].rstrip("_- ")
-    assert next(note.code for note in roles.diagnostics) == "several-subjects"
-
-
 @pytest.mark.parametrize("names", [("R_", "L_"), ("Right ", "Left "), ("Rt. ", "Lt. "), ("re_", "li_"), ("dx.", "sx.")])
 def test_sides_before_the_same_labels_are_no_people(names):
     stems = ("ASIS", "PSIS", "thigh", "knee", "shank", "ankle", "heel", "toe", "met5")

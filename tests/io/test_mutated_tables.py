@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator.trc_writer import write_trc
 from support.opensim_tables import write_table
 from support.stick_person import LABELS, person_mm
 
 from biodyn.errors import BiodynError
 from biodyn.io import read
-from biodyn.io.formats.trc import write_trc
 from biodyn.recording import Markers
 from biodyn.trial.inspect import check_file
 

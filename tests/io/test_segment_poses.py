@@ -10,11 +10,11 @@ import ezc3d
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from simulator.c3d_writer import C3dContent, write_c3d
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io import read, read_facts, read_glimpse
-from biodyn.io.formats.c3d.write import C3dContent, write_c3d
 
 LABELS = ("worldbody_4X4", "pelvis_4X4", "l_thigh_4X4", "r_thigh_4X4", "r_shank_4X4")
 FRAMES = 40

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulator.trc_writer import write_trc
 from support.stick_person import LABELS, person_mm
 
 from biodyn.errors import InputFileError
 from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.io.formats.trc import write_trc
 from biodyn.session import find_static
 from biodyn.session.static_choice import body_difference_m, typical_motion_m
 

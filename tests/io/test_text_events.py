@@ -12,7 +12,7 @@ from support.sessions import Laboratory
 from support.vendor_exports import write_cortex, write_nexus, write_qtm, write_visual3d
 
 from biodyn.io import read
-from biodyn.io.events import StoredEvent, Whose, gait_events
+from biodyn.io.events import StoredEvent, gait_events
 from biodyn.io.ground_forces import with_forces
 from biodyn.io.tables.spreadsheet import exports_trajectories
 from biodyn.recording import Recording
@@ -247,15 +247,15 @@ def test_events_of_a_person_whose_markers_are_not_read() -> None:
     def stored(subject: str) -> list[StoredEvent]:
         return [StoredEvent("Foot Strike", "Left", 0.5, subject)]
 
-    def count(subject: str, whose: Whose) -> int:
-        return len(gait_events(stored(subject), 100, 100.0, whose)[0])
+    def count(subject: str, *people: object) -> int:
+        return len(gait_events(stored(subject), 100, 100.0, *people)[0])
 
-    assert count("Q", Whose("P", ("Q",))) == 0  # the file holds points of both
-    assert count("Q", Whose("P")) == 1  # nobody else is there: the person was renamed
-    assert count("", Whose("P", ("Q",))) == 1
-    assert count("p ", Whose("P", ("Q",))) == 1
+    assert count("Q", "P", ("Q",)) == 0  # the file holds points of both
+    assert count("Q", "P") == 1  # nobody else is there: the person was renamed
+    assert count("", "P", ("Q",)) == 1
+    assert count("p ", "P", ("Q",)) == 1
     both = [*stored("Q"), StoredEvent("Foot Off", "Left", 0.7, "P")]
-    assert [event.kind for event in gait_events(both, 100, 100.0, Whose("P"))[0]] == ["foot_off"]
+    assert [event.kind for event in gait_events(both, 100, 100.0, "P")[0]] == ["foot_off"]
 
 
 def test_events_before_the_first_frame_that_forces_cover_go_with_its_frames(

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulator.trc_writer import write_trc
 from support.stick_person import LABELS, person_mm
 
 from biodyn.errors import BiodynError, InputFileError
 from biodyn.io import read, read_facts
-from biodyn.io.formats.trc import read_trc, write_trc
+from biodyn.io.formats.trc import read_trc
 from biodyn.recording import Markers, Recording
 from biodyn.trial.inspect import check_file
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from simulator import SimulatedTrial, simulate_trial, write_c3d
+from simulator.c3d_writer import C3dContent
+from simulator.c3d_writer import write_c3d as write_content
 from simulator.files import analog_channels, trial_parameters
 from simulator.person import dressed
 from simulator.recovery import compare
@@ -15,8 +17,6 @@ from simulator.recovery import compare
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import MarkerSetError, StaticTrialError
 from biodyn.io import read
-from biodyn.io.formats.c3d.write import C3dContent
-from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.trial.inspect import check_file, write_check_page
 from biodyn.trial.run import analyse_trial
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from simulator import Plate, TrialOptions, simulate_trial, write_c3d
+from simulator.c3d_writer import C3dContent
+from simulator.c3d_writer import write_c3d as write_content
 from simulator.skin import soft_tissue
 
 from biodyn.errors import BiodynError, PlateError
 from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.io.formats.c3d.write import C3dContent
-from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.processing.signals.plates import plate_wrench
 
 

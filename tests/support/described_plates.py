@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 from simulator import SimulatedTrial
+from simulator.c3d_writer import C3dContent
+from simulator.c3d_writer import write_c3d as write_content
 from simulator.files import analog_channels, trial_parameters
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.io.formats.c3d.write import C3dContent
-from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"uncertainty": {"compute": False}}

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from simulator.trc_writer import write_trc
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.io import read
-from biodyn.io.formats.trc import write_trc
 from biodyn.io.opensim.storage import read_storage
 from biodyn.recording import Recording, SubjectParameters
 from support.opensim_tables import as_opensim, write_forces

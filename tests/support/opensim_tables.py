@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from simulator.trc_writer import write_trc
 
 from biodyn.conventions import FloatArray
-from biodyn.io.formats.trc import write_trc
 from biodyn.processing.contacts.loading import centre_of_pressure
 from biodyn.processing.signals.orientation import find_world
 from biodyn.processing.signals.plates import plate_wrench

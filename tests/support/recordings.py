@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-
-from biodyn.io.formats.c3d.write import C3dContent, write_c3d
+from simulator.c3d_writer import C3dContent, write_c3d
 
 _OWN = "a text of its own in every file"
 LABELS = tuple(f"M{i:02d}" for i in range(12))

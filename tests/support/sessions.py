@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 from simulator import SimulatedTrial, write_c3d
-
-from biodyn.io.formats.c3d.write import C3dContent
-from biodyn.io.formats.c3d.write import write_c3d as write_content
+from simulator.c3d_writer import C3dContent
+from simulator.c3d_writer import write_c3d as write_content
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from simulator.c3d_writer import C3dContent, write_c3d
 
 from biodyn.conventions import FloatArray
-from biodyn.io.formats.c3d.write import C3dContent, write_c3d
 
 RATE_HZ = 50.0
 Motion = Literal[

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from scipy.io import savemat
 from simulator import SimulatedTrial
+from simulator.trc_writer import write_trc
 
 from biodyn.conventions import SIDE_NAMES, FloatArray
-from biodyn.io.formats.trc import write_trc
 from biodyn.recording import Markers
 
 About = Literal["centre of pressure", "middle", "origin"]

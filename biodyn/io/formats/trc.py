@@ -25,7 +25,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import BiodynError, InputFileError
+from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes
 from biodyn.io.format import FORMATS, RATES_HZ, Format
 from biodyn.io.labels import PointRoles, point_roles
@@ -98,7 +98,7 @@ def read_trc(path: str | Path) -> Recording:
     roles = point_roles(head.labels, points, {}, ())
     columns = roles.markers
     require_markers(place, roles.labels, points[:, columns])
-    scale = length_unit(place.name, head.unit, names()["length_units"], points[:, columns], (), None, "Units")
+    scale = length_unit(head.unit, names()["length_units"], points[:, columns], entry="Units")
     positions, position_notes = without_impossible(place, points[:, columns] * scale.markers)
     labels = tuple(roles.labels[i] for i in columns)
     recording = Recording(
@@ -118,32 +118,6 @@ def read_trc(path: str | Path) -> Recording:
         ),
     )
     return repaired(recording)
-
-
-def write_trc(path: str | Path, markers: Markers, *, first_frame: int = 1) -> None:
-    """Write marker trajectories in millimetres; cells of what was not seen stay empty. An existing file is replaced.
-
-    Raises BiodynError for labels that the format cannot hold.
-    """
-    for label in markers.labels:
-        if label != clean_text(label) or not label:
-            raise BiodynError(f"'{label}' cannot be a label in a TRC file.", "Use one line of text without tabs.")
-    frames, count, rate = markers.frame_count, len(markers.labels), f"{markers.rate_hz:.10g}"
-    head = [
-        ["PathFileType", "4", "(X/Y/Z)", clean_text(Path(path).name)],
-        ["DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units"]
-        + ["OrigDataRate", "OrigDataStartFrame", "OrigNumFrames"],
-        [rate, rate, str(frames), str(count), "mm", rate, str(first_frame), str(frames)],
-        ["Frame#", "Time", *(cell for label in markers.labels for cell in (label, "", ""))],
-        ["", "", *(f"{axis}{i}" for i in range(1, count + 1) for axis in "XYZ")],
-    ]
-    rows = [
-        [str(first_frame + i), f"{(first_frame - 1 + i) / markers.rate_hz:.6f}"]
-        + [f"{value:.6f}" if math.isfinite(value) else "" for value in frame]
-        for i, frame in enumerate((1000.0 * markers.positions).reshape(frames, -1).tolist())
-    ]
-    text = "".join("\t".join(cells) + "\n" for cells in (*head, *rows))
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
 # -- lines and header ---------------------------------------------------------------------------------------------

@@ -71,15 +71,14 @@ def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> MappedColumns:
     """
     content = given.content
     reading = _Map(given.path, names)
-    three: dict[str, tuple[str, ...]] = {}
-    planar: dict[str, tuple[str, ...]] = {}
-    for label, columns in content.get("markers", {}).items():
-        (three if len(columns) == len("xyz") else planar)[label] = reading.columns(columns, f"markers.{label}")
-    if three and planar:
-        raise InputFileError(
-            f"'{given.path}' names two columns for the marker {next(iter(planar))} and three for {next(iter(three))}.",
-            "Every marker has three, x y z.",
-        )
+    markers = {
+        label: reading.columns(columns, f"markers.{label}") for label, columns in content.get("markers", {}).items()
+    }
+    for label, columns in markers.items():
+        if len(columns) != len("xyz"):
+            raise InputFileError(
+                f"'{given.path}' gives {len(columns)} columns for the marker {label}.", "Give three columns, x y z."
+            )
     poses = poses_of_map(content.get("poses", {}))
     for label, one in poses.items():
         reading.columns(one.columns, f"poses.{label}")
@@ -99,7 +98,7 @@ def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> MappedColumns:
         reading.columns([column], f"coordinates.{name}")[0]: name
         for name, column in content.get("coordinates", {}).items()
     }
-    said = ColumnRoles(three, forces, tuple(renamed), (), poses, plates, planar)  # type: ignore[arg-type]  # three each
+    said = ColumnRoles(markers, forces, tuple(renamed), (), poses, plates)  # type: ignore[arg-type]  # three each
     for column, name in renamed.items():
         if name in names and name != column:
             raise InputFileError(
@@ -147,14 +146,13 @@ class _Map:
 def _completed(said: ColumnRoles, free: Sequence[str]) -> ColumnRoles:
     """The roles that a map says, and of the other columns the kinds that it does not name, by their names."""
     by_name = roles_of(free, points=True)
-    markers = said.markers or (by_name.markers if not said.planar else {})
+    markers = said.markers or by_name.markers
     poses = said.poses or by_name.poses
     forces = said.forces or (by_name.forces if not said.plates else ())
     beginnings = tuple(load_table("formats/opensim_names")["coordinates"]["beginnings"])
     coordinates = said.coordinates or tuple(n for n in by_name.coordinates if n.lower().startswith(beginnings))
-    planar = said.planar or (by_name.planar if not markers else {})
-    used = {name for three in (*markers.values(), *planar.values()) for name in three} | {*coordinates}
+    used = {name for three in markers.values() for name in three} | {*coordinates}
     used |= {name for pose in poses.values() for name in pose.columns}
     used |= {name for force in forces for name in force.columns} | {name for p in said.plates for name in p.columns}
     others = tuple(name for name in free if name not in used)
-    return ColumnRoles(markers, forces, coordinates, others, poses, said.plates, planar)
+    return ColumnRoles(markers, forces, coordinates, others, poses, said.plates)

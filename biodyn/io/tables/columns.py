@@ -299,7 +299,7 @@ def poses_of(
         matrices[:, k, :3, :3] = _of_quaternion(turn) if len(one.turn) == len(_QUATERNION) else turn.reshape(-1, 3, 3)
         matrices[:, k, :3, 3] = np.column_stack([table.column(name) for name in one.origin])
     stored = checked_poses(table.path, labels, matrices, np.zeros(matrices.shape[:2]), rate_hz)
-    unit = length_unit(table.path.name, length, names()["length_units"], stored.origins, (), None, "the unit of length")
+    unit = length_unit(length, names()["length_units"], stored.origins, entry="the unit of length")
     found = SegmentPoses(labels, stored.rotations, stored.origins * unit.markers, rate_hz)
     if system is not None:
         require_seen(table.path, found, system)
@@ -343,7 +343,7 @@ class ColumnRoles:
     Attributes:
         markers: by label its three columns x y z. poses: by label of the segment. forces: ground forces, each with the point
             where it acts. plates: force plates by their six components. coordinates: joint coordinates, in order.
-        planar: by label the two columns of points that have no more. others: columns that are none of these.
+        others: columns that are none of these.
     """
 
     markers: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
@@ -352,7 +352,6 @@ class ColumnRoles:
     others: tuple[str, ...] = ()
     poses: Mapping[str, PoseColumns] = field(default_factory=dict)
     plates: tuple[PlateColumns, ...] = ()
-    planar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def renamed(self, names: Mapping[str, str]) -> ColumnRoles:
         """The roles with other names for some of the coordinates' columns."""
@@ -368,18 +367,15 @@ def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:
     taken = {name for one in poses.values() for name in one.columns}
     forces = force_columns([name for name in names if name not in taken])
     taken |= {name for one in forces for name in one.columns}
-    found = _points([name for name in names if name not in taken], _POINT if points else _TRANSLATION)
-    markers = _in_space(found)
+    markers = _in_space(_points([name for name in names if name not in taken], _POINT if points else _TRANSLATION))
     if points and not markers:
         left = [name for name in names if name not in taken]
         markers = next((some for form in _OTHER_POINTS if (some := _in_space(_points(left, form)))), {})
-    planar = {label: tuple(own.values()) for label, own in found.items() if len(own) == len("xy")}
-    planar = planar if points and not markers and len(planar) >= _FEWEST_MARKERS else {}
-    taken |= {name for columns in (*markers.values(), *planar.values()) for name in columns}
+    taken |= {name for columns in markers.values() for name in columns}
     left = [name for name in names if name not in taken]
     coordinates = tuple(name for name in left if not _RESULT.fullmatch(name))
     others = tuple(name for name in left if name not in set(coordinates))
-    return ColumnRoles(markers, forces, coordinates, others, poses, planar=planar)
+    return ColumnRoles(markers, forces, coordinates, others, poses)
 
 
 def _in_space(found: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, str, str]]:

@@ -1,20 +1,19 @@
-"""A table and the roles of its columns become a recording."""
+"""Convert a table and the roles of its columns to a recording."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.events import NOBODY, StoredEvent, Whose, gait_events
+from biodyn.io.events import StoredEvent, gait_events
 from biodyn.io.format import RATES_HZ
-from biodyn.io.labels import point_roles
+from biodyn.io.labels import PointRoles, point_roles
 from biodyn.io.length_units import length_unit
 from biodyn.io.names import names
 from biodyn.io.opensim.storage import MOST_RADIANS, Storage, even_rate_hz
@@ -26,16 +25,11 @@ from biodyn.io.tables.force_plates import frame_forces
 from biodyn.recording import Coordinates, Markers, Recording, StoredMotion
 from biodyn.recording.motion import CoordinateUnit
 
-#: Of the time between two rows: steps that differ by less from whole ones are those of dropped rows.
-_ROUNDED: Final = 0.1
-_NEXT: Final = 1.5  # of the usual time between rows: no row was dropped in a shorter one
-_MOST_DROPPED: Final = 0.5  # of all rows; else the rate is another one
 
+def uniform_times(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, ...]]:
+    """Return rows per second, uniform times (T,) s, and a note if the times of the table are not uniform.
 
-def even_rows(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, ...]]:
-    """Return rows per second, their even times (T,) s, and a note where those of the table are not even.
-
-    Raises InputFileError where there are fewer than two rows, or as many per second as no camera takes.
+    Raises InputFileError for fewer than two rows and for a rate that no camera has.
     """
     times = table.time_s
     if len(times) < 2:
@@ -46,68 +40,70 @@ def even_rows(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, ...]
     even_hz = even_rate_hz(times)
     if even_hz is not None:
         return even_hz, times, ()
-    whole = _with_dropped(times)
-    if whole is not None:
-        return (*whole, (_dropped_note(table, *whole),))
+    complete = _with_dropped_rows(times)
+    if complete is not None:
+        return (*complete, (_dropped_note(table, *complete),))
     steps = np.diff(times)
     note = Diagnostic(
         "recording-repaired",
         "warning",
-        f"The rows of '{table.path.name}' are {steps.min():.4g} to {steps.max():.4g} s apart: read at {mean_hz:.6g} rows per "
-        "second, between them linearly.",
+        f"The time between rows of '{table.path.name}' varies from {steps.min():.4g} to {steps.max():.4g} s: resampled "
+        f"linearly at {mean_hz:.6g} rows per second.",
         value=float(steps.max()),
         unit="s",
     )
     return mean_hz, times[0] + np.arange(len(times)) / mean_hz, (note,)
 
 
-def at_rows(table: Storage, roles: ColumnRoles, rows: FloatArray) -> Storage:
-    """Return the table at other times (T,) s, between its rows linearly; a marker is not seen where a neighbour lacks it.
+def resampled(table: Storage, roles: ColumnRoles, time_s: FloatArray) -> Storage:
+    """Return the table at other times (T,) s by linear interpolation; a marker is missing if a neighbouring row lacks it.
 
-    Where rows were dropped the others stand as they are, and no marker is seen in those.
+    Where rows were dropped, the other rows keep their values and markers are missing in the dropped rows.
     """
-    if rows is table.time_s:
+    if time_s is table.time_s:
         return table
     values = table.values.copy()
     of_markers = [table.names.index(name) for columns in roles.markers.values() for name in columns]
     points = values[:, of_markers].reshape(len(values), -1, 3)
     values[:, of_markers] = unseen_as_nan(points).reshape(len(values), -1)
-    even = np.column_stack([np.interp(rows, table.time_s, column) for column in values.T])
-    if len(rows) > len(table.time_s):  # some were dropped: each of the others lies beside one of the even rows
-        even[:, of_markers] = np.nan
-        even[np.round((table.time_s - rows[0]) / (rows[1] - rows[0])).astype(int)] = values
-    return replace(table, time_s=rows, values=even)
+    uniform = np.column_stack([np.interp(time_s, table.time_s, column) for column in values.T])
+    if len(time_s) > len(table.time_s):  # rows were dropped
+        uniform[:, of_markers] = np.nan
+        uniform[np.round((table.time_s - time_s[0]) / (time_s[1] - time_s[0])).astype(int)] = values
+    return replace(table, time_s=time_s, values=uniform)
 
 
-def _with_dropped(times: FloatArray) -> tuple[float, FloatArray] | None:
-    """Rate and times of all rows where the steps between those that are there are whole ones; None where they are not."""
+def _with_dropped_rows(
+    times: FloatArray, rounding: float = 0.1, most_dropped: float = 0.5
+) -> tuple[float, FloatArray] | None:
+    """Return rate and times of all rows if the steps are multiples of one step; else None.
+
+    rounding: largest deviation from a multiple, of the time between two rows. most_dropped: share of all rows.
+    """
     steps = np.diff(times)
-    step_s = float(steps[steps < _NEXT * np.median(steps)].mean())  # times are rounded: one step tells less than all
+    step_s = float(steps[steps < 1.5 * np.median(steps)].mean())  # mean of undropped steps, as times are rounded
     counts = np.round(steps / step_s)
-    place = np.concatenate([[0.0], np.cumsum(counts)])
-    if counts.min() < 1.0 or len(times) < (1.0 - _MOST_DROPPED) * place[-1]:
+    number = np.concatenate([[0.0], np.cumsum(counts)])
+    if counts.min() < 1.0 or len(times) < (1.0 - most_dropped) * number[-1]:
         return None
-    step_s = float(np.polyfit(place, times - times[0], 1)[0])
+    step_s = float(np.polyfit(number, times - times[0], 1)[0])
     rate_hz = float(round(1.0 / step_s))
     for hz in (rate_hz, 1.0 / step_s):
-        if hz > 0.0 and np.abs(times[0] + place / hz - times).max() * hz <= _ROUNDED:
-            return hz, times[0] + np.arange(int(place[-1]) + 1) / hz
+        if hz > 0.0 and np.abs(times[0] + number / hz - times).max() * hz <= rounding:
+            return hz, times[0] + np.arange(int(number[-1]) + 1) / hz
     return None
 
 
-def _dropped_note(table: Storage, rate_hz: float, rows: FloatArray) -> Diagnostic:
-    count = len(rows) - len(table.time_s)
+def _dropped_note(table: Storage, rate_hz: float, time_s: FloatArray) -> Diagnostic:
+    count = len(time_s) - len(table.time_s)
     return Diagnostic(
         "recording-repaired",
         "info",
-        f"'{table.path.name}' lacks {count} of {len(rows)} rows at {rate_hz:g} per second: no marker is seen there; forces and "
-        "coordinates go on linearly.",
+        f"'{table.path.name}' lacks {count} of {len(time_s)} rows at {rate_hz:g} per second: markers are missing in these rows; "
+        "forces and coordinates are interpolated linearly.",
         value=float(count),
         unit="rows",
     )
-
-
-_SLIDING = re.compile(r"(?i).*_t[xyz]|.*_translation(_[xyz])?")
 
 
 def recording_of(
@@ -119,40 +115,46 @@ def recording_of(
     events: Sequence[StoredEvent] = (),
     subject: str = "",
 ) -> Recording:
-    """Return what a table holds, at the even rate of its rows.
+    """Return the recording that a table holds, at a uniform rate.
 
-    `length`: unit of the marker positions as the file or the user states it, "" = told by the body's size; `angle`: "deg" or
-    "rad", "" = as the table says, else by the largest number; `events` that the file lists, `subject` the person before its
-    labels. Raises InputFileError where nothing of a motion is in it, or its
-    rows have no rate.
+    Args:
+        length: stated unit of the marker positions, "" = estimated from the body's size.
+        angle: "deg" or "rad", "" = as the table states, else estimated from the largest number.
+        events: those that the file lists. subject: the name in the prefix of the labels.
+
+    Raises InputFileError for a table without any motion or force, or without a rate.
     """
-    if roles.planar and not (roles.coordinates or roles.poses):
-        raise _planar(table, roles)
     if not (roles.markers or roles.poses or roles.forces or roles.plates or roles.coordinates):
-        raise _nothing(table, roles)
-    doubled = [one for one in roles.forces if table.unclear.intersection(one.columns)]
-    forces_kept = [one for one in roles.forces if one not in doubled]
-    rate_hz, rows, notes = even_rows(table)
-    table = at_rows(table, roles, rows)
-    motion, whose, motion_notes = _motion(table, roles, rate_hz, length, angle)
-    gait, event_notes = gait_events(events, len(table.time_s), rate_hz, whose if whose.subject else Whose(subject))
-    markers = motion.markers
-    start_s = float(table.time_s[0])
+        raise _no_motion(table, roles)
+    doubled = [force for force in roles.forces if table.unclear.intersection(force.columns)]
+    rate_hz, time_s, time_notes = uniform_times(table)
+    table = resampled(table, roles, time_s)
+    markers, points, marker_notes = _markers(table, roles, rate_hz, length)
+    poses, pose_notes = poses_of(table, roles.poses, rate_hz, length, markers is None) if roles.poses else (None, ())
+    coordinates, coordinate_notes = _coordinates(table, roles, rate_hz, angle)
+    if markers is None and poses is not None:
+        markers = virtual_points(poses, require_known(table.path, poses.labels))
     positions = None if markers is None else markers.positions
-    forces = frame_forces(table, forces_kept, len(table.time_s), rate_hz, start_s, positions, roles.plates)
+    own, others = (points.subject or subject, points.other_subjects) if points is not None else (subject, ())
+    gait, event_notes = gait_events(events, len(table.time_s), rate_hz, own, others)
+    start_s = float(table.time_s[0])
+    single = [force for force in roles.forces if force not in doubled]
+    forces = frame_forces(table, single, len(table.time_s), rate_hz, start_s, positions, roles.plates)
     recording = Recording(
         path=table.path,
         sha256=sha256,
-        motion=motion,
+        motion=StoredMotion(markers, poses, coordinates),
         plates=forces.plates,
         events=gait,
         start_s=start_s,
         diagnostics=(
             *table.notes,
-            *notes,
-            *motion_notes,
+            *time_notes,
+            *marker_notes,
+            *pose_notes,
+            *coordinate_notes,
             *event_notes,
-            *_unclear_note(table, [one.force[0] for one in doubled]),
+            *_unclear_note(table, [force.force[0] for force in doubled]),
             *forces.notes,
             *_other_note(roles.others),
         ),
@@ -160,34 +162,12 @@ def recording_of(
     return repaired(recording)
 
 
-def _motion(
-    table: Storage, roles: ColumnRoles, rate_hz: float, length: str, angle: str
-) -> tuple[StoredMotion, Whose, tuple[Diagnostic, ...]]:
-    """Markers, poses and coordinates of a table, and whose markers; of poses without markers, their virtual points."""
-    markers, whose, marker_notes = _markers(table, roles, rate_hz, length)
-    poses, pose_notes = poses_of(table, roles.poses, rate_hz, length, markers is None) if roles.poses else (None, ())
-    coordinates, coordinate_notes = _coordinates(table, roles, rate_hz, angle)
-    if markers is None and poses is not None:
-        markers = virtual_points(poses, require_known(table.path, poses.labels))
-    return StoredMotion(markers, poses, coordinates), whose, (*marker_notes, *pose_notes, *coordinate_notes)
-
-
-def _planar(table: Storage, roles: ColumnRoles) -> InputFileError:
-    """What is to be said of points with two coordinates."""
-    label, columns = next(iter(roles.planar.items()))
-    return InputFileError(
-        f"'{table.path.name}' is planar: {len(roles.planar)} points with two coordinates each ({label}: {', '.join(columns)}); "
-        "the joint torques of a person need three.",
-        "Give three columns a marker; or the joint angles of a planar OpenSim model: --model MODEL.osim (docs/formats.md).",
-    )
-
-
-def _nothing(table: Storage, roles: ColumnRoles) -> InputFileError:
-    """Why a table is no recording."""
+def _no_motion(table: Storage, roles: ColumnRoles) -> InputFileError:
+    """Return the error for a table that holds no recording."""
     torques = [name for name in roles.others if name.endswith(("_moment", "_force"))]
     if len(torques) > 0.5 * len(table.names):
         return InputFileError(
-            f"'{table.path.name}' holds joint torques ({torques[0]} ...): a result, no motion.",
+            f"'{table.path.name}' holds joint torques ({torques[0]} ...): a result, not a motion.",
             "Give the coordinates or the markers that they were computed from.",
         )
     return InputFileError(
@@ -198,32 +178,34 @@ def _nothing(table: Storage, roles: ColumnRoles) -> InputFileError:
 
 def _markers(
     table: Storage, roles: ColumnRoles, rate_hz: float, length: str
-) -> tuple[Markers | None, Whose, tuple[Diagnostic, ...]]:
+) -> tuple[Markers | None, PointRoles | None, tuple[Diagnostic, ...]]:
     if not roles.markers:
-        return None, NOBODY, ()
-    columns = [table.column(name) for three in roles.markers.values() for name in three]
+        return None, None, ()
+    columns = [table.column(name) for names_xyz in roles.markers.values() for name in names_xyz]
     points = unseen_as_nan(np.column_stack(columns).reshape(len(table.time_s), -1, 3))
-    found = point_roles(tuple(roles.markers), points, {}, ())
-    kept = found.markers
-    require_markers(table.path, found.labels, points[:, kept])
-    metres, unit_notes = _metres(table.path.name, points[:, kept], length)
-    positions, notes = without_impossible(table.path, points[:, kept] * metres)
-    labels = tuple(found.labels[i] for i in kept)
-    notes = (*found.diagnostics, *unit_notes, *notes, *dropped_note(found))
-    return Markers(labels, positions, rate_hz), found.whose, notes
+    roles_of_points = point_roles(tuple(roles.markers), points, {}, ())
+    columns_of_markers = roles_of_points.markers
+    require_markers(table.path, roles_of_points.labels, points[:, columns_of_markers])
+    metres, unit_notes = _metres(table.path.name, points[:, columns_of_markers], length)
+    positions, notes = without_impossible(table.path, points[:, columns_of_markers] * metres)
+    labels = tuple(roles_of_points.labels[i] for i in columns_of_markers)
+    notes = (*roles_of_points.diagnostics, *unit_notes, *notes, *dropped_note(roles_of_points))
+    return Markers(labels, positions, rate_hz), roles_of_points, notes
 
 
 def _metres(name: str, points: FloatArray, length: str) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Metres of a unit of points (T, M, 3), and what is to be said of it; `length` as stated, "" = metres, else by the body."""
+    """Return metres per unit of points (T, M, 3) and its notes; without a stated unit metres, or centimetres if they fit."""
     known = names()["length_units"]
-    found = length_unit(name, length or "m", known, points, (), None, "Its unit of length")
+    unit = length_unit(length or "m", known, points, entry="Its unit of length")
     if length:
-        return found.markers, found.diagnostics
+        return unit.markers, unit.diagnostics
     centimetre = known["cm"]
-    if found.markers != 1.0 or length_unit(name, "", known, points, (), None).markers != centimetre:
-        return found.markers, ()  # nothing was stated that could be wrong
-    text = f"'{name}' states no unit of length; as metres no person would span it: {centimetre:g} m a unit is taken."
-    hint = "Say it in the column map: length = 'cm'."
+    if unit.markers != 1.0 or length_unit("", known, points).markers != centimetre:
+        return unit.markers, ()
+    text = (
+        f"'{name}' states no unit of length, and metres give no possible person: {centimetre:g} m per unit is assumed."
+    )
+    hint = "State it in the column map: length = 'cm'."
     return centimetre, (Diagnostic("unit-corrected", "warning", text, value=centimetre, unit="m", hint=hint),)
 
 
@@ -231,24 +213,23 @@ def _coordinates(
     table: Storage, roles: ColumnRoles, rate_hz: float, angle: str
 ) -> tuple[Coordinates | None, tuple[Diagnostic, ...]]:
     clear = [name for name in roles.coordinates if name not in table.unclear]
-    unclear = [name for name in roles.coordinates if name in table.unclear]
-    notes = list(_unclear_note(table, unclear))
+    notes = list(_unclear_note(table, [name for name in roles.coordinates if name in table.unclear]))
     if not clear:
         return None, tuple(notes)
     values = np.column_stack([table.column(name) for name in clear])
-    turning = [not _SLIDING.fullmatch(name) for name in clear]
-    largest = float(np.nanmax(np.abs(values[:, turning]), initial=0.0)) if any(turning) else 0.0
+    rotational = [not re.fullmatch(r"(?i).*_t[xyz]|.*_translation(_[xyz])?", name) for name in clear]
+    largest = float(np.nanmax(np.abs(values[:, rotational]), initial=0.0)) if any(rotational) else 0.0
     degrees = angle == "deg" if angle else table.in_degrees
     if degrees is None:
         degrees = largest > MOST_RADIANS
+        unit = "degrees" if degrees else "radians"
         text = (
-            f"'{table.path.name}' does not say its unit of angle: taken as {'degrees' if degrees else 'radians'} (largest number "
-            f"{largest:.3g})."
+            f"'{table.path.name}' does not state its unit of angle: {unit} are assumed (largest number {largest:.3g})."
         )
         notes.append(Diagnostic("angle-unit-assumed", "info", text, value=largest))
     if degrees:
-        values[:, turning] = np.radians(values[:, turning])
-    units: tuple[CoordinateUnit, ...] = tuple("rad" if turns else "m" for turns in turning)
+        values[:, rotational] = np.radians(values[:, rotational])
+    units: tuple[CoordinateUnit, ...] = tuple("rad" if rotates else "m" for rotates in rotational)
     return Coordinates(tuple(clear), values, units, rate_hz), tuple(notes)
 
 
@@ -264,6 +245,5 @@ def _other_note(others: Sequence[str]) -> tuple[Diagnostic, ...]:
         return ()
     shown = ", ".join(others[:6]) + (" ..." if len(others) > 6 else "")
     columns = "1 column is" if len(others) == 1 else f"{len(others)} columns are"
-    of_no_kind = "neither markers, nor ground forces, nor joint coordinates, and"
-    text = f"{columns} {of_no_kind} {'is' if len(others) == 1 else 'are'} not read: {shown}."
+    text = f"{columns} not read, as neither markers, ground forces nor joint coordinates: {shown}."
     return (Diagnostic("columns-not-read", "info", text, value=float(len(others))),)

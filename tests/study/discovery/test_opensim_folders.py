@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from simulator.trc_writer import write_trc
 from support.opensim_tables import write_forces
 from support.sessions import Laboratory
 
 from biodyn.io import files_of, read
-from biodyn.io.formats.trc import write_trc
 from biodyn.recording import Recording
 from biodyn.study import Study
 from biodyn.study.discovery.definition import layout_matcher

@@ -4,8 +4,8 @@ Goes in: the path of a C3D file, possibly damaged or contradicting itself.
 Comes out: a `Recording`, or an `InputFileError`.
 
 Read `read` (the order of the steps), then `header` (header block and parameters), `layout` (where the numbers are), `data` (the
-numbers), `groups` (markers, model outputs, subject, events) and `platforms`. `preview` reads a part of a file; `write` writes,
-`append` adds points and events to a file.
+numbers), `groups` (markers, model outputs, subject, events) and `platforms`. `preview` reads a part of a file; `append` adds
+points and events.
 """
 
 from biodyn.io.format import FORMATS, Format

@@ -23,9 +23,6 @@ from biodyn.io.formats.c3d.header import BLOCK_BYTES, Groups, continued, decoded
 from biodyn.io.formats.c3d.layout import DataLayout
 from biodyn.io.segment_poses import StoredPoses, checked_poses
 
-# Counts of a 16-bit converter: an eighth of its range around what it reads without a load.
-_NEAR = 8192.0
-
 
 @dataclass(frozen=True)
 class DataSection:
@@ -35,14 +32,12 @@ class DataSection:
         points: (T, N, 3) file units, NaN where the residual word says that the point was not seen.
         samples: (Ta, C) scaled analog samples of the 0-based `channels`.
         unscaled: 0-based channels that were asked for, but whose SCALE or OFFSET the file does not hold.
-        unsigned_offsets: 0-based channels whose negative OFFSET was taken as an unsigned one, as their samples show.
     """
 
     points: FloatArray
     samples: FloatArray
     channels: tuple[int, ...] = ()
     unscaled: tuple[int, ...] = ()
-    unsigned_offsets: tuple[int, ...] = ()
 
 
 def read_data(
@@ -64,15 +59,13 @@ def read_data(
         stored = {c: table[:, c].astype(float) for c in channels if c < layout.channel_count}
     scalings = {c: _scaling(groups, c) for c in stored}
     kept = {c: scaling for c, scaling in scalings.items() if scaling is not None}
-    offsets = {c: _offset(stored[c], scaling) for c, scaling in kept.items()}
     with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are judged by the caller
-        physical = [(stored[c] - offsets[c]) * scaling.scale for c, scaling in kept.items()]
+        physical = [(stored[c] - offset) * scale for c, (offset, scale) in kept.items()]
     return DataSection(
         points,
         np.stack(physical, axis=1) if physical else np.empty((0, 0)),
         channels=tuple(kept),
         unscaled=tuple(c for c in scalings if c not in kept),
-        unsigned_offsets=tuple(c for c, scaling in kept.items() if offsets[c] != scaling.offsets[0]),
     )
 
 
@@ -89,14 +82,6 @@ def _frames(content: bytes, layout: DataLayout, processor: str) -> np.ndarray[An
     return decoded_floats(words, processor).reshape(shape)
 
 
-@dataclass(frozen=True)
-class _Scaling:
-    """OFFSET as stored and as it may be meant (the first is said to be right), and SCALE times GEN_SCALE."""
-
-    offsets: tuple[float, ...]
-    scale: float
-
-
 def _format(groups: Groups) -> str:
     """ANALOG:FORMAT: "UNSIGNED", "SIGNED" or "" where it is silent; integers are signed then."""
     values = groups.get("ANALOG", {}).get("FORMAT", {}).get("values", [])
@@ -104,8 +89,8 @@ def _format(groups: Groups) -> str:
     return "UNSIGNED" if text.startswith("UNSIGNED") else text
 
 
-def _scaling(groups: Groups, channel: int) -> _Scaling | None:
-    """How a channel's numbers become physical; None where the file does not hold it."""
+def _scaling(groups: Groups, channel: int) -> tuple[float, float] | None:
+    """Return OFFSET and SCALE times GEN_SCALE of a channel; None where the file does not hold them."""
     analog = groups.get("ANALOG", {})
     scales, offsets = _numbers(analog, "SCALE"), _numbers(analog, "OFFSET")
     general = _numbers(analog, "GEN_SCALE") or [1.0]
@@ -115,18 +100,9 @@ def _scaling(groups: Groups, channel: int) -> _Scaling | None:
     scale = float(scales[channel]) * float(general[0])
     if not (np.isfinite(scale) and np.isfinite(offset)):
         return None
-    if not isinstance(offset, int) or offset >= 0:
-        return _Scaling((float(offset),), scale)
-    meant = {"UNSIGNED": (unsigned(offset),), "": (offset, unsigned(offset))}.get(_format(groups), (offset,))
-    return _Scaling(tuple(float(value) for value in meant), scale)
-
-
-def _offset(values: FloatArray, scaling: _Scaling) -> float:
-    """The offset as said, or the other reading of its 16 bits where the channel clearly rests there."""
-    finite = values[np.isfinite(values)]
-    if len(scaling.offsets) > 1 and finite.size and abs(float(np.median(finite)) - scaling.offsets[1]) < _NEAR:
-        return scaling.offsets[1]
-    return scaling.offsets[0]
+    if isinstance(offset, int) and offset < 0 and _format(groups) == "UNSIGNED":
+        offset = unsigned(offset)
+    return float(offset), scale
 
 
 def _numbers(group: Mapping[str, Mapping[str, Any]], name: str) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.io.events import NOBODY, StoredEvent, Whose, gait_events, is_gait_event
+from biodyn.io.events import StoredEvent, gait_events, is_gait_event
 from biodyn.io.formats.c3d.header import Groups, continued
 from biodyn.io.formats.c3d.layout import DataLayout
 from biodyn.io.labels import PointRoles
@@ -93,8 +93,9 @@ def _entries(group: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
 def read_events(
     event_group: Mapping[str, Mapping[str, Any]],
     layout: DataLayout,
-    whose: Whose = NOBODY,
     of_header: Sequence[tuple[float, str]] = (),
+    subject: str = "",
+    other_subjects: Sequence[str] = (),
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Return the gait events in order of time, 0 at the first stored frame; see `io.events.gait_events`.
 
@@ -106,7 +107,7 @@ def read_events(
     if of_header and not any(is_gait_event(event.label) for event in stored):
         stored, start_s = [StoredEvent(label, "", time_s) for time_s, label in of_header], 0.0
     events = [replace(event, time_s=event.time_s - start_s) for event in stored]
-    return gait_events(events, layout.frame_count, layout.rate_hz, whose)
+    return gait_events(events, layout.frame_count, layout.rate_hz, subject, other_subjects)
 
 
 def _of_group(group: Mapping[str, Mapping[str, Any]]) -> list[StoredEvent]:

@@ -4,9 +4,7 @@ Readers that trust either header or parameters scramble the markers of files whe
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from biodyn.diagnostics import Diagnostic
@@ -16,7 +14,6 @@ from biodyn.io.format import RATES_HZ
 from biodyn.io.formats.c3d.header import BLOCK_BYTES, C3dHeader, unsigned
 
 WORD_LIMIT = 0xFFFF  # what a 16-bit count says of all that is more
-_MOST_SLIPS = 2  # of the values that tell where the numbers lie
 
 
 @dataclass(frozen=True)
@@ -98,14 +95,19 @@ def long_count(values: tuple[float, ...]) -> int | None:
 
 
 def frame_that_fits(header: C3dHeader, first: Frame, second: Frame, claims: list[int]) -> Frame:
-    """The header's frame where it fills the file, else the nearest to it of those the parameters allow that do.
+    """Return the header's frame where it fills the file, else the parameters' where that does.
 
     In a small file several may end in its last block; then behind the right one is nothing but padding.
     """
     size = header.data_end
     if first.block <= 1:  # that is the header itself
         first = replace(first, block=second.block)
-    fitting = [frame for frame in _between(first, second) if any(frame.fits(n, size) for n in claims)]
+    most_slips = (
+        2  # one or two values of a header may be an exporter's slip; where more are wrong the header is damaged
+    )
+    differing = sum(getattr(first, name) != getattr(second, name) for name, _, _ in _NAMES)
+    candidates = (first, second) if differing <= most_slips else (first,)
+    fitting = [frame for frame in candidates if any(frame.fits(n, size) for n in claims)]
     if fitting:
         padded = [frame for frame in fitting if any(is_padding(header, frame, n) for n in claims)]
         return (padded or fitting)[0]
@@ -122,18 +124,6 @@ def is_padding(header: C3dHeader, frame: Frame, frames: int) -> bool:
     """True where so many frames fill the file, up to zeros at its end."""
     rest = frame.stored(header.data_end)[1] - frames * frame.bytes
     return frame.fits(frames, header.data_end) and not any(header.tail[len(header.tail) - rest :])
-
-
-def _between(first: Frame, second: Frame) -> Iterator[Frame]:
-    """Mixtures of two frames, those with most of the first before the others.
-
-    One or two values of a header may be an exporter's slip; where more are wrong the header is damaged.
-    """
-    pairs = [(getattr(first, name), getattr(second, name)) for name, _, _ in _NAMES]
-    for ways in sorted(itertools.product((0, 1), repeat=len(pairs)), key=sum):
-        if sum(a != b for (a, b), way in zip(pairs, ways, strict=True) if way) > _MOST_SLIPS:
-            continue
-        yield Frame(*(pair[way] for pair, way in zip(pairs, ways, strict=True)))
 
 
 _NAMES = (

@@ -105,7 +105,7 @@ def c3d_glimpse(path: Path) -> Glimpse:
     require_markers(path, roles.labels, points[:, columns])
     unit = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
     some = points[:: max(1, len(points) // _SIZED_FRAMES), columns]
-    scale = length_unit(path.name, unit, names()["length_units"], some, (), subject.height_m)
+    scale = length_unit(unit, names()["length_units"], some, person=subject.height_m is not None)
     positions, _ = without_impossible(path, points[:, columns] * scale.markers)
     markers = Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)
     return Glimpse(markers, starts, samples, layout.frame_count, step)
@@ -119,7 +119,8 @@ def _of_poses(header: C3dHeader, layout: DataLayout) -> Glimpse:
     system = require_known(path, stored.labels)
     unit = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
     some = stored.origins[:: max(1, len(stored.origins) // _SIZED_FRAMES)]
-    scale = length_unit(path.name, unit, names()["length_units"], some, (), subject_parameters(groups).height_m)
+    height_m = subject_parameters(groups).height_m
+    scale = length_unit(unit, names()["length_units"], some, person=height_m is not None)
     poses = SegmentPoses(stored.labels, stored.rotations, stored.origins * scale.markers, stored.rate_hz)
     return glimpse_of(virtual_points(poses, system))
 

@@ -62,7 +62,7 @@ def read_c3d(path: str | Path) -> Recording:
     if not on_poses:
         require_markers(path, roles.labels, points[:, columns])
     sized = points[:, columns] if stored is None or not on_poses else stored.origins[:: _ratio(stored, layout)]
-    scale = _length_unit(path, groups, sized, data, subject.height_m)
+    scale = _length_unit(groups, sized, data, subject.height_m)
     positions, position_notes = without_impossible(path, points[:, columns] * scale.markers)
     own_labels = tuple(roles.labels[i] for i in columns)
     markers = Markers(own_labels, positions, layout.rate_hz)
@@ -70,7 +70,9 @@ def read_c3d(path: str | Path) -> Recording:
         StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
     )
     plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
-    events, event_notes = read_events(groups.get("EVENT", {}), layout, roles.whose, header.words.events)
+    events, event_notes = read_events(
+        groups.get("EVENT", {}), layout, header.words.events, roles.subject, roles.other_subjects
+    )
     recording = Recording(
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -121,9 +123,6 @@ def _analog_notes(data: DataSection) -> Iterator[Diagnostic]:
     if data.unscaled:
         text = f"ANALOG:SCALE or OFFSET holds no number for the channels {_counted(data.unscaled)}; they are not used."
         yield Diagnostic("recording-repaired", "warning", text, hint=_EXPORT_AGAIN)
-    if data.unsigned_offsets:
-        text = f"ANALOG:OFFSET of the channels {_counted(data.unsigned_offsets)} is taken as unsigned, as their samples show."
-        yield Diagnostic("recording-repaired", "info", text, hint="Let the export say so in ANALOG:FORMAT.")
 
 
 def _counted(channels: Sequence[int]) -> str:
@@ -142,12 +141,10 @@ def _require_possible_samples(path: Path, samples: FloatArray) -> None:
         )
 
 
-def _length_unit(
-    path: Path, groups: Groups, markers: FloatArray, data: DataSection, height_m: float | None
-) -> LengthUnit:
+def _length_unit(groups: Groups, markers: FloatArray, data: DataSection, height_m: float | None) -> LengthUnit:
     text = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
     in_units, _ = _plates(groups, data, None, len(markers), 1.0)
-    return length_unit(path.name, text, names()["length_units"], markers, in_units, height_m)
+    return length_unit(text, names()["length_units"], markers, in_units, height_m is not None)
 
 
 def _plates(
