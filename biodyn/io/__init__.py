@@ -3,7 +3,7 @@
 Goes in: the path of a file that nobody has to trust. Comes out: markers, force plates, events and subject parameters in SI
 units and clean Unicode, each doubt as a `Diagnostic`, or one `InputFileError` that says what was expected and found.
 `read` takes one file, `read_many` several side by side, `read_facts` only what the head of the file tells,
-`read_glimpse` short pieces of its markers.
+`read_preview` short pieces of its markers.
 
 Read `reading` (how a file finds its reader), `format` (what a reader has to bring), `formats` (one module for every format;
 adding one is adding a file there), then a reader: `formats/trc` is a page, `formats/c3d` a package. What readers share:
@@ -15,7 +15,7 @@ Which recordings belong together is told by `biodyn.session`.
 """
 
 from biodyn.io.files import file_sha256, remembered_sha256
-from biodyn.io.reading import files_of, format_of, read, read_facts, read_glimpse, read_many
+from biodyn.io.reading import files_of, format_of, read, read_facts, read_many, read_preview
 
 __all__ = [
     "file_sha256",
@@ -23,7 +23,7 @@ __all__ = [
     "format_of",
     "read",
     "read_facts",
-    "read_glimpse",
     "read_many",
+    "read_preview",
     "remembered_sha256",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from biodyn.errors import InputFileError
 from biodyn.library.registry import Registry
-from biodyn.recording import FileFacts, Glimpse, Recording
+from biodyn.recording import FileFacts, Preview, Recording
 
 #: Frames per second that a camera can have; any other number in a file is damaged.
 RATES_HZ = (1.0, 20_000.0)
@@ -25,9 +25,9 @@ class Format:
         recognises: of the first bytes of a file (up to `reading.HEAD_BYTES`): are they of this format? It never raises.
         read: one file. Raises InputFileError, in one sentence, for a file that is damaged or lacks what the format needs.
         facts: what the head of the file tells; None = the whole file has to be read for that.
-        glimpse: short pieces of the markers; None = the whole file has to be read for that.
+        preview: short pieces of the markers; None = the whole file has to be read for that.
         poses: its files may hold poses of segments.
-        forces_beside: its files hold no force plates: the ground forces may lie in a file beside them (`io.ground_forces`).
+        separate_forces: its files hold no force plates: the ground forces may lie in a file beside them (`io.ground_forces`).
     """
 
     title: str
@@ -35,8 +35,8 @@ class Format:
     recognises: Callable[[bytes], bool]
     read: Callable[[Path], Recording]
     facts: Callable[[Path], FileFacts] | None = None
-    glimpse: Callable[[Path], Glimpse] | None = None
-    forces_beside: bool = False
+    preview: Callable[[Path], Preview] | None = None
+    separate_forces: bool = False
     poses: bool = False
 
 

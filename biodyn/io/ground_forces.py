@@ -19,7 +19,13 @@ from biodyn.io.events import later
 from biodyn.io.files import file_head, file_sha256
 from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
 from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
-from biodyn.io.plate_exports import CORTEX_SUFFIX, CORTEX_WORDS, exported_beside, plate_files_of, read_exported_plates
+from biodyn.io.plate_exports import (
+    CORTEX_SUFFIX,
+    CORTEX_WORDS,
+    exported_plate_file,
+    plate_files_of,
+    read_exported_plates,
+)
 from biodyn.io.tables.columns import ForceColumns, PlateColumns, force_columns, side_of
 from biodyn.io.tables.force_plates import frame_forces
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
@@ -107,7 +113,7 @@ _MOST_FILES = 2_000  # of a folder
 
 
 @dataclass(frozen=True)
-class ForcesBeside:
+class ForcesSearch:
     """What lies beside a motion.
 
     Attributes:
@@ -120,7 +126,7 @@ class ForcesBeside:
     unread: Path | None = None
 
 
-def forces_beside(motion: Path) -> ForcesBeside:
+def find_forces(motion: Path) -> ForcesSearch:
     """Look for the forces of a motion file: in its folder, then in folders for forces beside that and one above.
 
     A file belongs to the motion where its name without the words for forces is the motion's without the words for markers:
@@ -130,11 +136,11 @@ def forces_beside(motion: Path) -> ForcesBeside:
     itself exported (`plate_exports`): in the file of the motion, or of `walk1.tsv` as `walk1_f_1.tsv`, the first plate's.
     """
     try:
-        exported = exported_beside(motion)
+        exported = exported_plate_file(motion)
     except InputFileError:  # who reads it is told what is wrong with it
         exported = None
     if exported is not None:
-        return ForcesBeside(exported)
+        return ForcesSearch(exported)
     own = bare_name(motion.stem)
     unread: Path | None = None
     for folder in _folders(motion.resolve().parent):
@@ -150,15 +156,15 @@ def forces_beside(motion: Path) -> ForcesBeside:
         unread = unread or next((path for path in called if path not in found and _is_called_after_forces(path)), None)
         chosen = next((some for kind in _KINDS if (some := [p for p in found if p.suffix.lower() in kind])), [])
         if len(chosen) == 1:
-            return ForcesBeside(chosen[0])
+            return ForcesSearch(chosen[0])
         if chosen:
-            return ForcesBeside(None, tuple(chosen))
-    return ForcesBeside(None, unread=unread)
+            return ForcesSearch(None, tuple(chosen))
+    return ForcesSearch(None, unread=unread)
 
 
-def files_beside(motion: Path) -> tuple[Path, ...]:
+def force_files(motion: Path) -> tuple[Path, ...]:
     """Return the files beyond its own that a motion would be read from: its forces, and the table that external loads name."""
-    found = forces_beside(motion).path
+    found = find_forces(motion).path
     if found is None:
         return ()
     if found.suffix.lower() in TABLE_SUFFIXES:
@@ -288,9 +294,9 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
     )
 
 
-def with_forces_beside(recording: Recording) -> Recording:
-    """Return a recording with the forces of the file beside it that belongs to it, if there is one; see `forces_beside`."""
-    found = forces_beside(recording.path)
+def with_forces_nearby(recording: Recording) -> Recording:
+    """Return a recording with the forces of the file beside it that belongs to it, if there is one; see `find_forces`."""
+    found = find_forces(recording.path)
     try:
         if found.path is not None:
             return with_forces(recording, found.path)

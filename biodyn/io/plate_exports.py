@@ -449,7 +449,7 @@ def read_exported_plates(path: Path) -> ExportedPlates | None:
     return found if found.forces else None
 
 
-def exported_beside(motion: Path) -> Path | None:
+def exported_plate_file(motion: Path) -> Path | None:
     """Return the file of the plates that the program of a motion's text exported: beside it, or itself; None where there is none.
 
     Raises InputFileError where the motion's own text is none.

@@ -1,4 +1,4 @@
-"""The entrance for recordings of every format: `read`, `read_many`, `read_facts`, `read_glimpse`.
+"""The entrance for recordings of every format: `read`, `read_many`, `read_facts`, `read_preview`.
 
 What a file is, its first bytes decide, because files are misnamed; its suffix breaks ties, and speaks alone where no
 format knows the bytes, so that the reader of that format can say what is wrong with them.
@@ -14,12 +14,12 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, file_head
 from biodyn.io.format import FORMATS, Format
-from biodyn.io.ground_forces import files_beside, with_forces, with_forces_beside
-from biodyn.io.subject_files import person_file, person_files, subject_file, with_person, with_subject_beside
+from biodyn.io.ground_forces import force_files, with_forces, with_forces_nearby
+from biodyn.io.subject_files import person_file, person_files, subject_file, with_person, with_subject_file
 from biodyn.io.tables.column_map import map_file
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
-from biodyn.recording import FileFacts, Glimpse, Recording
-from biodyn.recording.stillness import glimpse_of
+from biodyn.recording import FileFacts, Preview, Recording
+from biodyn.recording.stillness import preview_of
 
 HEAD_BYTES = 16_384  # what a format may look at to know its files
 #: Given instead of a file of forces: none is looked for.
@@ -54,10 +54,10 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
     place = Path(path)
     persons = person_files(place.parent)
     own = person_file(persons, read_facts(place).subject) if persons else None
-    if not format_of(place).forces_beside:
+    if not format_of(place).separate_forces:
         return (place, *([own] if own is not None else []))
     person, columns = subject_file(place), map_file(place) if place.suffix.lower() in SPREADSHEET_SUFFIXES else None
-    return (place, *files_beside(place), *(path for path in (person, columns, own) if path is not None))
+    return (place, *force_files(place), *(path for path in (person, columns, own) if path is not None))
 
 
 def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
@@ -82,11 +82,11 @@ def read_facts(path: str | Path) -> FileFacts:
     return facts_of(_complete(found.read(place), found)) if found.facts is None else found.facts(place)
 
 
-def read_glimpse(path: str | Path) -> Glimpse:
+def read_preview(path: str | Path) -> Preview:
     """Return short pieces of the markers of a recording, quickly; InputFileError as for `read`."""
     place = Path(path)
     found = format_of(place)
-    return glimpse_of(found.read(place).markers) if found.glimpse is None else found.glimpse(place)
+    return preview_of(found.read(place).markers) if found.preview is None else found.preview(place)
 
 
 def format_of(path: str | Path) -> Format:
@@ -131,11 +131,11 @@ def _complete(recording: Recording, known: Format) -> Recording:
     """The recording with the forces that lie beside it, where its format holds none, and with what is known of the person."""
     recording = _with_person(recording, known)
     has_motion = recording.motion.markers is not None
-    return with_forces_beside(recording) if known.forces_beside and has_motion and not recording.plates else recording
+    return with_forces_nearby(recording) if known.separate_forces and has_motion and not recording.plates else recording
 
 
 def _with_person(recording: Recording, known: Format) -> Recording:
-    return with_person(with_subject_beside(recording) if known.forces_beside else recording)
+    return with_person(with_subject_file(recording) if known.separate_forces else recording)
 
 
 def _noted(recording: Recording, name: str) -> Recording:

@@ -33,7 +33,7 @@ def subject_file(motion: Path) -> Path | None:
     return None
 
 
-def with_subject_beside(recording: Recording) -> Recording:
+def with_subject_file(recording: Recording) -> Recording:
     """Return a recording that stores no person with mass, height, sex and age of the file beside it, as far as they can be."""
     path = subject_file(recording.path)
     if path is None or recording.subject.mass_kg is not None:

@@ -23,7 +23,7 @@ from biodyn.recording.recording import (
     StoredMotion,
     SubjectParameters,
 )
-from biodyn.recording.stillness import Glimpse, QuietPart, quietest_part
+from biodyn.recording.stillness import Preview, QuietPart, quietest_part
 from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench, PlateZero, SharedLoad
 
 __all__ = [
@@ -34,13 +34,13 @@ __all__ = [
     "FileFacts",
     "ForcePlate",
     "GaitEvent",
-    "Glimpse",
     "GroundReaction",
     "Markers",
     "ModelOutput",
     "Motion",
     "PlateWrench",
     "PlateZero",
+    "Preview",
     "QuietPart",
     "Recording",
     "SegmentPoses",

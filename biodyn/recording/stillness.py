@@ -18,7 +18,7 @@ QUIET_RANGE_M = 0.03
 #: ... and further than this nobody stands.
 MOVING_RANGE_M = 0.1
 _LEAST_SHOWN = 0.5  # of the markers that the part with most markers shows
-# A glimpse: this many half seconds, this many frames of each.
+# A preview: this many half seconds, this many frames of each.
 _PIECES = 60
 _SAMPLES = 6
 
@@ -81,7 +81,7 @@ def _quietest(parts: Sequence[FloatArray]) -> tuple[int, float]:
 
 
 @dataclass(frozen=True)
-class Glimpse:
+class Preview:
     """Short pieces of a recording, evenly over its length: enough to tell standing from moving without reading it all.
 
     Attributes:
@@ -107,7 +107,7 @@ class Glimpse:
         return QuietPart(self.starts[best], self.starts[best] + (self.piece_frames - 1) * self.step, moved)
 
     def quiet_markers(self) -> Markers:
-        """Return the markers of the quietest piece, those not seen in it from the whole glimpse.
+        """Return the markers of the quietest piece, those not seen in it from the whole preview.
 
         One frame: the median position of each marker, m; NaN where it was never seen.
         """
@@ -118,7 +118,7 @@ class Glimpse:
         return Markers(self.markers.labels, found[None], self.markers.rate_hz)
 
 
-def glimpse_frames(frame_count: int, rate_hz: float) -> tuple[tuple[int, ...], int, int]:
+def preview_frames(frame_count: int, rate_hz: float) -> tuple[tuple[int, ...], int, int]:
     """Return the starts of the pieces, the frames a piece, and the step between its frames, for a recording's length."""
     length = quiet_length(frame_count, rate_hz)
     step = max(1, (length - 1) // (_SAMPLES - 1))
@@ -129,12 +129,12 @@ def glimpse_frames(frame_count: int, rate_hz: float) -> tuple[tuple[int, ...], i
     return tuple(starts), samples, step
 
 
-def glimpse_of(markers: Markers) -> Glimpse:
-    """Return the glimpse of a recording that is read already."""
-    starts, samples, step = glimpse_frames(markers.frame_count, markers.rate_hz)
+def preview_of(markers: Markers) -> Preview:
+    """Return the preview of a recording that is read already."""
+    starts, samples, step = preview_frames(markers.frame_count, markers.rate_hz)
     frames = [start + step * i for start in starts for i in range(samples)]
     some = Markers(markers.labels, markers.positions[frames], markers.rate_hz)
-    return Glimpse(some, starts, samples, markers.frame_count, step)
+    return Preview(some, starts, samples, markers.frame_count, step)
 
 
 def median_over_frames(values: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from typing import Literal
 from biodyn.errors import InputFileError
 from biodyn.io import read_facts
 from biodyn.recording import FileFacts, Markers, QuietPart
-from biodyn.session.role import MotionFacts, Role, TrialNames, glimpse_of_file, judge_role, motion_of
+from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, motion_of, preview_of_file
 from biodyn.session.same_person import Neighbours, kinship
 from biodyn.session.static_choice import body_difference_m
 from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, static_candidates
@@ -88,10 +88,10 @@ class SessionFiles:
 def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
     """Find the recordings of a walk's session near its file, or among files known to be this person's and day's.
 
-    Judged by headers and glimpses only: some ten milliseconds a file. Raises InputFileError where `walk` cannot be read.
+    Judged by headers and previews only: some ten milliseconds a file. Raises InputFileError where `walk` cannot be read.
     """
     path = Path(walk)
-    facts, markers = read_facts(path), glimpse_of_file(path).markers
+    facts, markers = read_facts(path), preview_of_file(path).markers
     paths = [p for p in (among or static_candidates(path, max_headers=max_files)) if p.resolve() != path.resolve()]
     neighbours = None if among else Neighbours([path, *paths])
     found = tuple(_companion(facts, markers, other, neighbours) for other in paths)
@@ -121,13 +121,13 @@ def _companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighb
         strange = kinship(walk, facts, neighbours).strange
         if strange:  # nobody looks at the markers of strangers
             return Companion(path, "stranger", f"Not of this session: {strange}.")
-        glimpse = glimpse_of_file(path)
+        preview = preview_of_file(path)
     except (InputFileError, OSError) as error:
         return Companion(path, "unreadable", str(getattr(error, "message", error)))
     role, why = role_of(facts)
     motion = motion_of(path)
     quiet, worth = (None, 0.0) if motion is None else (motion.quiet, worth_of(motion))
-    body = body_difference_m(markers, glimpse.quiet_markers())
+    body = body_difference_m(markers, preview.quiet_markers())
     if body is not None and body > SAME_BODY_M:
         strange = f"its marker distances differ from the walk's by {1000.0 * body:.1f} mm"
         return Companion(path, "stranger", f"Not of this session: {strange}.", quiet, worth, body)

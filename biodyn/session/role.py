@@ -22,8 +22,8 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
-from biodyn.io import read_glimpse
-from biodyn.recording import FileFacts, Glimpse, QuietPart
+from biodyn.io import read_preview
+from biodyn.recording import FileFacts, Preview, QuietPart
 from biodyn.recording.stillness import MOVING_RANGE_M, QUIET_RANGE_M, movement_m
 from biodyn.session.words import Token, vocabulary, walk_words
 
@@ -74,19 +74,19 @@ class MotionFacts:
         return f"{done}; {quiet}"
 
 
-def motion_facts(glimpse: Glimpse) -> MotionFacts | None:
+def motion_facts(preview: Preview) -> MotionFacts | None:
     """Return what is done, None where the markers are too few to be a person's."""
-    positions = glimpse.markers.positions
+    positions = preview.markers.positions
     seen = np.isfinite(positions[..., 0]).any(axis=0)
     if seen.sum() < _FEWEST_MARKERS:
         return None
     positions = positions[:, seen]
-    quiet = glimpse.quietest()
+    quiet = preview.quietest()
     reach = np.nanmax(positions, axis=0) - np.nanmin(positions, axis=0)
     ranges = reach.max(axis=1)
     typical = float(np.median(ranges))
-    still = float(np.mean([movement_m(piece) <= QUIET_RANGE_M for piece in glimpse.pieces()]))
-    kind = _kind(quiet, typical, still, _feet(glimpse.quiet_markers().positions[0, seen], reach))
+    still = float(np.mean([movement_m(piece) <= QUIET_RANGE_M for piece in preview.pieces()]))
+    kind = _kind(quiet, typical, still, _feet(preview.quiet_markers().positions[0, seen], reach))
     return MotionFacts(kind, quiet, typical, still)
 
 
@@ -122,20 +122,20 @@ def _feet(standing: FloatArray, reach: FloatArray) -> FloatArray:
 def motion_of(path: Path) -> MotionFacts | None:
     """Return what is done in a file, None where its markers cannot be read or are too few."""
     try:
-        return motion_facts(glimpse_of_file(path))
+        return motion_facts(preview_of_file(path))
     except (InputFileError, OSError):
         return None
 
 
-def glimpse_of_file(path: Path) -> Glimpse:
-    """Return the glimpse of a file, remembered for the next who asks; InputFileError as for `read_glimpse`."""
+def preview_of_file(path: Path) -> Preview:
+    """Return the preview of a file, remembered for the next who asks; InputFileError as for `read_preview`."""
     known = path.stat()
-    return _glimpse(path, known.st_size, known.st_mtime_ns)
+    return _preview(path, known.st_size, known.st_mtime_ns)
 
 
 @lru_cache(maxsize=128)
-def _glimpse(path: Path, size: int, changed_ns: int) -> Glimpse:
-    return read_glimpse(path)
+def _preview(path: Path, size: int, changed_ns: int) -> Preview:
+    return read_preview(path)
 
 
 Role = Literal["static", "functional", "walk", "run", "other"]

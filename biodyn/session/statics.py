@@ -13,9 +13,9 @@ from pathlib import Path
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io import format_of, read, read_facts, read_many
-from biodyn.recording import FileFacts, Glimpse, Markers, Recording
-from biodyn.recording.stillness import glimpse_of
-from biodyn.session.role import glimpse_of_file, motion_facts, motion_of
+from biodyn.recording import FileFacts, Markers, Preview, Recording
+from biodyn.recording.stillness import preview_of
+from biodyn.session.role import motion_facts, motion_of, preview_of_file
 from biodyn.session.same_person import (
     Neighbours,
     bare_labels,
@@ -39,7 +39,7 @@ from biodyn.session.static_choice import (
 )
 
 MAX_HEADERS = 200  # files looked into; a fifth of a second
-MAX_GLIMPSES = 24  # recordings whose markers are looked at
+MAX_PREVIEWS = 24  # recordings whose markers are looked at
 _LEAST_COMMON_MARKERS = 0.5  # of the walk's markers, in the candidate
 # Difference of the distances between markers on one segment, walk to static: 0.002-0.005 for one person, one session
 # (12 recordings), 0.006-0.07 for two people. A shared subject name forgives more: markers put on again.
@@ -144,9 +144,9 @@ def find_static(
 
 
 def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same_person: bool = False) -> StaticChoice:
-    """Choose the static trial of a walk among files, by their headers and glimpses: the judgement of `run` and `study`.
+    """Choose the static trial of a walk among files, by their headers and previews: the judgement of `run` and `study`.
 
-    `markers` of the walk, all frames or a glimpse. `same_person`: the files are known to be of the walk's person and day.
+    `markers` of the walk, all frames or a preview. `same_person`: the files are known to be of the walk's person and day.
     Files called statics are compared with each other; only where none of them will do, the others, as far as the person
     stands in them all the time; at last functional trials that are called statics.
     """
@@ -201,7 +201,7 @@ def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Pat
 def same_body(walk: Path, static: Path) -> bool | None:
     """Whether the markers of two files sit on one body, by their distances within segments; None where that is open."""
     try:
-        moving, standing = glimpse_of_file(walk).markers, glimpse_of_file(static).quiet_markers()
+        moving, standing = preview_of_file(walk).markers, preview_of_file(static).quiet_markers()
     except (InputFileError, OSError):
         return None
     body = body_difference_m(moving, standing)
@@ -265,14 +265,14 @@ def _chosen(walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate],
     """The candidate that belongs to the walk, of those in which this person stands still, with what the data say."""
     checked: list[StaticCandidate] = []
     standing: dict[Path, Markers] = {}
-    for candidate in group[:MAX_GLIMPSES]:
+    for candidate in group[:MAX_PREVIEWS]:
         try:
-            glimpse = glimpse_of_file(candidate.path)
+            preview = preview_of_file(candidate.path)
         except (InputFileError, OSError) as error:
             checked.append(replace(candidate, rejected=str(getattr(error, "message", error))))
             continue
-        standing[candidate.path] = glimpse.quiet_markers()
-        checked.append(_checked(walk, markers, candidate, glimpse, standing[candidate.path]))
+        standing[candidate.path] = preview.quiet_markers()
+        checked.append(_checked(walk, markers, candidate, preview, standing[candidate.path]))
     usable = [c for c in checked if not c.rejected]
     if not same_person:
         fitting = fitting_condition(walk.path, [c.path for c in usable])
@@ -296,13 +296,13 @@ def _possible(candidate: StaticCandidate, walk: Markers, standing: Markers, shar
 
 
 def _checked(
-    walk: FileFacts, markers: Markers, candidate: StaticCandidate, glimpse: Glimpse, standing: Markers
+    walk: FileFacts, markers: Markers, candidate: StaticCandidate, preview: Preview, standing: Markers
 ) -> StaticCandidate:
     """Judge a candidate by its markers: does the person stand still, and is it the same body?"""
     common = len(set(markers.labels) & set(standing.labels))
     if common < _LEAST_COMMON_MARKERS * len(markers.labels):
         return replace(candidate, rejected=f"only {common} of the walk's {len(markers.labels)} markers are in it")
-    motion = motion_facts(glimpse)
+    motion = motion_facts(preview)
     if motion is None:
         return replace(candidate, rejected="its markers are too few to be a person's")
     if not motion.stands:
@@ -341,7 +341,7 @@ def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
     become unreadable meanwhile.
     """
     kin = kinship(read_facts(walk.path), read_facts(static.path), None)
-    body = body_difference_m(walk.markers, glimpse_of(static.markers).quiet_markers())
+    body = body_difference_m(walk.markers, preview_of(static.markers).quiet_markers())
     limit = most_apart_m(kin.same_name, bool(kin.strange))
     agrees = not kin.strange if body is None else body <= limit
     if agrees:

@@ -26,7 +26,7 @@ from biodyn.processing.calibration.subject_fit.fit import SubjectFitResult, fit_
 from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, CalibrationUse
 from biodyn.processing.signals.orientation import facing_from_static, find_world, with_true_vertical
 from biodyn.recording import FileFacts, Markers, Recording
-from biodyn.session import Companion, SessionFiles, choose_static, glimpse_of_file, session_of
+from biodyn.session import Companion, SessionFiles, choose_static, preview_of_file, session_of
 from biodyn.session.static_choice import compared_offsets
 from biodyn.trial.files import TrialFiles
 from biodyn.trial.stages import Prepared, Scaled, Trial
@@ -95,7 +95,7 @@ def walks_of_session(session: SessionFiles, files: TrialFiles) -> list[Companion
 
 
 class _Judge:
-    """Why a file of a session cannot serve its walk, by headers and glimpses."""
+    """Why a file of a session cannot serve its walk, by headers and previews."""
 
     def __init__(self, session: SessionFiles, files: TrialFiles) -> None:
         self.walk = read_facts(session.walk.path)
@@ -130,7 +130,7 @@ class _Judge:
         return ""
 
     def _own_static(self, facts: FileFacts) -> Path | None:
-        return choose_static(facts, glimpse_of_file(facts.path).markers, self.statics, same_person=True).path
+        return choose_static(facts, preview_of_file(facts.path).markers, self.statics, same_person=True).path
 
 
 def _taken(

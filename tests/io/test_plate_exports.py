@@ -12,7 +12,7 @@ from support.vendor_exports import write_cortex, write_nexus, write_qtm
 
 from biodyn.errors import InputFileError
 from biodyn.io import read
-from biodyn.io.ground_forces import files_beside, with_forces
+from biodyn.io.ground_forces import force_files, with_forces
 from biodyn.io.plate_exports import read_exported_plates
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import Recording
@@ -58,7 +58,7 @@ def test_devices_of_nexus_are_read_with_the_trajectories(laboratory: Laboratory,
     assert moment < MOST_NM
     assert force < MOST_N
     assert not [note for note in found.diagnostics if note.severity == "warning"]
-    assert [file.name for file in files_beside(path)] == ["walk.csv"]
+    assert [file.name for file in force_files(path)] == ["walk.csv"]
 
 
 @pytest.mark.parametrize("axes", ["plate", "laboratory"])
@@ -76,7 +76,7 @@ def test_plates_of_qualisys_lie_in_files_of_their_own(
         assert plate.outlined
         np.testing.assert_allclose(plate.corners, true.corners, atol=1e-6)
     assert not [note for note in found.diagnostics if note.severity == "warning"]
-    assert files_beside(tmp_path / "walk.tsv") == files
+    assert force_files(tmp_path / "walk.tsv") == files
     assert {path.name: len(hashed) for path, hashed in found.also_read} == {path.name: 64 for path in files}
 
 

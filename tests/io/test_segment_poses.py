@@ -14,7 +14,7 @@ from simulator.c3d_writer import C3dContent, write_c3d
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
-from biodyn.io import read, read_facts, read_glimpse
+from biodyn.io import read, read_facts, read_preview
 
 LABELS = ("worldbody_4X4", "pelvis_4X4", "l_thigh_4X4", "r_thigh_4X4", "r_shank_4X4")
 FRAMES = 40
@@ -61,7 +61,7 @@ def test_points_stand_for_the_poses_of_the_body(tmp_path: Path) -> None:
     np.testing.assert_allclose(four.mean(axis=1), poses.pose("pelvis_4X4")[1], atol=1e-12)
     assert read_facts(path).segments == set(LABELS)
     assert read_facts(path).frame_count == FRAMES
-    assert read_glimpse(path).frame_count == FRAMES
+    assert read_preview(path).frame_count == FRAMES
 
 
 def test_points_and_samples_beside_poses_are_read_too(tmp_path: Path) -> None:

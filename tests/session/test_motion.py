@@ -1,4 +1,4 @@
-"""What is done in a recording, told from a glimpse of it, and what its quietest half second is worth."""
+"""What is done in a recording, told from a preview of it, and what its quietest half second is worth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.small_person import Motion, Tiny, new_person
 
-from biodyn.io import read, read_facts, read_glimpse
+from biodyn.io import read, read_facts, read_preview
 from biodyn.recording import Markers, quietest_part
 from biodyn.session import find_static, motion_of, role_of, session_of
 from biodyn.session.same_person import bare_labels, person_name
@@ -49,12 +49,12 @@ def test_what_is_done(tmp_path: Path, motion: Motion, kind: str, stands: bool | 
     assert stands is None or found.stands == stands
 
 
-def test_a_glimpse_finds_the_quiet_part_that_all_frames_show(tmp_path: Path) -> None:
+def test_a_preview_finds_the_quiet_part_that_all_frames_show(tmp_path: Path) -> None:
     path = recording(tmp_path / "a.c3d", "late_walk", seconds=8.0)
-    all_frames, glimpse = quietest_part(read(path).markers), read_glimpse(path).quietest()
-    assert glimpse.last < 0.4 * 8.0 * 50.0  # before the first step
+    all_frames, preview = quietest_part(read(path).markers), read_preview(path).quietest()
+    assert preview.last < 0.4 * 8.0 * 50.0  # before the first step
     assert all_frames.last < 0.4 * 8.0 * 50.0
-    assert glimpse.movement_m <= all_frames.movement_m + 1e-9 < 0.01
+    assert preview.movement_m <= all_frames.movement_m + 1e-9 < 0.01
 
 
 def test_a_part_that_shows_few_markers_is_not_the_quietest() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from biodyn.io import read_facts
-from biodyn.session import choose_static, glimpse_of_file, static_candidates
+from biodyn.session import choose_static, preview_of_file, static_candidates
 from biodyn.study.discovery import discover
 from biodyn.study.plan import PlannedTrial
 from support.folder_habits import Layout, Truth
@@ -85,7 +85,7 @@ def _static(result: Judgement, layout: Layout, root: Path, path: str, trial: Pla
     if layout.files[path].motion == "squat":  # type: ignore[union-attr]
         return
     copies = {path: of for path, of in layout.files.items() if isinstance(of, str)}
-    facts, markers = read_facts(walk), glimpse_of_file(walk).markers
+    facts, markers = read_facts(walk), preview_of_file(walk).markers
     run = choose_static(facts, markers, static_candidates(walk))
     among = [root / static for static in ((trial.static,) if trial.static else trial.statics)]
     study = choose_static(facts, markers, among, same_person=True)

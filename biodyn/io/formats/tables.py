@@ -52,4 +52,6 @@ for _name, _title, _suffixes, _recognises in (
     ("spreadsheet", "CSV", (".csv", ".tsv"), is_export),
     ("parquet", "Parquet", PARQUET_SUFFIXES, _is_parquet),
 ):
-    FORMATS.add(_name, Format(_title, _suffixes, _recognises, read_as_recording, forces_beside=True, poses=True), 10.0)
+    FORMATS.add(
+        _name, Format(_title, _suffixes, _recognises, read_as_recording, separate_forces=True, poses=True), 10.0
+    )

@@ -361,4 +361,4 @@ def _computed(roles: PointRoles, points: FloatArray, unit: str) -> dict[str, Mod
     }
 
 
-FORMATS.add("trc", Format("TRC", (".trc",), _is_trc, read_trc, forces_beside=True))
+FORMATS.add("trc", Format("TRC", (".trc",), _is_trc, read_trc, separate_forces=True))

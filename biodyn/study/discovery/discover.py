@@ -18,10 +18,10 @@ from biodyn.session import (
     Role,
     TrialNames,
     choose_static,
-    glimpse_of_file,
     judge_role,
     judge_static,
     motion_of,
+    preview_of_file,
 )
 from biodyn.session.inventory import FoundFile, Sought, take_inventory
 from biodyn.session.labels import Labels, label_files, laboratory_names
@@ -319,8 +319,8 @@ def _serves(walk: FileFacts, static: FileFacts | None) -> bool:
     if static is None:
         return False
     try:
-        markers = glimpse_of_file(walk.path).markers
-        glimpse_of_file(static.path)
+        markers = preview_of_file(walk.path).markers
+        preview_of_file(static.path)
     except (InputFileError, OSError):
         return True
     return choose_static(walk, markers, [static.path], same_person=True).path is not None

@@ -14,7 +14,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError, SettingsError
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.io import file_sha256
-from biodyn.io.ground_forces import forces_beside
+from biodyn.io.ground_forces import find_forces
 from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
 from biodyn.io.opensim.setups import IkSetup, read_ik_setup
 from biodyn.io.opensim.storage import MOST_RADIANS, TABLE_SUFFIXES, Storage, read_storage
@@ -145,7 +145,7 @@ def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
     path = Path(motion)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES and _motion_table(path)[1] is not None:
         return None, []
-    found = forces_beside(path)
+    found = find_forces(path)
     if found.path is None:
         several = ", ".join(file.name for file in found.several)
         text = f"Several files beside '{path.name}' could hold its ground forces: {several}; none is taken."

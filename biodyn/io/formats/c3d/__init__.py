@@ -10,7 +10,7 @@ points and events.
 
 from biodyn.io.format import FORMATS, Format
 from biodyn.io.formats.c3d.header import is_c3d
-from biodyn.io.formats.c3d.preview import c3d_glimpse, file_facts
+from biodyn.io.formats.c3d.preview import c3d_preview, file_facts
 from biodyn.io.formats.c3d.read import read_c3d
 
 FORMATS.add(
@@ -21,7 +21,7 @@ FORMATS.add(
         is_c3d,
         read_c3d,
         facts=file_facts,
-        glimpse=c3d_glimpse,
+        preview=c3d_preview,
         poses=True,
     ),
 )

@@ -20,8 +20,8 @@ from biodyn.io.length_units import length_unit
 from biodyn.io.names import names
 from biodyn.io.positions import require_markers, unseen_as_nan, without_impossible
 from biodyn.io.segment_poses import require_known, virtual_points
-from biodyn.recording import FileFacts, Glimpse, Markers, SegmentPoses
-from biodyn.recording.stillness import glimpse_frames, glimpse_of
+from biodyn.recording import FileFacts, Markers, Preview, SegmentPoses
+from biodyn.recording.stillness import preview_frames, preview_of
 
 _PERSON_MEASURE = "leg_length"
 # Parameters of POINT and ANALOG that tell how long a frame is and how many there are.
@@ -85,7 +85,7 @@ def _label_set(labels: tuple[str, ...]) -> frozenset[str]:
 _SIZED_FRAMES = 10  # the size of a person is seen in a few frames
 
 
-def c3d_glimpse(path: Path) -> Glimpse:
+def c3d_preview(path: Path) -> Preview:
     """Read the pieces; InputFileError as for the whole file, as far as they show what is wrong with it."""
     header = read_header(path)
     if not header.parameters.is_whole:
@@ -93,7 +93,7 @@ def c3d_glimpse(path: Path) -> Glimpse:
     layout = data_layout(header)
     if not layout.point_count:
         return _of_poses(header, layout)
-    starts, samples, step = glimpse_frames(layout.frame_count, layout.rate_hz)
+    starts, samples, step = preview_frames(layout.frame_count, layout.rate_hz)
     frames = [start + step * i for start in starts for i in range(samples)]
     points = unseen_as_nan(_points(header, layout, frames).points)
     groups, subject = header.groups, subject_parameters(header.groups)
@@ -108,10 +108,10 @@ def c3d_glimpse(path: Path) -> Glimpse:
     scale = length_unit(unit, names()["length_units"], some, person=subject.height_m is not None)
     positions, _ = without_impossible(path, points[:, columns] * scale.markers)
     markers = Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)
-    return Glimpse(markers, starts, samples, layout.frame_count, step)
+    return Preview(markers, starts, samples, layout.frame_count, step)
 
 
-def _of_poses(header: C3dHeader, layout: DataLayout) -> Glimpse:
+def _of_poses(header: C3dHeader, layout: DataLayout) -> Preview:
     """Pieces of a file that holds nothing but poses of segments."""
     path, groups = header.path, header.groups
     stored = read_rotations(path, file_bytes(path), layout, header.processor, groups)
@@ -122,7 +122,7 @@ def _of_poses(header: C3dHeader, layout: DataLayout) -> Glimpse:
     height_m = subject_parameters(groups).height_m
     scale = length_unit(unit, names()["length_units"], some, person=height_m is not None)
     poses = SegmentPoses(stored.labels, stored.rotations, stored.origins * scale.markers, stored.rate_hz)
-    return glimpse_of(virtual_points(poses, system))
+    return preview_of(virtual_points(poses, system))
 
 
 def _points(header: C3dHeader, layout: DataLayout, frames: list[int]) -> DataSection:
