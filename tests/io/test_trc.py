@@ -139,7 +139,7 @@ def test_units(write: Write, unit: str, per_m: float) -> None:
 def test_a_unit_that_makes_nobody_is_corrected_and_said(write: Write) -> None:
     recording = read(write(Units="m"))
     assert codes(recording) == {"unit-corrected"}
-    assert "Units says 'm'" in recording.diagnostics[0].message
+    assert "Units is 'm'" in recording.diagnostics[0].message
     np.testing.assert_allclose(recording.markers.positions, person_mm(FRAMES) / 1000.0, atol=1e-9)
 
 
