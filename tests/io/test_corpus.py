@@ -180,7 +180,9 @@ def test_a_file_that_fits_nothing_it_says_is_refused(tmp_path: Path) -> None:
     assert "contradict each other" in str(error)
 
 
-@pytest.mark.parametrize(("scale", "outcome"), [(0.1002, "recording-repaired"), (0.0, "recording-repaired"), (0.2, "refused")])
+@pytest.mark.parametrize(
+    ("scale", "outcome"), [(0.1002, "recording-repaired"), (0.0, "recording-repaired"), (0.2, "refused")]
+)
 def test_a_step_of_the_coordinates_that_header_and_parameter_tell_differently(
     tmp_path: Path, scale: float, outcome: str
 ) -> None:
