@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from biodyn.processing.contacts.stances_off_plates import Strikes
+from biodyn.processing.contacts.stances_off_plates import strike_frame
 from biodyn.processing.gait.events import merge_events, strikes_by_movement
 from biodyn.recording import Contact, GaitEvent
 from biodyn.trial.run import analyse_trial
@@ -32,18 +32,21 @@ def test_a_foot_beside_the_plates_bears_from_its_event_on(name: str) -> None:
         assert not on_floor[first - 1]
 
 
-def test_a_stance_begins_at_the_strike_told_next_to_it() -> None:
-    strikes = Strikes(np.array([1.004, 2.1, 3.3]), late_s=0.02, rate_hz=100.0)
-    assert strikes.begin(98, 170) == pytest.approx(100.4)
-    assert strikes.begin(102, 170) == pytest.approx(100.4)
-    assert strikes.begin(200, 260) == pytest.approx(210.0)  # the sole glides in low
-    assert strikes.begin(200, 208) == pytest.approx(198.0)  # it left before the strike
-    assert strikes.begin(250, 300) == pytest.approx(248.0)  # nothing told near it: by the sole, less its delay
-    assert strikes.begin(0, 170) == 0.0
-    assert (
-        Strikes(np.array([-0.01]), late_s=0.0, rate_hz=100.0).begin(1, 60) == 0.0
-    )  # there is no frame before the first
-    assert Strikes(np.empty(0), late_s=0.02, rate_hz=100.0).begin(1, 60) == 0.0
+def test_a_stance_begins_at_the_nearest_strike_of_the_events() -> None:
+    strikes_s = np.array([1.004, 2.1, 3.3])
+
+    def begin(first: int, stop: int) -> float:
+        return strike_frame(first, stop, strikes_s, delay_s=0.02, rate_hz=100.0)
+
+    assert begin(98, 170) == pytest.approx(100.4)
+    assert begin(102, 170) == pytest.approx(100.4)
+    assert begin(200, 260) == pytest.approx(210.0)  # the sole glides in low
+    assert begin(200, 208) == pytest.approx(198.0)  # the foot leaves before the strike
+    assert begin(250, 300) == pytest.approx(248.0)  # no strike is near: begin of kinematic stance less its delay
+    assert begin(0, 170) == 0.0
+    # there is no frame before the first
+    assert strike_frame(1, 60, np.array([-0.01]), delay_s=0.0, rate_hz=100.0) == 0.0
+    assert strike_frame(1, 60, np.empty(0), delay_s=0.02, rate_hz=100.0) == 0.0
 
 
 def test_strikes_by_the_movement_are_those_of_the_events() -> None:

@@ -1,8 +1,8 @@
-"""The balance of forces on the whole body: what all ground contacts together must carry.
+"""Balance of forces on the whole body: the total force that the ground contacts have to carry.
 
-Newton's and Euler's equations of the whole body need no force plate: m (a_com - g) and the moment about any point follow
-from the motion alone (recursive Newton-Euler without external forces; its base wrench is what is missing). What the plates
-under the feet do not carry of it, something else carries.
+Newton's and Euler's equations of the whole body need no force plate: m (a_com - g) and the moment about any point follow from the
+motion (recursive Newton-Euler without external forces; the base wrench is the required ground wrench). The difference to the
+measured wrenches is carried by something that no plate measures.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from biodyn.processing.signals.prepare import TrialSignals, plates_as_motion, wi
 from biodyn.recording import ForcePlate, PlateZero
 from biodyn.rigid_body import inverse_dynamics
 
-# Forces are compared over this time: a single frame of a filtered acceleration means little.
+# Forces are compared over this time: single frames of a filtered acceleration are noisy.
 WINDOW_S = 0.1
 
 
 @dataclass(frozen=True)
 class BodyBalance:
-    """What the ground must carry and what each plate carries, filtered alike.
+    """Required ground wrench and measured wrench of each plate, filtered with the same cut-off.
 
     Attributes:
-        required: (T, 6) F_Wo_W [moment about the world origin; force] that the body's motion needs, Nm and N, with the
-            model's mass; NaN where the motion is unknown.
-        plates: per plate (T, 6), filtered with the cut-off of the motion.
-        model_mass_kg: that `required` holds for.
-        mass_known: it is the body's; else a stand-in, and only the course of `required` means something.
+        required: (T, 6) F_Wo_W [moment about the world origin; force] required by the motion, Nm and N, for the mass of the
+            model; NaN where the motion is unknown.
+        plates: (T, 6) of each plate.
+        model_mass_kg: mass for which `required` holds.
+        mass_known: whether this is the mass of the subject; otherwise only the time course of `required` is used.
     """
 
     required: FloatArray
@@ -49,7 +49,7 @@ class BodyBalance:
 
     @property
     def known(self) -> BoolArray:
-        """Frames (T,) in which the motion tells the force."""
+        """Frames (T,) in which the required wrench is known."""
         return np.asarray(np.isfinite(self.required).all(axis=1))
 
 
@@ -65,40 +65,25 @@ def required_wrench(fit: Fit) -> FloatArray:
     return np.hstack([moment, force])
 
 
-@dataclass(frozen=True)
-class Missing:
-    """What the plates do not carry, in body weights: (T,) each, NaN where the motion is unknown.
-
-    Attributes:
-        share: vertical force that the body needs beyond what the plates carry, 1 = body weight; negative = they carry more.
-        sustained: its mean over `WINDOW_S`, from known frames within the mask it was made for.
-        arm_m: distance on the floor between the centre of pressure of the plates and the one that the body needs.
-    """
-
-    share: FloatArray
-    sustained: FloatArray
-    arm_m: FloatArray
-
-
 def missing_force(
-    balance: BodyBalance, carried: FloatArray, told: BoolArray, scale: float, weight_n: float, rate_hz: float
-) -> Missing:
-    """Compare `scale` times the required wrench with what plates carry (T, 6), in the frames `told` (T,).
+    balance: BodyBalance, measured: FloatArray, frames: BoolArray, scale: _Scale, rate_hz: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what the plates do not carry of the scaled required wrench, in the given frames (T,), NaN elsewhere.
 
-    `weight_n`: body weight.
+    Missing vertical force (T,) in body weights (negative: the plates carry more), its mean over `WINDOW_S`, and the horizontal
+    distance (T,) m between the measured and the required centre of pressure. measured: (T, 6) sum of the plates.
     """
-    need = scale * balance.required
-    share = np.where(told, (need[:, 4] - carried[:, 4]) / weight_n, np.nan)
-    sustained = moving_mean(share, max(round(WINDOW_S * rate_hz), 1))
+    required = scale.factor * balance.required
+    missing = np.where(frames, (required[:, 4] - measured[:, 4]) / scale.weight_n, np.nan)
+    sustained = moving_mean(missing, max(round(WINDOW_S * rate_hz), 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        gap = [need[:, k] / need[:, 4] - carried[:, k] / carried[:, 4] for k in (2, 0)]
-    firm = told & (carried[:, 4] > 0.25 * weight_n)
-    arm = np.where(firm, np.hypot(gap[0], gap[1]), np.nan)
-    return Missing(share, sustained, arm)
+        offset = [required[:, k] / required[:, 4] - measured[:, k] / measured[:, 4] for k in (2, 0)]
+    firm = frames & (measured[:, 4] > 0.25 * scale.weight_n)
+    return missing, sustained, np.where(firm, np.hypot(offset[0], offset[1]), np.nan)
 
 
 def moving_mean(values: FloatArray, width: int) -> FloatArray:
-    """Mean (T,) over `width` frames around each, of the finite ones; NaN where there is none in the middle."""
+    """Return the mean (T,) of the finite values in `width` frames around each; NaN where the centre frame is not finite."""
     finite = np.isfinite(values)
     kernel = np.ones(width)
     total = np.convolve(np.where(finite, values, 0.0), kernel, mode="same")
@@ -108,41 +93,27 @@ def moving_mean(values: FloatArray, width: int) -> FloatArray:
 
 
 def weight_of(mass_kg: float) -> float:
-    """Body weight, N."""
+    """Return the body weight, N."""
     return mass_kg * STANDARD_GRAVITY_M_S2
 
 
-# A contact needs to be told for this long to be judged.
-MIN_TOLD_S = 0.08
-# Missing or surplus force of this many times what supports a contact contradicts it.
+# Shortest time with a known balance in which a contact is judged.
+MIN_KNOWN_S = 0.08
+# Missing or surplus force above this multiple of the supporting limit contradicts a contact.
 CONTRADICTS = 1.5
-# A supported stretch shorter than this share of its load says too little of the foot: single support is 60 % of a stance, and the
-# filter takes half of that in a fast walk.
+# Least supported share of a load: single support is 60 % of a stance, and the filter removes half of it in fast walking.
 MIN_SUPPORTED_SHARE = 0.3
-# Force missing at the same place where the plate carries the rest was the foot's; farther off, something else carries it.
+# A missing force this near to the measured centre of pressure acted at the foot.
 SAME_PLACE_M = 0.06
-# Contacts agree on the body's mass within this; then a stated mass that differs is not held against them.
+# Contacts agree on body mass within this share; the median then replaces the stated mass.
 MASS_AGREES = 0.05
-# The centre of pressure this near to the edge: part of the foot may be beyond it.
+# With the centre of pressure this near to the edge, part of the foot may be beyond it.
 NEAR_EDGE_M = 0.02
 
 
 @dataclass(frozen=True)
-class _Told:
-    """Frames (T,) that tell about a foot.
-
-    Attributes:
-        on_plates: nothing but plates carries the body, if the foot stands on plates alone.
-        alone: and the other foot is in the air.
-    """
-
-    on_plates: BoolArray
-    alone: BoolArray
-
-
-@dataclass(frozen=True)
 class _Scale:
-    """Factor of the required wrench, body weight (N), and whether several contacts agree on that factor."""
+    """Factor of the required wrench, body weight (N), and whether several contacts agree on the factor."""
 
     factor: float
     weight_n: float
@@ -150,106 +121,111 @@ class _Scale:
 
 
 def judge_by_balance(
-    found: Sequence[PlateContact],
+    contacts: Sequence[PlateContact],
     foot_outlines: Mapping[Side, FootOutline],
     balance: BodyBalance,
     settings: ContactSettings,
     rate_hz: float,
     smear_s: float,
 ) -> list[PlateContact]:
-    """Return the contacts with the balance as evidence, those that it contradicts rejected, those that it supports used."""
-    smear, least = math.ceil(smear_s * rate_hz), MIN_TOLD_S * rate_hz
-    told = {side: _told(side, found, foot_outlines, balance, smear) for side in SIDES}
-    carried = _carried(found, balance, smear)
-    scale = _scale(balance, _mass_ratios(found, balance, carried, told, least))
+    """Return the contacts with the balance of forces as evidence.
+
+    A contact that the balance contradicts is rejected; the supported part of a contact over the plate's edge is assigned.
+    """
+    smear, least_frames = math.ceil(smear_s * rate_hz), MIN_KNOWN_S * rate_hz
+    usable = {side: _usable_frames(side, contacts, foot_outlines, balance, smear) for side in SIDES}
+    measured = _carried(contacts, balance, smear)
+    single_support = {side: alone for side, (_, alone) in usable.items()}
+    scale = _scale(balance, _mass_ratios(contacts, balance, measured, single_support, least_frames))
     if scale is None:
-        return list(found)
+        return list(contacts)
     judged: list[PlateContact] = []
-    for item in found:
+    for item in contacts:
         side = item.contact.side
         if side is None or not (item.contact.decision == "assigned" or item.frame_overhang_m is not None):
             judged.append(item)
             continue
-        on_plates, alone = (mask & _rows(item, len(carried)) for mask in (told[side].on_plates, told[side].alone))
-        missing = missing_force(balance, carried, on_plates, scale.factor, scale.weight_n, rate_hz)
-        item = _with_evidence(item, missing, alone if np.count_nonzero(alone) >= least else on_plates, scale, rate_hz)
-        if np.count_nonzero(on_plates) < least:
+        on_plates, alone = (mask & _rows(item, len(measured)) for mask in usable[side])
+        missing, sustained, arm_m = missing_force(balance, measured, on_plates, scale, rate_hz)
+        firm = alone if np.count_nonzero(alone) >= least_frames else on_plates
+        known = np.isfinite(missing)
+        evidence = {
+            **item.contact.evidence,
+            "balance_missing_n": float(np.mean(missing[firm])) * scale.weight_n if firm.any() else math.nan,
+            "balance_worst_n": float(np.max(np.abs(sustained[known]))) * scale.weight_n if known.any() else math.nan,
+            "balance_arm_m": float(np.nanmedian(arm_m)) if np.isfinite(arm_m).any() else math.nan,
+            "balance_told_s": float(np.count_nonzero(known)) / rate_hz,
+            "balance_mass_kg": scale.weight_n / weight_of(1.0),
+        }
+        item = replace(item, contact=replace(item.contact, evidence=evidence))
+        if np.count_nonzero(on_plates) < least_frames:
             judged.append(item)
         elif item.frame_overhang_m is not None:
-            judged += _hanging(item, item.frame_overhang_m, side, missing, scale, settings, rate_hz)
+            judged += _over_the_edge(item, item.frame_overhang_m, side, sustained, scale, settings, rate_hz)
         else:
-            judged.append(_whole(item, scale, settings))
+            judged.append(_whole_sole(item, scale, settings))
     return judged
 
 
-def _told(
+def _usable_frames(
     side: Side,
-    found: Sequence[PlateContact],
+    contacts: Sequence[PlateContact],
     foot_outlines: Mapping[Side, FootOutline],
     balance: BodyBalance,
     smear: int,
-) -> _Told:
-    """Frames that tell about the foot `side`."""
-    other = foot_outlines[other_side(side)]
-    on_plates = np.zeros(len(other.known), dtype=bool)
-    for item in found:
-        if item.contact.side == other_side(side) and item.contact.decision == "assigned":
-            on_plates[item.first : item.stop] = True
-    elsewhere = (other.bearing & ~on_plates) | ~other.known
-    for item in found:
+) -> tuple[BoolArray, BoolArray]:
+    """Frames (T,) in which only plates carry the body if the foot `side` is on plates, and those with the other foot in swing."""
+    opposite = other_side(side)
+    other = foot_outlines[opposite]
+    assigned = np.zeros(len(other.known), dtype=bool)
+    for item in contacts:
+        if item.contact.side == opposite and item.contact.decision == "assigned":
+            assigned[item.first : item.stop] = True
+    elsewhere = (other.bearing & ~assigned) | ~other.known
+    for item in contacts:
         if item.contact.decision == "ambiguous" or (
-            item.frame_overhang_m is not None and item.contact.side == other_side(side)
+            item.frame_overhang_m is not None and item.contact.side == opposite
         ):
             elsewhere[item.first : item.stop] |= other.bearing[item.first : item.stop]
-    on_ground = _wider(other.bearing | ~other.known, smear)
-    on_plates = ~_wider(elsewhere, smear) & balance.known
-    return _Told(np.asarray(on_plates), np.asarray(on_plates & ~on_ground))
+    on_plates = ~_widened(elsewhere, smear) & balance.known
+    return np.asarray(on_plates), np.asarray(on_plates & ~_widened(other.bearing | ~other.known, smear))
 
 
-def _carried(found: Sequence[PlateContact], balance: BodyBalance, smear: int) -> FloatArray:
-    """Sum (T, 6) of the plates, without the times in which one carries something that is no foot."""
+def _carried(contacts: Sequence[PlateContact], balance: BodyBalance, smear: int) -> FloatArray:
+    """Sum (T, 6) of the plates, excluding the loads that no foot made."""
     total = np.zeros_like(balance.required)
     for index, wrench in enumerate(balance.plates):
-        foreign = np.zeros(len(total), dtype=bool)
-        for item in found:
-            if item.plate == index and item.contact.decision == "rejected" and not item.feet:
-                foreign[item.first : item.stop] = True
-        for item in found:
+        foreign, of_feet = np.zeros(len(total), dtype=bool), np.zeros(len(total), dtype=bool)
+        for item in contacts:
             if item.plate == index and item.feet:
-                foreign[item.first : item.stop] = False
-        total += np.where(_wider(foreign, smear)[:, None] & ~_of_feet(found, index, len(total))[:, None], 0.0, wrench)
+                of_feet[item.first : item.stop] = True
+            elif item.plate == index and item.contact.decision == "rejected":
+                foreign[item.first : item.stop] = True
+        total += np.where((_widened(foreign & ~of_feet, smear) & ~of_feet)[:, None], 0.0, wrench)
     return total
 
 
-def _of_feet(found: Sequence[PlateContact], plate: int, frames: int) -> BoolArray:
-    mask = np.zeros(frames, dtype=bool)
-    for item in found:
-        if item.plate == plate and item.feet:
-            mask[item.first : item.stop] = True
-    return mask
-
-
 def _mass_ratios(
-    found: Sequence[PlateContact],
+    contacts: Sequence[PlateContact],
     balance: BodyBalance,
-    carried: FloatArray,
-    told: Mapping[Side, _Told],
-    least: float,
+    measured: FloatArray,
+    single_support: Mapping[Side, BoolArray],
+    least_frames: float,
 ) -> list[float]:
-    """Carried over required vertical force of each contact of a whole foot that can be told."""
+    """Ratio of measured to required vertical force of each assigned contact in single support."""
     ratios = []
-    for item in found:
+    for item in contacts:
         side = item.contact.side
         if side is None or item.contact.decision != "assigned":
             continue
-        rows = told[side].alone & _rows(item, len(carried))
-        if np.count_nonzero(rows) >= least:
-            ratios.append(float(carried[rows, 4].sum() / balance.required[rows, 4].sum()))
+        rows = single_support[side] & _rows(item, len(measured))
+        if np.count_nonzero(rows) >= least_frames:
+            ratios.append(float(measured[rows, 4].sum() / balance.required[rows, 4].sum()))
     return ratios
 
 
 def _scale(balance: BodyBalance, ratios: Sequence[float]) -> _Scale | None:
-    """What to multiply the required wrench with; None where neither a mass is known nor a contact tells it."""
+    """Factor of the required wrench; None where neither body mass nor a contact determines it."""
     middle = float(np.median(ratios)) if ratios else math.nan
     near = sum(abs(ratio - middle) <= MASS_AGREES * abs(middle) for ratio in ratios)
     agreed = len(ratios) >= 2 and 2 * near > len(ratios)
@@ -258,126 +234,89 @@ def _scale(balance: BodyBalance, ratios: Sequence[float]) -> _Scale | None:
     return _Scale(middle, weight_of(middle * balance.model_mass_kg), agreed) if ratios and middle > 0.0 else None
 
 
-def _with_evidence(
-    item: PlateContact, missing: Missing, firm: BoolArray, scale: _Scale, rate_hz: float
-) -> PlateContact:
-    """The contact with what is missing, mean over the frames `firm` and worst of all that tell."""
-    known = np.isfinite(missing.share)
-    evidence = {
-        **item.contact.evidence,
-        "balance_missing_n": float(np.mean(missing.share[firm])) * scale.weight_n if firm.any() else math.nan,
-        "balance_worst_n": float(np.max(np.abs(missing.sustained[known]))) * scale.weight_n
-        if known.any()
-        else math.nan,
-        "balance_arm_m": float(np.nanmedian(missing.arm_m)) if np.isfinite(missing.arm_m).any() else math.nan,
-        "balance_told_s": float(np.count_nonzero(known)) / rate_hz,
-        "balance_mass_kg": scale.weight_n / weight_of(1.0),
-    }
-    return replace(item, contact=replace(item.contact, evidence=evidence))
-
-
-# -- a sole that reaches over the edge ----------------------------------------------------------------------------------
-
-
-def _hanging(
+def _over_the_edge(
     item: PlateContact,
     frame_overhang_m: FloatArray,
     side: Side,
-    missing: Missing,
+    sustained: FloatArray,
     scale: _Scale,
     settings: ContactSettings,
     rate_hz: float,
 ) -> list[PlateContact]:
-    """Use what the balance supports of a contact whose sole reaches over the edge; say what is missing of the rest."""
+    """Assign the part of a contact over the plate's edge that the balance supports; reject the rest with the missing force."""
     limit = settings.balance_fraction
     mean_n = item.contact.evidence["balance_missing_n"]
-    over = f"the {SIDE_NAMES[side]} foot extends {100 * item.contact.evidence['overhang_m']:.1f} cm beyond the plate"
-    if abs(mean_n) > limit * scale.weight_n:
-        return [_with_reason(item, f"{over}, and the body needs {_signed(mean_n)} than the plates carry")]
-    rows = slice(item.first, item.stop)
-    told = np.isfinite(missing.share[rows])
-    supported = told & (np.abs(np.nan_to_num(missing.sustained[rows], nan=np.inf)) <= limit)
-    inside = frame_overhang_m <= OUTLINE_ERROR_M
-    good = supported | inside
-    runs = finite_stretches(good)
-    first, stop = max(runs, key=lambda run: run[1] - run[0], default=(0, 0))
-    if stop - first < max(settings.min_contact_s * rate_hz, MIN_SUPPORTED_SHARE * len(good)):
-        return [
-            _with_reason(
-                item, f"{over}; the balance of forces supports {1000 * (stop - first) / rate_hz:.0f} ms of it only"
-            )
-        ]
-    used = (
-        f"the balance of forces supports it ({_signed(mean_n)} than the plates carry, worst "
-        f"{item.contact.evidence['balance_worst_n']:.0f} N), although {over}"
+    overhang = (
+        f"the {SIDE_NAMES[side]} foot extends {100 * item.contact.evidence['overhang_m']:.1f} cm beyond the plate"
     )
-    unknown = f"{over}; the other foot may carry what is missing"
-    return _cut(item, first, stop, used, unknown, rate_hz)
+    difference = (
+        f"the plates carry {abs(mean_n):.0f} N {'less' if mean_n >= 0.0 else 'more'} than required by the motion"
+    )
+    if abs(mean_n) > limit * scale.weight_n:
+        return [_rejected(item, f"{overhang}, and {difference}")]
+    supported = np.abs(np.nan_to_num(sustained[item.first : item.stop], nan=np.inf)) <= limit
+    accepted = supported | (frame_overhang_m <= OUTLINE_ERROR_M)
+    first, stop = max(finite_stretches(accepted), key=lambda run: run[1] - run[0], default=(0, 0))
+    if stop - first < max(settings.min_contact_s * rate_hz, MIN_SUPPORTED_SHARE * len(accepted)):
+        supported_ms = 1000 * (stop - first) / rate_hz
+        return [_rejected(item, f"{overhang}; the balance of forces supports only {supported_ms:.0f} ms of it")]
+    reason = (
+        f"supported by the balance of forces ({difference}, at most "
+        f"{item.contact.evidence['balance_worst_n']:.0f} N), although {overhang}"
+    )
+    return _cut(item, first, stop, reason, f"{overhang}; the other foot may carry the missing force", rate_hz)
 
 
-def _cut(item: PlateContact, first: int, stop: int, used: str, unknown: str, rate_hz: float) -> list[PlateContact]:
-    """Cut frames [first, stop) of a contact out as assigned; what is left before and after stays rejected."""
+def _cut(item: PlateContact, first: int, stop: int, reason: str, unknown: str, rate_hz: float) -> list[PlateContact]:
+    """Cut frames [first, stop) out of a contact and assign them; the rest before and after stays rejected."""
     begin, end = item.first + first, item.first + stop
-    pieces = []
-    if begin > item.first:
-        before = replace(item, stop=begin, cut_after=True)
-        pieces.append(_timed(_with_reason(before, unknown), item.contact.start_s, begin / rate_hz))
-    contact = replace(item.contact, decision="assigned", reason=used)
+    begin_s = item.contact.start_s if begin == item.first else begin / rate_hz
+    end_s = item.contact.end_s if end == item.stop else end / rate_hz
+    before = replace(_rejected(item, unknown), stop=begin, cut_after=True)
+    after = replace(_rejected(item, unknown), first=end, cut_before=True)
     middle = replace(
         item,
-        contact=contact,
+        contact=replace(item.contact, decision="assigned", reason=reason),
         first=begin,
         stop=end,
         cut_before=item.cut_before or begin > item.first,
         cut_after=item.cut_after or end < item.stop,
     )
-    start_s = item.contact.start_s if begin == item.first else begin / rate_hz
-    end_s = item.contact.end_s if end == item.stop else end / rate_hz
-    pieces.append(_timed(middle, start_s, end_s))
-    if end < item.stop:
-        after = replace(item, first=end, cut_before=True)
-        pieces.append(_timed(_with_reason(after, unknown), end / rate_hz, item.contact.end_s))
-    return pieces
+    parts = [_timed(middle, begin_s, end_s)]
+    if begin > item.first:
+        parts.insert(0, _timed(before, item.contact.start_s, begin_s))
+    return [*parts, _timed(after, end_s, item.contact.end_s)] if end < item.stop else parts
 
 
 def _timed(item: PlateContact, start_s: float, end_s: float) -> PlateContact:
     return replace(item, contact=replace(item.contact, start_s=start_s, end_s=end_s), frame_overhang_m=None)
 
 
-# -- a sole on the plate as a whole ----------------------------------------------------------------------------------------
+def _whole_sole(item: PlateContact, scale: _Scale, settings: ContactSettings) -> PlateContact:
+    """Reject a contact of a sole that is entirely on plates where the force cannot be that of the foot alone.
 
-
-def _whole(item: PlateContact, scale: _Scale, settings: ContactSettings) -> PlateContact:
-    """Reject a contact of a sole that lies on plates as a whole only where the force cannot be the foot's alone.
-
-    More than the body needs is somebody else's, where other contacts agree on the body's weight. Less is missing of the foot
-    where it is missing at the foot; elsewhere something that no plate measures helps to carry, and the foot's force is right.
+    A measured force above the required one is rejected where several contacts agree on body weight. A missing force is attributed
+    to the foot where it acts at the foot; otherwise an unmeasured support carries it, and the force on the foot is correct.
     """
     evidence = item.contact.evidence
     mean_n, limit_n = evidence["balance_missing_n"], CONTRADICTS * settings.balance_fraction * scale.weight_n
-    if abs(mean_n) <= limit_n:
+    if abs(mean_n) <= limit_n or (mean_n < 0.0 and not scale.agreed):
         return item
     if mean_n < 0.0:
-        if not scale.agreed:
-            return item
-        return _with_reason(
-            item, f"the plate reads {-mean_n:.0f} N more than the body needs: its force is not the foot's alone"
+        return _rejected(
+            item, f"the plate reads {-mean_n:.0f} N more than required by the motion: not only the foot loads it"
         )
     at_foot = evidence["balance_arm_m"] < SAME_PLACE_M and scale.agreed
     if at_foot or evidence["overhang_m"] > 0.0 or evidence["cop_to_edge_m"] < NEAR_EDGE_M:
-        return _with_reason(
-            item, f"the body needs {mean_n:.0f} N more than the plates carry: part of the foot is not on them"
+        return _rejected(
+            item, f"the plates carry {mean_n:.0f} N less than required by the motion: part of the foot is not on them"
         )
-    reason = f"{item.contact.reason}; something beside the feet carries {mean_n:.0f} N that no plate measures"
+    reason = f"{item.contact.reason}; an unmeasured support carries {mean_n:.0f} N of the body"
     return replace(item, contact=replace(item.contact, reason=reason))
 
 
-def _with_reason(item: PlateContact, reason: str) -> PlateContact:
+def _rejected(item: PlateContact, reason: str) -> PlateContact:
     return replace(item, contact=replace(item.contact, decision="rejected", reason=reason))
-
-
-def _signed(force_n: float) -> str:
-    return f"{abs(force_n):.0f} N {'more' if force_n >= 0.0 else 'less'}"
 
 
 def _rows(item: PlateContact, frames: int) -> BoolArray:
@@ -386,74 +325,72 @@ def _rows(item: PlateContact, frames: int) -> BoolArray:
     return rows
 
 
-def _wider(mask: BoolArray, frames: int) -> BoolArray:
+def _widened(mask: BoolArray, frames: int) -> BoolArray:
     wide = mask.copy()
     for first, stop in finite_stretches(mask):
         wide[max(first - frames, 0) : stop + frames] = True
     return wide
 
 
-# The balance tells an offset from the error of body mass and motion above this share of body weight: contacts of whole feet
-# miss up to 5.2 % (`by_balance`).
+# Least offset, as a share of body weight, that exceeds the errors of body mass and motion: contacts of whole feet differ by
+# up to 5.2 %.
 LEAST_SHARE = 0.06
-# It is a mean over strides, not over a moment.
+# Least time over which the offset is averaged: about one stride.
 LEAST_S = 1.0
 
 
 def with_known_feet(
     signals: TrialSignals, plates: Sequence[ForcePlate], soles_W: Mapping[Side, FloatArray]
 ) -> TrialSignals:
-    """Return the signals with the plates' offsets taken where no foot is over them.
+    """Return the signals with the offsets of the plates taken from frames in which no foot is over them.
 
-    `plates`: as recorded, in World; `soles_W`: per side (T, K, 3) m, points around the sole, NaN where unknown.
+    plates: as recorded, in World. soles_W: per side (T, K, 3) m, points around the sole, NaN where unknown.
     """
     markers = signals.markers
     raw = []
     for plate in plates:
-        beside = None
+        unloaded = None
         if plate.outlined:
-            beside = np.all([clear_of_plate(plate.corners, sole) for sole in soles_W.values()], axis=0)
-        raw.append(plate_wrench(plate, markers.frame_count, markers.rate_hz, beside))
+            unloaded = np.all([clear_of_plate(plate.corners, sole) for sole in soles_W.values()], axis=0)
+        raw.append(plate_wrench(plate, markers.frame_count, markers.rate_hz, unloaded))
     return with_plates(signals, raw)
 
 
 def with_zero_from_balance(
     signals: TrialSignals, soles_W: Mapping[Side, FloatArray], fit: Fit, mass_kg: float | None
 ) -> TrialSignals:
-    """Return the signals with the offset of a plate that is never unloaded taken from what the body's motion needs.
+    """Return the signals with the offset of a never unloaded plate taken from the balance of forces.
 
-    Only of one such plate, only its force (as if it acted at the plate's centre), and only where body mass is known and the
-    offset is larger than what mass and motion are uncertain by.
+    Only for one such plate, for its force only (as if acting at the centre of the plate), where body mass is known and the offset
+    exceeds the uncertainty of mass and motion.
     """
     loaded = [n for n, plate in enumerate(signals.raw_plates) if plate.zero and plate.zero.source == "unknown"]
     if mass_kg is None or len(loaded) != 1 or not all(plate.outlined for plate in signals.raw_plates):
         return signals
-    index = loaded[0]
-    need, carried = required_wrench(fit), sum(plates_as_motion(signals))
-    told = np.isfinite(need).all(axis=1) & _all_on_plates(signals, soles_W)
-    if np.count_nonzero(told) < LEAST_S * signals.markers.rate_hz:
-        return signals
-    surplus = np.mean((carried - need)[told, 3:], axis=0)
-    if abs(surplus[1]) < LEAST_SHARE * weight_of(mass_kg):
+    required, measured = required_wrench(fit), sum(plates_as_motion(signals))
+    known = np.isfinite(required).all(axis=1) & _all_on_plates(signals, soles_W)
+    known_s = float(np.count_nonzero(known)) / signals.markers.rate_hz
+    limit_n = LEAST_SHARE * weight_of(mass_kg)
+    surplus = np.mean((measured - required)[known, 3:], axis=0) if known_s >= LEAST_S else np.zeros(3)
+    if abs(surplus[1]) < limit_n:
         return signals
     raw = list(signals.raw_plates)
-    plate = raw[index]
-    taken_off = np.concatenate([np.cross(plate.corners.mean(axis=0), surplus), surplus])
-    told_s = float(np.count_nonzero(told)) / signals.markers.rate_hz
+    plate = raw[loaded[0]]
+    offset = np.concatenate([np.cross(plate.corners.mean(axis=0), surplus), surplus])
     note = Diagnostic(
         "plate-baseline",
         "warning",
-        f"Plate {plate.number} is at no time seen unloaded; over {told_s:.1f} s it reads {surplus[1]:.0f} N more than the motion "
-        "of the body needs: removed.",
+        f"Plate {plate.number} is never unloaded; over {known_s:.1f} s it reads {surplus[1]:.0f} N more than required by the "
+        "motion of the body. This offset was removed.",
         value=float(surplus[1]),
-        limit=LEAST_SHARE * weight_of(mass_kg),
+        limit=limit_n,
         unit="N",
-        hint="Known to some 5 % of body weight only, moments not at all. Record a moment with nobody on the plate.",
+        hint="Accurate to about 5 % of body weight; moments are not corrected. Record a moment with the plate unloaded.",
         about=str(plate.number),
     )
-    raw[index] = replace(
+    raw[loaded[0]] = replace(
         plate,
-        wrench=plate.wrench - taken_off,
+        wrench=plate.wrench - offset,
         zero=PlateZero("balance", offset_n=float(surplus[1])),
         diagnostics=(*(d for d in plate.diagnostics if d.code != "plate-zero-unknown"), note),
     )
@@ -461,13 +398,13 @@ def with_zero_from_balance(
 
 
 def _all_on_plates(signals: TrialSignals, soles_W: Mapping[Side, FloatArray]) -> BoolArray:
-    """Frames (T,) in which every foot that stands does so on plates, and one does."""
+    """Frames (T,) in which at least one foot stands, and every standing foot is entirely on plates."""
     standing = np.zeros(signals.markers.frame_count, dtype=bool)
     elsewhere = np.zeros(len(standing), dtype=bool)
     for points in soles_W.values():
         sole = foot_outline(points, signals.markers.rate_hz)
         to_plates = np.min([sole.distance_to(plate.corners) for plate in signals.raw_plates], axis=0)
-        beside = (np.where(sole.low, to_plates, -np.inf) > 0.0).any(axis=1)
+        outside = (np.where(sole.low, to_plates, -np.inf) > 0.0).any(axis=1)
         standing |= sole.bearing
-        elsewhere |= (sole.bearing & beside) | ~sole.known
+        elsewhere |= (sole.bearing & outside) | ~sole.known
     return np.asarray(standing & ~elsewhere)

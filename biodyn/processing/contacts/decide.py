@@ -1,8 +1,8 @@
-"""Whose foot loads which plate, and what cannot be told: the rule.
+"""Decision which foot loads which plate.
 
-Each plate's force is cut into loads, each load into the parts in which a foot can be there; the evidence of both feet is
-measured (`evidence`), and a part is given to the one foot it can be of, or to none with the reason. What is too short for
-a foot is taken back in the end (`short_loads`).
+The force of each plate is cut into loads, and each load into the parts in which a foot can load the plate. Every part is
+assigned to the only foot that can have made it, or to none with the reason (`evidence` measures both feet). Contacts of the
+user come last.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from biodyn.processing.contacts.evidence import (
     MIN_ABSENT_S,
     MIN_SHARED_S,
     OUTLINE_ERROR_M,
-    ContactWindows,
     FootEvidence,
     Load,
     Part,
     PlateContact,
     adjacent_level,
+    contact_windows,
+    evidence_record,
     feet_evidence,
     is_near,
     mean_force,
     nearest_foot,
     parts_of_load,
-    record_of,
     times_above,
 )
 from biodyn.processing.contacts.feet import FootOutline
@@ -44,47 +44,47 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 from biodyn.recording.wrenches import ContactDecision
 
-# A time that a person reads off a table or figure is this near to a load's begin.
+# A time that a user reads from a table or figure is this near to the begin of a load.
 MATCHES_S = 0.1
 REASON = "set by the user"
 
 
 def with_overrides(
-    found: Sequence[PlateContact], numbers: Sequence[int], overrides: Sequence[ContactOverride], rate_hz: float
+    contacts: Sequence[PlateContact], numbers: Sequence[int], overrides: Sequence[ContactOverride], rate_hz: float
 ) -> list[PlateContact]:
     """Return the contacts with those of the user; `numbers` of the plates in the file.
 
-    An override holds for the load of its plate at `from_s`, from there (from the load's begin, where that is near) to
-    `until_s` or the load's end. Raises SettingsError with the loads there are where it matches none.
+    An override applies to the load of its plate at `from_s`, from there (from the begin of the load, where that is near) to
+    `until_s` or the end of the load. Raises SettingsError with the available loads where it matches none.
     """
-    result = list(found)
+    result = list(contacts)
     for entry in overrides:
         result = _applied(result, numbers, entry, rate_hz)
     return sorted(result, key=lambda item: (item.contact.start_s, item.contact.plate))
 
 
 def _applied(
-    found: list[PlateContact], numbers: Sequence[int], entry: ContactOverride, rate_hz: float
+    contacts: list[PlateContact], numbers: Sequence[int], entry: ContactOverride, rate_hz: float
 ) -> list[PlateContact]:
-    load = _load_at(found, entry)
+    load = _load_at(contacts, entry)
     if not load:
-        raise _no_load(found, numbers, entry)
+        raise _no_load(contacts, numbers, entry)
     start_s, end_s = load[0].contact.start_s, load[-1].contact.end_s
     near = entry.from_s <= start_s + MATCHES_S
     begin_s = start_s if near else entry.from_s
     stop_s = end_s if entry.until_s is None else min(entry.until_s, end_s)
     if stop_s <= begin_s:
-        raise _no_load(found, numbers, entry)
+        raise _no_load(contacts, numbers, entry)
     first = load[0].first if near else round(begin_s * rate_hz)
     stop = load[-1].stop if stop_s == end_s else round(stop_s * rate_hz)
-    kept = [item for item in found if not any(item is part for part in load)]
+    unchanged = [item for item in contacts if not any(item is part for part in load)]
     for item in load:
         if item.first < first:
             end = min(item.stop, first)
-            kept.append(_part(item, item.first, end, item.contact.start_s, min(item.contact.end_s, begin_s)))
+            unchanged.append(_part(item, item.first, end, item.contact.start_s, min(item.contact.end_s, begin_s)))
         if item.stop > stop:
             at = max(item.first, stop)
-            kept.append(_part(item, at, item.stop, max(item.contact.start_s, stop_s), item.contact.end_s))
+            unchanged.append(_part(item, at, item.stop, max(item.contact.start_s, stop_s), item.contact.end_s))
     side: Side | None = next((side for side in SIDES if SIDE_NAMES[side] == entry.side), None)
     model = max(load, key=lambda item: min(item.stop, stop) - max(item.first, first))
     contact = replace(
@@ -95,9 +95,9 @@ def _applied(
         decision="assigned" if side else "rejected",
         reason=REASON,
     )
-    # Given to no foot, the feet that might have stood there stay unknown.
+    # Without a side, the reactions of the feet that may have stood there stay unknown.
     feet = (side,) if side else tuple(dict.fromkeys(foot for item in load for foot in item.feet))
-    kept.append(
+    unchanged.append(
         PlateContact(
             contact,
             model.plate,
@@ -108,11 +108,11 @@ def _applied(
             cut_after=load[-1].cut_after if stop_s == end_s else True,
         )
     )
-    return kept
+    return unchanged
 
 
 def _part(item: PlateContact, first: int, stop: int, start_s: float, end_s: float) -> PlateContact:
-    """A piece of a contact, beside the one that the user set."""
+    """Part of a contact before or after the one that the user set."""
     contact = replace(item.contact, start_s=start_s, end_s=end_s)
     return replace(
         item,
@@ -124,11 +124,13 @@ def _part(item: PlateContact, first: int, stop: int, start_s: float, end_s: floa
     )
 
 
-def _load_at(found: Sequence[PlateContact], entry: ContactOverride) -> list[PlateContact]:
-    """The pieces, in order, of the unbroken load of the plate at `from_s`; of several, the one that begins nearest."""
-    own = sorted((item for item in found if item.contact.plate == entry.plate), key=lambda item: item.first)
+def _load_at(contacts: Sequence[PlateContact], entry: ContactOverride) -> list[PlateContact]:
+    """Parts, in order, of the unbroken load of the plate at `from_s`; of several loads the one that begins nearest."""
+    parts_of_plate = sorted(
+        (item for item in contacts if item.contact.plate == entry.plate), key=lambda item: item.first
+    )
     loads: list[list[PlateContact]] = []
-    for item in own:
+    for item in parts_of_plate:
         if loads and item.cut_before and loads[-1][-1].cut_after:
             loads[-1].append(item)
         else:
@@ -137,45 +139,45 @@ def _load_at(found: Sequence[PlateContact], entry: ContactOverride) -> list[Plat
     return min(fitting, key=lambda load: abs(load[0].contact.start_s - entry.from_s), default=[])
 
 
-def _no_load(found: Sequence[PlateContact], numbers: Sequence[int], entry: ContactOverride) -> SettingsError:
-    own = sorted({(item.contact.start_s, item.contact.end_s) for item in found if item.contact.plate == entry.plate})
+def _no_load(contacts: Sequence[PlateContact], numbers: Sequence[int], entry: ContactOverride) -> SettingsError:
+    loads = sorted(
+        {(item.contact.start_s, item.contact.end_s) for item in contacts if item.contact.plate == entry.plate}
+    )
     span = f"from {entry.from_s:g} s" + (f" until {entry.until_s:g} s" if entry.until_s is not None else "")
     if entry.plate not in numbers:
         known = ", ".join(str(number) for number in numbers) or "none"
         hint = f"Plates with a wrench: {known}."
-    elif own:
-        hint = "Loads of the plate: " + ", ".join(f"{start:.2f} to {end:.2f} s" for start, end in own) + "."
+    elif loads:
+        hint = "Loads of the plate: " + ", ".join(f"{start:.2f} to {end:.2f} s" for start, end in loads) + "."
     else:
         hint = "The plate was never loaded."
-    return SettingsError(f"contacts.override names plate {entry.plate} {span}, where it carries no load.", hint)
+    return SettingsError(f"contacts.override specifies plate {entry.plate} {span}, where it carries no load.", hint)
 
 
-def without_short_loads(found: list[PlateContact], min_contact_s: float) -> list[PlateContact]:
-    """Reject what is too short for a foot, unless the same foot stands on another plate at that moment."""
-    kept: list[PlateContact] = []
-    for item in found:
+def without_short_loads(contacts: list[PlateContact], min_contact_s: float) -> list[PlateContact]:
+    """Reject loads that are too short for a foot, unless the same foot stands on another plate at that time."""
+    checked: list[PlateContact] = []
+    for item in contacts:
         contact = item.contact
         length = contact.end_s - contact.start_s
-        if length >= min_contact_s or item.cut_before or item.cut_after or contact.decision == "ambiguous":
-            kept.append(item)
-            continue
-        carried = any(
+        on_other_plate = any(
             other.contact.side == contact.side is not None
             and other.contact.decision == "assigned"
             and other.plate != item.plate
             and other.contact.end_s - other.contact.start_s >= min_contact_s
             and other.contact.start_s < contact.end_s + MIN_SHARED_S
             and other.contact.end_s > contact.start_s - MIN_SHARED_S
-            for other in found
+            for other in contacts
         )
-        if not carried:
+        is_part = item.cut_before or item.cut_after or contact.decision == "ambiguous"
+        if length < min_contact_s and not is_part and not on_other_plate:
             reason = f"loaded for {length:.2f} s only, a foot contact lasts at least {min_contact_s:.2f} s"
             item = replace(item, contact=replace(contact, decision="rejected", side=None, reason=reason), feet=())
-        kept.append(item)
-    return kept
+        checked.append(item)
+    return checked
 
 
-# A force of this share of the load's peak that goes on without a foot was also there beside the foot.
+# A force without a foot above this share of the peak of the load also acted while the foot was there.
 OTHER_LOAD_SHARE = 0.05
 
 
@@ -189,33 +191,31 @@ def decide_contacts(
     mass_kg: float | None = None,
     balance: BodyBalance | None = None,
 ) -> list[PlateContact]:
-    """Find every loading of every plate and decide whose foot it is.
+    """Return every load of every plate with the foot that made it, sorted by start time.
 
-    A foot is assigned where the centre of pressure lies on its sole, it alone stands on that plate, and all of its
-    sole that is low lies on plates. Two feet on one plate are ambiguous while both are there, widened by `smear_s`
-    (what the low-pass filter mixes); the frames before and after belong to the foot that is alone. A load that lasts
-    longer than any foot can be there is cut to the time of the feet; the rest is rejected, with what the plate reads.
-    Then the balance of forces on the whole body is heard (`by_balance`), and last what the user says.
+    A load is assigned to a foot where the centre of pressure is on its sole, no other foot is on the plate, and the low part of
+    the sole is entirely on plates. Two feet on one plate are ambiguous, extended by `smear_s`, unless their shares can be
+    computed (`two_feet`). A load that lasts longer than any foot can be there is cut to the time of the feet; the rest is
+    rejected with the plate's reading. The balance of forces on the whole body (`balance`) and the overrides of the user are
+    applied last.
 
     Args:
-        plates: what was measured; all that are given count as floor that is measured.
+        plates: measured plates; all of them count as instrumented floor.
         foot_outlines: both feet.
         rate_hz: marker rate.
         settings: the section [contacts].
         smear_s: half the time over which the filter of the wrenches spreads an edge, about 0.5 / cut-off.
-        mass_kg: for the evidence in body weights, where known.
-        balance: what the motion of the whole body needs; None = not asked.
-
-    Returns the stretches sorted by start time.
+        mass_kg: body mass for the evidence in body weights, None if unknown.
+        balance: force required by the motion of the whole body; None = not used.
     """
-    found: list[PlateContact] = []
+    contacts: list[PlateContact] = []
     for load, part, level_n in _loads(plates, foot_outlines, rate_hz, settings, smear_s, mass_kg):
-        found += _decide_part(load, part, level_n)
-    found.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
+        contacts += _decide_part(load, part, level_n)
+    contacts.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
     if balance is not None and settings.balance_fraction > 0.0:
-        found = judge_by_balance(found, foot_outlines, balance, settings, rate_hz, smear_s)
-    found = without_short_loads(found, settings.min_contact_s)
-    return with_overrides(found, [plate.number for plate in plates], settings.override, rate_hz)
+        contacts = judge_by_balance(contacts, foot_outlines, balance, settings, rate_hz, smear_s)
+    contacts = without_short_loads(contacts, settings.min_contact_s)
+    return with_overrides(contacts, [plate.number for plate in plates], settings.override, rate_hz)
 
 
 def _loads(
@@ -226,15 +226,15 @@ def _loads(
     smear_s: float,
     mass_kg: float | None,
 ) -> Iterator[tuple[Load, Part, float]]:
-    """Every part of every load, with the force (N) that the plate reads beside it without a foot."""
+    """Yield every part of every load, with the force (N) that the plate reads next to it without a foot."""
     floor = _lowest_level(plates, foot_outlines) if plates else 0.0
     for index, plate in enumerate(plates):
         threshold_n = plate.threshold_n(settings.threshold_n)
         cop = centre_of_pressure(plate.wrench, plate.corners_W, settings.threshold_n)
         raised = float(plate.corners_W[:, 1].mean()) > floor + MAX_SOLE_HEIGHT_M
-        presence = ContactWindows(plate, foot_outlines, rate_hz)
+        windows = contact_windows(plate, foot_outlines, rate_hz)
         for start_s, end_s in loadings(plate.vertical_force, plate.analog_rate_hz, threshold_n):
-            parts = parts_of_load(start_s, end_s, presence.of_any, rate_hz)
+            parts = parts_of_load(start_s, end_s, windows["any"], rate_hz)
             for number, part in enumerate(parts):
                 first = min(math.ceil(part.start_s * rate_hz), len(cop) - 1)
                 load = Load(
@@ -242,7 +242,7 @@ def _loads(
                     plate=plate,
                     plates=plates,
                     foot_outlines=foot_outlines,
-                    presence=presence,
+                    windows=windows,
                     cop=cop,
                     raised=raised,
                     rate_hz=rate_hz,
@@ -267,52 +267,49 @@ def _lowest_level(plates: Sequence[PlateSignals], foot_outlines: Mapping[Side, F
     return min(levels)
 
 
-# -- a part of a load ----------------------------------------------------------------------------------------------------
-
-
 def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
-    """Decide about a part of a load beside which the plate reads `level_n` without a foot."""
+    """Decide about a part of a load next to which the plate reads `level_n` without a foot."""
     if not part.foot:
         reason = f"no foot is over the plate, which reads {mean_force(load.plate, part):.0f} N"
         if load.plate.side is not None:
             name = SIDE_NAMES[load.plate.side]
-            reason = f"the file gives {mean_force(load.plate, part):.0f} N to the {name} foot, which is in the air"
+            reason = f"the file assigns {mean_force(load.plate, part):.0f} N to the {name} foot, which is in swing"
         alone = _result(load, None, "rejected", reason, (), feet_evidence(load))
         return [replace(alone, cut_before=part.cut_before, cut_after=part.cut_after)]
-    pieces = _decide(load)
+    parts = _decide(load)
     begin_s, end_s = times_above(load.plate, part, level_n + load.threshold_n)
-    # The frames stay the wider ones of the part: what the filter spreads of the foot's force lies in them.
-    first = pieces[0]
-    pieces[0] = replace(first, contact=replace(first.contact, start_s=begin_s), cut_before=part.cut_before)
-    last = pieces[-1]
-    pieces[-1] = replace(last, contact=replace(last.contact, end_s=end_s), cut_after=part.cut_after)
-    return [_credible(load, piece, level_n) for piece in pieces]
+    # The frames stay those of the wider part: they contain what the filter spreads of the force.
+    first = parts[0]
+    parts[0] = replace(first, contact=replace(first.contact, start_s=begin_s), cut_before=part.cut_before)
+    last = parts[-1]
+    parts[-1] = replace(last, contact=replace(last.contact, end_s=end_s), cut_after=part.cut_after)
+    return [_credible(load, part_contact, level_n) for part_contact in parts]
 
 
-def _credible(load: Load, piece: PlateContact, level_n: float) -> PlateContact:
-    """Reject a contact whose force is not the foot's alone, or not the whole of it."""
-    contact = piece.contact
+def _credible(load: Load, part_contact: PlateContact, level_n: float) -> PlateContact:
+    """Reject a contact whose measured force is not that of the foot alone, or incomplete."""
+    contact = part_contact.contact
     reason = ""
     if level_n > OTHER_LOAD_SHARE * contact.evidence["peak_n"]:
-        reason = f"the plate reads {level_n:.0f} N beside it without a foot: its force is not the foot's alone"
+        reason = f"next to it the plate reads {level_n:.0f} N without a foot: not only the foot loads it"
     cut_off_s, silent_s = (
         sum(max(min(end, contact.end_s) - max(start, contact.start_s), 0.0) for start, end in stretches)
         for stretches in (load.plate.saturated_s, load.plate.unrecorded_s)
     )
     if cut_off_s > 0.0:
-        reason = f"a channel of the plate stands at the end of its range for {1000 * cut_off_s:.0f} ms"
+        reason = f"a channel of the plate is saturated for {1000 * cut_off_s:.0f} ms"
     if silent_s > 0.0:
-        reason = f"the plate holds no number for {1000 * silent_s:.0f} ms of it"
+        reason = f"the plate has no samples for {1000 * silent_s:.0f} ms of it"
     if not reason or contact.decision != "assigned":
-        return piece
-    return replace(piece, contact=replace(contact, decision="rejected", reason=reason))
+        return part_contact
+    return replace(part_contact, contact=replace(contact, decision="rejected", reason=reason))
 
 
 def _decide(load: Load) -> list[PlateContact]:
-    """Return one stretch, or several where two feet share the plate."""
+    """Return one contact, or several where two feet share the plate."""
     feet = feet_evidence(load)
     if load.plate.side is not None:
-        return [_named(load, load.plate.side, feet)]
+        return [_stated_by_file(load, load.plate.side, feet)]
     on_plate = {side: feet[side].on_plate for side in SIDES}
     shared = on_plate["r"] & on_plate["l"]
     min_shared = MIN_SHARED_S * load.rate_hz
@@ -322,23 +319,20 @@ def _decide(load: Load) -> list[PlateContact]:
     return _split(load, on_plate)
 
 
-def _named(load: Load, side: Side, feet: Mapping[Side, FootEvidence]) -> PlateContact:
-    """Decide about a load that the file gives to one foot: its word holds where the centre of pressure does not contradict it."""
+def _stated_by_file(load: Load, side: Side, feet: Mapping[Side, FootEvidence]) -> PlateContact:
+    """Decide about a load whose foot the file states, unless the centre of pressure contradicts it."""
     name, other = SIDE_NAMES[side], SIDE_NAMES[other_side(side)]
     if is_near(feet[side], load.settings.max_foot_distance_m):
-        reason = f"the file gives this force to the {name} foot, and its centre of pressure lies within the outline"
+        reason = f"the file assigns this force to the {name} foot, and the centre of pressure is within its outline"
         return _result(load, side, "assigned", reason, (side,), feet)
     if is_near(feet[other_side(side)], load.settings.max_foot_distance_m):
-        reason = f"the file gives this force to the {name} foot, but its centre of pressure lies under the {other} one"
+        reason = f"the file assigns this force to the {name} foot, but the centre of pressure is under the {other} foot"
         return _result(load, None, "ambiguous", reason, SIDES, feet)
     return _without_foot(load, feet, side)
 
 
-# -- one foot at most ----------------------------------------------------------------------------------------------------
-
-
 def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
-    """Decide about a load that one foot at most can have made."""
+    """Decide about a load that at most one foot can have made."""
     near = [side for side in SIDES if is_near(feet[side], load.settings.max_foot_distance_m)]
     best = nearest_foot(feet)
     if len(near) == 2:
@@ -347,17 +341,17 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
         if len(standing) == 1:
             best = standing[0]
         elif rival < 2.0 * feet[best].distance_median_m + OUTLINE_ERROR_M:
-            return _result(load, None, "ambiguous", "the centre of pressure lies on both feet", SIDES, feet)
+            return _result(load, None, "ambiguous", "the centre of pressure is under both feet", SIDES, feet)
     elif near:
         best = near[0]
     else:
         return _without_foot(load, feet, best)
     name, evidence = SIDE_NAMES[best], feet[best]
-    foreign_n = _beside_its_stance(load, best)
+    foreign_n = _force_in_swing(load, best)
     if foreign_n > OTHER_LOAD_SHARE * float(np.nanmax(load.plate.wrench[load.first : load.stop, 4])):
-        reason = f"while the {name} foot is in the air the plate carries {foreign_n:.0f} N of the other"
+        reason = f"while the {name} foot is in swing the plate carries {foreign_n:.0f} N of the other foot"
         return _result(load, None, "ambiguous", reason, SIDES, feet)
-    # However far inside the centre of pressure stays: toes on the floor do not pull it, their force is missing.
+    # Even with the centre of pressure far inside: the force of the toes on the floor is missing.
     if evidence.overhang_m > OUTLINE_ERROR_M and not load.raised:
         reason = f"the {name} foot extends {100 * evidence.overhang_m:.1f} cm beyond the plate"
         rejected = _result(load, best, "rejected", reason, (best,), feet)
@@ -371,21 +365,21 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
     return _result(load, best, "assigned", reason, (best,), feet)
 
 
-def _beside_its_stance(load: Load, side: Side) -> float:
-    """Vertical force (N) of a load in the time in which a foot is in the air and only the other one can have made it."""
+def _force_in_swing(load: Load, side: Side) -> float:
+    """Vertical force (N) of a load while a foot is in swing and only the other_window one can have made it."""
     rows = slice(load.first, load.stop)
-    own, other = (load.presence.of_each[foot][rows] for foot in (side, other_side(side)))
-    alone = ~own & other
+    own_window, other_window = (load.windows[foot][rows] for foot in (side, other_side(side)))
+    alone = ~own_window & other_window
     if np.count_nonzero(alone) < MIN_ABSENT_S * load.rate_hz:
         return 0.0
     return float(np.nanmedian(load.plate.wrench[rows, 4][alone]))
 
 
 def _without_foot(load: Load, feet: Mapping[Side, FootEvidence], best: Side) -> PlateContact:
-    """Say why nobody's foot fits this load; the nearest foot's reaction stays unknown where it stands here."""
+    """Reject a load that fits no foot; the reaction of the nearest foot is unknown where it stands on the plate."""
     unseen = [SIDE_NAMES[side] for side in SIDES if feet[side].known_share < 0.5]
     if unseen:
-        reason = f"the {' and the '.join(unseen)} foot was not seen"
+        reason = f"the {' and the '.join(unseen)} foot is not visible"
         concerned = tuple(side for side in SIDES if feet[side].known_share < 0.5)
         return _result(load, None, "rejected", reason, concerned, feet)
     numbers = ", ".join(f"{SIDE_NAMES[side]} {100 * feet[side].distance_median_m:.0f} cm" for side in SIDES)
@@ -393,40 +387,37 @@ def _without_foot(load: Load, feet: Mapping[Side, FootEvidence], best: Side) -> 
     return _result(load, None, "rejected", reason, (best,) if feet[best].on_plate.any() else (), feet)
 
 
-# -- two feet ------------------------------------------------------------------------------------------------------------
-
-
 def _split(load: Load, on_plate: Mapping[Side, BoolArray]) -> list[PlateContact]:
-    """Cut a load that both feet made into the stances of each, and what cannot be shared between them."""
+    """Cut a load of both feet into the stances of each foot and the parts that cannot be shared."""
     label = label_stance(on_plate["r"], on_plate["l"])
     smear = math.ceil(load.smear_s * load.rate_hz)
     stances, gaps = stances_of(load, label, smear)
     if not stances:
-        return _one_after_the_other(load, label, smear)
-    pieces = [_of_stance(load, stance) for stance in stances]
+        return _without_sharing(load, label, smear)
+    parts = [_of_stance(load, stance) for stance in stances]
     for first, stop in gaps:
-        part = _part_decide(load, first, stop)
-        piece = _result(part, None, "ambiguous", "both feet are on the plate", SIDES, feet_evidence(part))
-        pieces.append(replace(piece, cut_before=first > load.first, cut_after=stop < load.stop))
-    return sorted(pieces, key=lambda piece: piece.first)
+        part = _frames_of_load(load, first, stop)
+        part_contact = _result(part, None, "ambiguous", "both feet are on the plate", SIDES, feet_evidence(part))
+        parts.append(replace(part_contact, cut_before=first > load.first, cut_after=stop < load.stop))
+    return sorted(parts, key=lambda part_contact: part_contact.first)
 
 
 def _of_stance(load: Load, stance: Stance) -> PlateContact:
-    """Decide about a stance that shares its load at the ends, by the time in which the foot is alone."""
-    piece = _single(_part_decide(load, *stance.alone), feet_evidence(_part_decide(load, *stance.alone)))
-    contact = replace(piece.contact, start_s=stance.start_s, end_s=stance.end_s)
+    """Decide about a stance in a shared load, by the frames in which only this foot is on the plate."""
+    part_contact = _single(_frames_of_load(load, *stance.alone), feet_evidence(_frames_of_load(load, *stance.alone)))
+    contact = replace(part_contact.contact, start_s=stance.start_s, end_s=stance.end_s)
     if contact.side != stance.side or contact.decision != "assigned":
         contact = replace(contact, side=stance.side, decision="rejected") if contact.decision == "assigned" else contact
-        return replace(piece, contact=contact, first=stance.first, stop=stance.stop, frame_overhang_m=None)
+        return replace(part_contact, contact=contact, first=stance.first, stop=stance.stop, frame_overhang_m=None)
     if stance.shared_s > 0.0:
         evidence = {**contact.evidence, "shared_s": stance.shared_s, "shared_sd_n": stance.force_sd_n}
         reason = (
             f"the {SIDE_NAMES[stance.side]} foot is on the plate, for {1000 * stance.shared_s:.0f} ms together with the other: "
-            f"its part from the centre of pressure between both, +- {stance.force_sd_n:.0f} N"
+            f"its share follows from the centre of pressure between both, +- {stance.force_sd_n:.0f} N"
         )
         contact = replace(contact, reason=reason, evidence=evidence)
     return replace(
-        piece,
+        part_contact,
         contact=contact,
         first=stance.first,
         stop=stance.stop,
@@ -436,25 +427,25 @@ def _of_stance(load: Load, stance: Stance) -> PlateContact:
     )
 
 
-def _one_after_the_other(load: Load, label: IntArray, smear: int) -> list[PlateContact]:
-    """The stretches of one foot alone and those of both, where no load could be shared between them."""
+def _without_sharing(load: Load, label: IntArray, smear: int) -> list[PlateContact]:
+    """Stretches of one foot alone and of both, where no double support can be shared."""
     label = _widened(label, smear)
     edges = np.concatenate(([0], np.flatnonzero(np.diff(label)) + 1, [len(label)]))
-    pieces: list[PlateContact] = []
+    parts: list[PlateContact] = []
     for begin, end in pairwise(edges):
-        part = _part_decide(load, load.first + int(begin), load.first + int(end))
+        part = _frames_of_load(load, load.first + int(begin), load.first + int(end))
         feet = feet_evidence(part)
         owner: Side | None = {1: SIDES[0], 2: SIDES[1]}.get(int(label[begin]))
         too_short = part.end_s - part.start_s < load.settings.min_contact_s
         if owner is None or too_short or not is_near(feet[owner], load.settings.max_foot_distance_m):
-            piece = _result(part, None, "ambiguous", "both feet are on the plate", SIDES, feet)
+            part_contact = _result(part, None, "ambiguous", "both feet are on the plate", SIDES, feet)
         else:
-            piece = _single(part, feet)
-        pieces.append(replace(piece, cut_before=begin > 0, cut_after=end < len(label)))
-    return pieces
+            part_contact = _single(part, feet)
+        parts.append(replace(part_contact, cut_before=begin > 0, cut_after=end < len(label)))
+    return parts
 
 
-def _part_decide(load: Load, first: int, stop: int) -> Load:
+def _frames_of_load(load: Load, first: int, stop: int) -> Load:
     """The frames [first, stop) of a load."""
     return replace(
         load,
@@ -466,7 +457,7 @@ def _part_decide(load: Load, first: int, stop: int) -> Load:
 
 
 def _widened(label: IntArray, smear: int) -> IntArray:
-    """Frames within `smear` of a change of feet as frames of both (3)."""
+    """Label frames within `smear` of a change of feet as frames of both feet (3)."""
     mixed = label == 3
     for edge in np.flatnonzero(np.diff(label)):
         mixed[max(edge + 1 - smear, 0) : edge + 1 + smear] = True
@@ -481,7 +472,7 @@ def _result(
     concerned: tuple[Side, ...],
     feet: Mapping[Side, FootEvidence],
 ) -> PlateContact:
-    """Put decision and evidence into a record."""
+    """Combine decision and evidence into a contact."""
     contact = Contact(
         plate=load.plate.number,
         start_s=load.start_s,
@@ -489,6 +480,6 @@ def _result(
         side=side,
         decision=decision,
         reason=reason,
-        evidence=record_of(load, side, feet),
+        evidence=evidence_record(load, side, feet),
     )
     return PlateContact(contact, load.index, load.first, load.stop, concerned)

@@ -1,12 +1,12 @@
-"""What speaks for each foot on a loaded plate: distance to the centre of pressure, speed, height, overhang."""
+"""Evidence for each foot on a loaded plate: presence, distance to the centre of pressure, speed, height and overhang."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -18,21 +18,21 @@ from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 
-# A sole farther than this above or below a plate's surface does not stand on it (shoe, marker and model error).
+# Largest height of a standing sole above or below the surface of a plate (shoe, marker and model error).
 MAX_SOLE_HEIGHT_M = 0.08
-# A sole point this far beside the plate may still press on it: corners measured badly, feet larger than their model.
+# A sole point this far outside the plate may still press on it: errors of corners and of the foot model.
 REACH_M = 0.10
-# Swinging feet pass at 3 to 5 m/s; the lowest point of a foot that lands or leaves is far slower.
+# A swinging foot moves at 3 to 5 m/s; the lowest point of a foot that lands or leaves is far slower.
 MAX_SPEED_M_S = 1.0
-# Filtered motion shows landing and leaving too late or too early by less than this.
+# Error of landing and leaving in the filtered motion, at most.
 WIDEN_S = 0.1
-# Shorter stretches without a foot say nothing: the plate rings, the motion is not exact.
+# Shorter stretches without a foot are ignored: ringing of the plate, error of the motion.
 MIN_ABSENT_S = 0.1
 
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of an unbroken load: times in s, whether a foot can have made it, and whether the load goes on beside it."""
+    """Part of an unbroken load: times in s, whether a foot can have made it, and whether the load continues before and after."""
 
     start_s: float
     end_s: float
@@ -41,39 +41,26 @@ class Part:
     cut_after: bool
 
 
-@dataclass(frozen=True)
-class ContactWindows:
-    """When feet can load a plate, found once however many loads it has: see `foot_may_load`."""
-
-    plate: PlateSignals
-    foot_outlines: Mapping[Side, FootOutline]
-    rate_hz: float
-
-    @cached_property
-    def of_any(self) -> BoolArray:
-        """Frames (T,) in which some foot can."""
-        return foot_may_load(self.plate, self.foot_outlines, self.rate_hz)
-
-    @cached_property
-    def of_each(self) -> Mapping[Side, BoolArray]:
-        """Frames (T,) in which each foot by itself can."""
-        return {
-            side: foot_may_load(self.plate, {side: sole}, self.rate_hz) for side, sole in self.foot_outlines.items()
-        }
+def contact_windows(
+    plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float
+) -> dict[Side | Literal["any"], BoolArray]:
+    """Return the frames (T,) in which any foot can load the plate, and those of each foot."""
+    windows: dict[Side | Literal["any"], BoolArray] = {"any": foot_may_load(plate, foot_outlines, rate_hz)}
+    return windows | {side: foot_may_load(plate, {side: sole}, rate_hz) for side, sole in foot_outlines.items()}
 
 
 def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float) -> BoolArray:
-    """Frames (T,) in which some foot, of the plate's side if it has one, can load the plate: near, low and slow, or not seen."""
+    """Frames (T,) in which a foot, of the plate's side if it has one, can load the plate: near, low and slow, or not visible."""
     frames = len(next(iter(foot_outlines.values())).known)
     here = np.zeros(frames, dtype=bool)
     for side, sole in foot_outlines.items():
         if plate.side not in (None, side):
             continue
-        # where nobody knows the edges, every place may be the plate's
+        # without known edges every point may be on the plate
         near = sole.distance_to(plate.corners_W) < REACH_M if plate.outlined else np.ones(sole.low.shape, dtype=bool)
-        # Over the floor or over a belt: which of them carries the foot is a guess where it hardly ever rests.
-        in_room = lengths(np.gradient(sole.outline_W, 1.0 / rate_hz, axis=0)) if frames > 1 else sole.speed
-        speed = np.nan_to_num(np.fmin(sole.speed, in_room), nan=0.0)
+        # over the floor or over a belt: the belt is a guess for a foot that hardly ever rests
+        speed_W = lengths(np.gradient(sole.outline_W, 1.0 / rate_hz, axis=0)) if frames > 1 else sole.speed
+        speed = np.nan_to_num(np.fmin(sole.speed, speed_W), nan=0.0)
         touches = near & sole.low & (speed < MAX_SPEED_M_S)
         level = np.abs(np.nan_to_num(height_over(plate, sole.outline_W), nan=np.inf)) < MAX_SOLE_HEIGHT_M
         here |= (touches.any(axis=1) & level) | ~sole.known
@@ -90,7 +77,7 @@ def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline]
 def parts_of_load(start_s: float, end_s: float, here: BoolArray, rate_hz: float) -> list[Part]:
     """Cut a load from `start_s` to `end_s` where feet arrive and leave; `here` (T,) is `foot_may_load`.
 
-    What is left over at an end for less than `MIN_ABSENT_S` stays with the foot: it is within the error of the motion.
+    A remainder at an end shorter than `MIN_ABSENT_S` belongs to the foot: it is within the error of the motion.
     """
     first = min(max(int(np.floor(start_s * rate_hz)), 0), len(here) - 1)
     stop = min(max(int(np.ceil(end_s * rate_hz)), first) + 1, len(here))
@@ -125,9 +112,9 @@ def mean_force(plate: PlateSignals, part: Part) -> float:
 
 
 def times_above(plate: PlateSignals, part: Part, level_n: float) -> tuple[float, float]:
-    """Begin and end in s of a part's longest loading above `level_n`; its own where there is none.
+    """Begin and end in s of the longest loading of a part above `level_n`; those of the part without any.
 
-    A part ends where the foot may no longer be there, a tenth of a second late; the force tells when it really left.
+    A part ends about 0.1 s after the foot has left; the force shows the time itself.
     """
     first = int(part.start_s * plate.analog_rate_hz)
     samples = plate.vertical_force[first : int(part.end_s * plate.analog_rate_hz) + 1]
@@ -146,24 +133,24 @@ def height_over(plate: PlateSignals, outline: FloatArray) -> FloatArray:
     return height
 
 
-# The sole's outline is known to about this; less overlap with a plate, or less overhang, says nothing.
+# Error of the outline of the sole; less overlap with a plate, or less overhang, is ignored.
 OUTLINE_ERROR_M = 0.015
-# Kinematic stance begins and ends within about this of the true one (Zeni, O'Connor: 16 +- 15 ms): ignore less.
+# Error of kinematic stance events (Zeni, O'Connor: 16 +- 15 ms); shorter overlaps are ignored.
 MIN_SHARED_S = 0.05
 
 
 @dataclass(frozen=True)
 class Load:
-    """One unbroken loading of one plate, or a part of it, with everything needed to decide about it.
+    """One unbroken load of one plate, or a part of it, with everything needed for the decision.
 
     Attributes:
-        index: of the plate among `plates`; plate: its signals. plates: all, the floor that is measured.
-        foot_outlines: both feet. presence: when they can load the plate.
-        cop: (T, 3) m centre of pressure on the plate's surface.
-        raised: a stair: what hangs over its edge hangs in the air.
+        index: of the plate among `plates`. plate: its signals. plates: all plates, the instrumented floor.
+        foot_outlines: both feet. windows: frames in which they can load the plate, see `contact_windows`.
+        cop: (T, 3) m centre of pressure on the surface of the plate.
+        raised: the plate is a stair; nothing supports the foot beyond its edge.
         rate_hz: marker rate.
-        start_s, end_s: of the raw force; first, stop: its marker frames, stop exclusive.
-        threshold_n: vertical force that counts as contact on this plate (more than the setting where it is noisy).
+        start_s, end_s: of the raw force. first, stop: its marker frames, stop exclusive.
+        threshold_n: vertical force that counts as contact on this plate (above the setting for a noisy plate).
         settings: the section [contacts]. smear_s, mass_kg: see `decide.decide_contacts`.
     """
 
@@ -171,7 +158,7 @@ class Load:
     plate: PlateSignals
     plates: Sequence[PlateSignals]
     foot_outlines: Mapping[Side, FootOutline]
-    presence: ContactWindows
+    windows: Mapping[Side | Literal["any"], BoolArray]
     cop: FloatArray
     raised: bool
     rate_hz: float
@@ -187,12 +174,12 @@ class Load:
 
 @dataclass(frozen=True)
 class SharedWrench:
-    """One foot's part of a load that two feet put on one plate, in a window around its stance; zero beside it.
+    """Share of one foot in a load of two feet on one plate, in a window around its stance; zero outside the stance.
 
     Attributes:
-        raw: (n, 6) F_Wo_W at the plate's rate, not filtered, from sample `first_sample` on.
-        wrench: (m, 6) the same as the plates' wrenches are: filtered, at the marker frames from `first_frame` on.
-        sd: (K, m, 6) one standard deviation of `wrench` by K independent causes.
+        raw: (n, 6) F_Wo_W at the rate of the plate, unfiltered, from sample `first_sample` on.
+        wrench: (m, 6) the same, filtered as the wrenches of the plates, at the marker frames from `first_frame` on.
+        sd: (K, m, 6) standard deviation of `wrench` from K independent causes.
     """
 
     first_sample: int
@@ -204,17 +191,17 @@ class SharedWrench:
 
 @dataclass(frozen=True)
 class PlateContact:
-    """One decided stretch of a plate's loading.
+    """One contact: a load of a plate or a part of it, with the decision.
 
     Attributes:
         contact: the record for tables and reports.
-        plate: index into the plates given (not the number in the file).
-        first, stop: marker frames of the raw loading, stop exclusive.
-        feet: sides whose ground reaction the stretch concerns: the one assigned, or those that stay unmeasured.
-        cut_before, cut_after: the load goes on without a break before or after this stretch (two feet on one plate).
-        frame_overhang_m: (n,) overhang of the low part of the sole over the plates' edges in each frame, for a contact that is
-            rejected only because of it; None for all others.
-        share: the foot's share of the plate's load, where two feet were on it; None = all of it is the foot's.
+        plate: index into the given plates (not the number in the file).
+        first, stop: marker frames of the raw load, stop exclusive.
+        feet: sides whose ground reaction the contact concerns: the assigned one, or those that stay unknown.
+        cut_before, cut_after: the load continues without a break before or after this contact (two feet on one plate).
+        frame_overhang_m: (n,) overhang of the low part of the sole over the edges of the plates in each frame, for a contact
+            that is rejected only because of it; None for all others.
+        share: share of the foot in the load of two feet; None = the whole load.
     """
 
     contact: Contact
@@ -228,23 +215,23 @@ class PlateContact:
     share: SharedWrench | None = None
 
 
-# The centre of pressure means something above this share of the load's own peak.
+# Share of the peak force above which the centre of pressure is used.
 COP_FORCE_SHARE = 0.15
-# A sole part must hang over the edge for this long to make the plate's force incomplete.
+# Least time for which a part of the sole must be beyond the edge to make the measured force incomplete.
 MIN_OVERHANG_S = 0.05
 
 
 @dataclass(frozen=True)
 class FootEvidence:
-    """One foot against one load, over the frames in which the load is strong enough to tell.
+    """Measures of one foot against one load, over the frames with sufficient force.
 
     Attributes:
-        distance_median_m, distance_95_m: of the centre of pressure from the sole, 0 inside it.
-        speed_m_s, height_m: of the slowest low point of the sole over the floor, of the lowest one over the plate.
-        share_inside: of the low points that lie on plates. overhang_m: how far the sole hangs beyond them.
-        edge_m: how near the centre of pressure came to the edge of the plates.
-        on_plate: (n,) frames of the load in which the foot stands on this plate. known_share: in which the sole is known.
-        frame_overhang_m: (n,) overhang of the low part of the sole over the plates' edges in each frame; infinite if unknown.
+        distance_median_m, distance_95_m: distance of the centre of pressure from the sole, 0 inside it.
+        speed_m_s, height_m: speed of the slowest low point of the sole over the floor, height of the lowest point over the plate.
+        share_inside: share of the low points that are on plates. overhang_m: overhang of the sole over their edges.
+        edge_m: smallest distance of the centre of pressure from the edge of the plates.
+        on_plate: (n,) frames of the load in which the foot stands on this plate. known_share: share of frames with a known sole.
+        frame_overhang_m: (n,) overhang of the low part of the sole in each frame; infinite if unknown.
     """
 
     distance_median_m: float
@@ -265,12 +252,12 @@ def feet_evidence(load: Load) -> dict[Side, FootEvidence]:
 
 
 def nearest_foot(feet: Mapping[Side, FootEvidence]) -> Side:
-    """Return the side of the foot that is nearest to the centre of pressure."""
+    """Return the side of the foot nearest to the centre of pressure."""
     return min(SIDES, key=lambda side: feet[side].distance_median_m)
 
 
 def is_near(foot: FootEvidence, max_distance_m: float) -> bool:
-    # At the ends of a load little force and the filter move the centre of pressure: allow twice the distance there.
+    # At the ends of a load the centre of pressure is inaccurate: twice the distance is allowed there.
     return (
         foot.distance_median_m <= max_distance_m
         and foot.distance_95_m <= 2.0 * max_distance_m
@@ -279,8 +266,8 @@ def is_near(foot: FootEvidence, max_distance_m: float) -> bool:
     )
 
 
-def record_of(load: Load, side: Side | None, feet: Mapping[Side, FootEvidence]) -> dict[str, float]:
-    """Return the evidence as tables and reports keep it: that of the foot decided for, else of the nearest one."""
+def evidence_record(load: Load, side: Side | None, feet: Mapping[Side, FootEvidence]) -> dict[str, float]:
+    """Return the evidence for tables and reports: that of the assigned foot, else of the nearest one."""
     subject: Side = side if side is not None else nearest_foot(feet)
     foot, rival = feet[subject], feet[other_side(subject)]
     zero = load.plate.zero
@@ -310,7 +297,7 @@ def record_of(load: Load, side: Side | None, feet: Mapping[Side, FootEvidence]) 
 
 
 def _of_foot(load: Load, side: Side) -> FootEvidence:
-    """Measure one foot against this load."""
+    """Compare one foot with this load."""
     sole = load.foot_outlines[side]
     rows = slice(load.first, load.stop)
     outline, low, known = sole.outline_W[rows], sole.low[rows], sole.known[rows]
@@ -319,10 +306,10 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
     distance = np.maximum(signed_distance(load.cop[rows], outline), 0.0)[firm]
     heights = np.stack([height_over(plate, outline) for plate in load.plates])
     to_plates = np.stack([sole.distance_to(plate.corners_W)[rows] for plate in load.plates])
-    # Where nobody knows the edges, the whole sole is taken to be on the plate.
+    # Without known edges the whole sole is assumed to be on the plate.
     unknown = np.array([not plate.outlined for plate in load.plates])
     to_plates = np.where(unknown[:, None, None], -np.inf, to_plates)
-    # A plate far below or above the foot (another stair) is no floor for it.
+    # A plate far below or above the foot (another stair) does not support it.
     to_plates = np.where(np.abs(heights)[..., None] < MAX_SOLE_HEIGHT_M, to_plates, np.inf)
     height = heights[load.index]
     outside = np.where(low, to_plates.min(axis=0) + load.settings.plate_margin_m, -np.inf)
@@ -352,10 +339,9 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
 
 
 def _may_carry(load: Load, side: Side) -> BoolArray:
-    """Frames (n,) of a load on a plate without known edges in which a foot may stand on that plate, by the pressure point alone.
+    """Frames (n,) in which a foot may stand on a plate without known edges, by the centre of pressure alone.
 
-    The foot that the file names; else the one at whose sole the centre of pressure lies, or both where it lies at neither:
-    between two feet that share the load.
+    The foot that the file states; else the one whose sole is at the centre of pressure, or both where it is between two soles.
     """
     rows = slice(load.first, load.stop)
     if load.plate.side is not None:

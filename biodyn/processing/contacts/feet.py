@@ -1,4 +1,4 @@
-"""Heels, toes and pelvis through the trial, for events, steps and contacts."""
+"""Heels, toes, soles and pelvis through the trial, for contacts, events and steps."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from biodyn.geometry.points import lengths, signed_distance
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, second_cutoff_hz
 
-# A sole rests where one of its points all but stands still; swinging feet move ten times as fast.
+# Speed below which a point of the sole rests; swinging feet move ten times as fast.
 REST_SPEED_M_S = 0.25
 REST_DURATION_S = 0.08
-# From there the stance reaches as far as some sole point stays low and slower than Ghoussayni's 0.5 m/s
-# (10.1016/j.gaitpost.2003.10.001, limit as in JNER 2025, 10.1186/s12984-025-01544-9).
+# Stance extends from a rest as far as some sole point is low and slower than 0.5 m/s (Ghoussayni
+# 10.1016/j.gaitpost.2003.10.001, limit as in JNER 2025, 10.1186/s12984-025-01544-9).
 SLOW_SPEED_M_S = 0.5
 LOW_HEIGHT_M = 0.03
-# Overground some sole point rests for most of the time; where it does for less than this share, a belt may carry it.
+# Overground some sole point rests for most of the time; below this share the foot may be on a belt.
 RESTING_SHARE = 0.2
-# A foot this far beside the plate's edge does not touch it, whatever its markers and corners are off by.
+# Distance from the edge at which a foot does not touch the plate, whatever the errors of markers and corners.
 CLEAR_M = 0.05
-# On a belt the lowest point neither rises nor falls in stance, which is again most of the time.
+# Vertical speed of the lowest point during stance on a belt, at most.
 LEVEL_SPEED_M_S = 0.1
 
 
 @dataclass(frozen=True)
 class FootOutline:
-    """One foot's sole through the trial.
+    """Sole of one foot through the trial.
 
     Attributes:
         outline_W: (T, K, 3) m, sole points in World, ordered around the sole seen from above; NaN where unknown.
         speed: (T, K) m/s of each point over the floor.
-        low: (T, K) bool; points within `LOW_HEIGHT_M` of the foot's lowest one: the part that can bear.
+        low: (T, K) bool, points within `LOW_HEIGHT_M` of the lowest one, which can carry load.
         height: (T,) m, World height of the lowest point.
-        bearing: (T,) bool; the foot stands on something, whatever its height (floor, stair, plate).
-        known: (T,) bool; the sole is known.
+        bearing: (T,) bool, the foot stands on a surface of any height (floor, stair, plate).
+        known: (T,) bool, the sole is known.
     """
 
     outline_W: FloatArray
@@ -49,7 +49,7 @@ class FootOutline:
     _distances: dict[bytes, FloatArray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def distance_to(self, corners_W: FloatArray) -> FloatArray:
-        """Horizontal distance (T, K) m of the points from a plate (4, 3), negative over it; kept, since many ask for it."""
+        """Return the horizontal distance (T, K) m of the points from a plate (4, 3), negative over it (cached)."""
         key = corners_W.tobytes()
         if key not in self._distances:
             self._distances[key] = signed_distance(self.outline_W, corners_W[None, None])
@@ -57,7 +57,7 @@ class FootOutline:
 
 
 def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
-    """Return the sole's motion and stance from its points (T, K, 3) m in World, in order around it."""
+    """Return motion and stance of the sole from its points (T, K, 3) m in World, ordered around it."""
     outline_W = np.asarray(outline_W, dtype=np.float64)
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
     outline_W = np.where(known[:, None, None], outline_W, np.nan)
@@ -71,7 +71,7 @@ def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
 
 
 def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
-    """Velocity (3,) m/s in World of what the foot stands on: zero, or that of a treadmill's belt."""
+    """Return the velocity (3,) m/s in World of the surface under the foot: zero, or that of a treadmill's belt."""
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
     return _of_floor(outline_W, known, _velocity(outline_W, known, rate_hz))
 
@@ -93,18 +93,18 @@ def _of_floor(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> 
 
 
 def clear_of_plate(corners: FloatArray, sole: FloatArray) -> BoolArray:
-    """Frames (T,) in which the whole sole (T, K, 3) is known and beside the plate (4, 3), wherever it is above the floor."""
+    """Return the frames (T,) in which the whole sole (T, K, 3) is known and outside the plate (4, 3), at any height."""
     centre = corners.mean(axis=0)
     sides = 0.5 * np.stack(
         [corners[0] - corners[1] + corners[3] - corners[2], corners[0] - corners[3] + corners[1] - corners[2]]
     )
     lengths = np.linalg.norm(sides, axis=1)
     local = (sole - centre) @ (sides / lengths[:, None]).T
-    beside = np.zeros(len(sole), dtype=bool)
+    outside = np.zeros(len(sole), dtype=bool)
     for axis in range(2):
         edge = 0.5 * lengths[axis] + CLEAR_M
-        beside |= (local[..., axis] > edge).all(axis=1) | (local[..., axis] < -edge).all(axis=1)
-    return np.asarray(beside & np.isfinite(sole).all(axis=(1, 2)))
+        outside |= (local[..., axis] > edge).all(axis=1) | (local[..., axis] < -edge).all(axis=1)
+    return np.asarray(outside & np.isfinite(sole).all(axis=(1, 2)))
 
 
 def _velocity(outline_W: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:
@@ -119,10 +119,10 @@ def _velocity(outline_W: FloatArray, known: BoolArray, rate_hz: float) -> FloatA
 def _stance(
     point_height: FloatArray, speed: FloatArray, height: FloatArray, known: BoolArray, rate_hz: float
 ) -> BoolArray:
-    """Frames (T,) in which the foot stands: around each rest of some sole point, at the height of that rest.
+    """Frames (T,) of stance: around each rest of a sole point, at the height of that rest.
 
-    The floor is where the foot itself came to rest, so stairs and ramps need no floor height. A point below that floor
-    is low too: a rigid outline digs in when the toes bend.
+    Floor height is the height of rest, so that stairs and ramps need no other value. A point below it is low, too: a rigid
+    outline penetrates the floor when the toes bend.
     """
     bearing = np.zeros(len(height), dtype=bool)
     moving = np.where(np.isfinite(speed), speed, np.inf)
@@ -139,7 +139,7 @@ def _stance(
     return bearing
 
 
-# What tells a standing foot and a step from the movement (`library/gait/`) was measured with markers filtered at this.
+# Cut-off with which the limits of stance and the odds of strikes were determined (`library/gait/`).
 _STEPS_HZ = 6.0
 
 
@@ -150,9 +150,9 @@ class GaitPoints:
     Attributes:
         sole: per side (T, K, 3) m, outline of the sole.
         heel, toe: per side (T, 3) m, back and front end of the sole.
-        pelvis: (T, 3) m, midway between the joint centres of the root's jointed neighbours on both sides.
-        forward: (T, 3) unit, the root's anterior axis.
-        floor_velocity: (3,) m/s of what the feet stand on: zero, or that of a treadmill's belt.
+        pelvis: (T, 3) m, midpoint of the joint centres between the root and its jointed segments of both sides.
+        forward: (T, 3) unit, anterior axis of the root.
+        floor_velocity: (3,) m/s of the surface under the feet: zero, or that of a treadmill's belt.
     """
 
     sole: Mapping[Side, FloatArray]
@@ -163,9 +163,9 @@ class GaitPoints:
     floor_velocity: FloatArray
 
     def of_steps(self, rate_hz: float, cutoff_hz: float) -> GaitPoints:
-        """Return the points as contacts and steps are told by: 3 dB down at 6 Hz, where the markers passed `cutoff_hz`.
+        """Return the points low-pass filtered at 6 Hz, for contacts and steps; the markers passed `cutoff_hz`.
 
-        Faster ones shake as a standing foot does not. Unchanged where the markers' cut-off is as low, or 0 (none).
+        Unchanged where the cut-off of the markers is as low, or 0 (none).
         """
         hz = second_cutoff_hz(cutoff_hz, _STEPS_HZ)
         if not 0.0 < hz < 0.5 * rate_hz:
@@ -185,13 +185,13 @@ class GaitPoints:
         )
 
     def long_axis(self, side: Side) -> FloatArray:
-        """Unit vectors (T, 3) along the foot, from heel to toe, World."""
+        """Return unit vectors (T, 3) from heel to toe, World."""
         foot = self.toe[side] - self.heel[side]
         return foot / np.linalg.norm(foot, axis=1, keepdims=True)
 
 
 def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints:
-    """Return the points from the poses of the fit; `rate_hz` of the frames."""
+    """Return the points from the poses of the fit; `rate_hz`: frame rate."""
     model = fit.model
     sole: dict[Side, FloatArray] = {}
     heel: dict[Side, FloatArray] = {}

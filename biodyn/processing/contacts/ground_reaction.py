@@ -1,4 +1,4 @@
-"""The ground wrench on each foot, and the frames in which it is not known."""
+"""Ground wrench on each foot, the frames in which it is unknown, and findings about contacts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ from biodyn.processing.contacts.loading import (
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.contacts.stances_off_plates import (
     assigned_frames,
-    expected_pre_strike_force,
     frames_around_stances,
     loaded_frames,
+    pre_strike_force,
     reasons,
-    strikes_of_feet,
     unmeasured_stances,
 )
 from biodyn.processing.kinematics.fit import Fit
@@ -37,23 +36,23 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.prepare import TrialSignals, plates_as_motion, plates_at_full_bandwidth
 from biodyn.recording import Contact, GroundReaction, SharedLoad
 
-# The filtered wrench is followed beyond the raw contact until it stays below this share of its peak ...
+# The filtered wrench is used beyond the raw contact until it stays below this share of its peak ...
 DIED_AWAY_SHARE = 1e-3
-# ... or for this many half-widths of the filter: the ringing of a Butterworth pair is below 1e-4 by then. Unfiltered
-# forces, too, lie a little below the threshold beside the contact.
+# ... or for this many half-widths of the filter (ringing of a Butterworth pair is below 1e-4 by then). Unfiltered forces,
+# too, are below the threshold next to a contact.
 MAX_TAIL_SMEARS = 6.0
 MIN_TAIL_S = 0.05
-# The foot bears before its movement shows it: strikes of a simulated walk were seen 40 ms late.
+# Delay of kinematic stance after the strike: 40 ms in simulated walks.
 STANCE_DELAY_S = 0.05
 
 
 @dataclass(frozen=True)
 class ContactDecisions:
-    """Every contact of a trial, decided once, whatever filter the forces then pass.
+    """Every contact of a trial, decided independently of the filter of the forces.
 
     Attributes:
-        items: with what the ground reaction needs of each. outlines: where the soles are.
-        cutoff_hz: (P,) of the plates' filter that they were decided with.
+        items: contacts with what the ground reaction needs. outlines: soles of the feet.
+        cutoff_hz: (P,) of the filter of the plates at the decision.
     """
 
     items: tuple[PlateContact, ...]
@@ -62,11 +61,11 @@ class ContactDecisions:
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """The contacts themselves."""
+        """The contacts for tables and reports."""
         return tuple(item.contact for item in self.items)
 
     def with_filter_of(self, plates: Sequence[PlateSignals], rate_hz: float) -> tuple[PlateContact, ...]:
-        """The items with shares of loads filtered as the wrenches of `plates` are."""
+        """Return the items with shares of loads filtered as the wrenches of `plates`."""
         if tuple(plate.cutoff_hz for plate in plates) == self.cutoff_hz:
             return self.items
         return tuple(_filtered_as(item, plates[item.plate], rate_hz) for item in self.items)
@@ -85,13 +84,13 @@ def decided(
     """Decide every contact.
 
     Args:
-        plates: the plates' signals, see `loading.PlateSignals`.
+        plates: signals of the plates, see `loading.PlateSignals`.
         outlines_W: per side (T, K, 3) m, points around the sole of the shod or bare foot, NaN where unknown.
         rate_hz: marker rate.
         settings: the section [contacts].
-        smear_s: half the time over which the wrenches' filter spreads an edge, about 0.5 / cut-off; 0 unfiltered.
-        mass_kg: for the evidence in body weights, where known.
-        balance: what the motion of the whole body needs; None = not asked.
+        smear_s: half the time over which the filter of the wrenches spreads an edge, about 0.5 / cut-off; 0 unfiltered.
+        mass_kg: body mass for the evidence in body weights, None if unknown.
+        balance: force required by the motion of the whole body; None = not used.
     """
     outlines = {side: foot_outline(outlines_W[side], rate_hz) for side in SIDES}
     items = decide_contacts(plates, outlines, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg, balance=balance)
@@ -99,7 +98,7 @@ def decided(
 
 
 def reaction_from_decisions(
-    found: ContactDecisions,
+    decisions: ContactDecisions,
     plates: Sequence[PlateSignals],
     rate_hz: float,
     settings: ContactSettings,
@@ -108,16 +107,16 @@ def reaction_from_decisions(
     full_bandwidth: GroundReaction | None = None,
     strikes_s: Mapping[Side, FloatArray] | None = None,
 ) -> GroundReaction:
-    """Return the ground reaction by the wrenches of `plates`, which may have passed another filter than when it was decided.
+    """Return the ground reaction from the wrenches of `plates`, which may be filtered otherwise than at the decision.
 
-    full_bandwidth: the reaction at full bandwidth where it is known already; None = made, too. strikes_s: per side (N,) s,
-    strikes as the gait tells them; where there is none, a stance beside the plates begins as the sole comes to stand.
+    full_bandwidth: the reaction at full bandwidth if already known; None = computed. strikes_s: per side (N,) s, strikes from
+    gait events; without any, a stance off the plates begins when the sole comes to rest.
     """
     strikes_s = strikes_s or {}
     reaction = ground_reaction(
         plates,
-        found.with_filter_of(plates, rate_hz),
-        found.outlines,
+        decisions.with_filter_of(plates, rate_hz),
+        decisions.outlines,
         rate_hz,
         strikes_s=strikes_s,
         threshold_n=settings.threshold_n,
@@ -127,8 +126,8 @@ def reaction_from_decisions(
     if full_bandwidth is None and full and all(plate.cutoff_hz for plate in full):
         full_bandwidth = ground_reaction(
             full,
-            [_filtered_as(item, full[item.plate], rate_hz) for item in found.items],
-            found.outlines,
+            [_filtered_as(item, full[item.plate], rate_hz) for item in decisions.items],
+            decisions.outlines,
             rate_hz,
             strikes_s=strikes_s,
             threshold_n=settings.threshold_n,
@@ -138,7 +137,7 @@ def reaction_from_decisions(
 
 
 def _filtered_as(item: PlateContact, plate: PlateSignals, rate_hz: float) -> PlateContact:
-    """The contact with its share of the load filtered as the plate's wrench is."""
+    """The contact with its share of the load filtered as the wrench of the plate."""
     if item.share is None:
         return item
     wrench = plate.at_frames(item.share.raw, rate_hz, len(item.share.wrench))
@@ -155,12 +154,12 @@ def ground_reaction(
     threshold_n: float,
     smear_s: float,
 ) -> GroundReaction:
-    """Sum the plates' wrenches over each foot and mark the frames in which a foot's wrench is unknown.
+    """Sum the wrenches of the plates on each foot and mark the frames in which the wrench on a foot is unknown.
 
-    A foot that stands (`FootOutline.bearing`) while no assigned contact carries it is unmeasured, and so is a foot during an
-    ambiguous or rejected contact that concerns it (`unmeasured`). Its wrench is NaN there, zero in swing, but for what the
-    filter spreads ahead of an unmeasured strike (`strike_ahead`). The filtered wrench stays with its foot over its whole
-    smeared support, up to half-way to that plate's next contact, so that nothing is lost or counted twice.
+    A foot that stands (`FootOutline.bearing`) without an assigned contact is unmeasured, as is a foot during an ambiguous or
+    rejected contact that concerns it (`unmeasured_stances`): its wrench is NaN there, and zero in swing except for what the
+    filter spreads before an unmeasured strike (`pre_strike_force`). The filtered wrench belongs to its foot over its whole
+    support, up to half-way to the next contact of that plate, so that no force is lost or counted twice.
     """
     frames = len(next(iter(foot_outlines.values())).known)
     tail = int(np.ceil(max(MAX_TAIL_SMEARS * smear_s, MIN_TAIL_S) * rate_hz))
@@ -172,15 +171,17 @@ def ground_reaction(
         if side is None or item.contact.decision != "assigned":
             continue
         if item.share is not None:
-            first, stop, part = _own_part(item, item.share, frames, tail)
+            first, stop, part = _shared_rows(item, item.share, frames, tail)
         else:
             part = plates[item.plate].wrench[first:stop]
         wrench[side][first:stop] += part
         cop = centre_of_pressure(part, plates[item.plate].corners_W, threshold_n)
         surface[side][first:stop] += np.nan_to_num(cop[:, 1]) * np.where(np.isfinite(cop[:, 1]), part[:, 4], 0.0)
-    strikes = strikes_of_feet(strikes_s, contacts, foot_outlines, rate_hz)
-    stances = {side: unmeasured_stances(side, plates, contacts, foot_outlines[side], strikes[side]) for side in SIDES}
-    expected = expected_pre_strike_force(plates, contacts, spans, stances, foot_outlines, rate_hz, smear_s)
+    stances = {
+        side: unmeasured_stances(side, plates, contacts, foot_outlines, strikes_s.get(side, np.empty(0)), rate_hz)
+        for side in SIDES
+    }
+    expected = pre_strike_force(plates, contacts, spans, stances, foot_outlines, rate_hz, smear_s)
     reason, near, on_floor = {}, {}, {}
     for side in SIDES:
         carried = assigned_frames(side, contacts, frames)
@@ -192,7 +193,7 @@ def ground_reaction(
         for rows, _ in frames_around_stances(stances[side], smear_s + STANCE_DELAY_S, frames, rate_hz):
             near[side][rows[~carried[rows]]] = True
         if expected is not None:
-            wrench[side] += expected.wrench[side]
+            wrench[side] += expected[0][side]
     measured = {side: np.array([not text for text in reason[side]], dtype=bool) for side in SIDES}
     points, moments = {}, {}
     for side in SIDES:
@@ -209,12 +210,12 @@ def ground_reaction(
         free_moment=moments,
         shared=tuple(_shared_loads(contacts)),
         near_unmeasured={side: near[side] & measured[side] for side in SIDES},
-        expected_sd={} if expected is None else expected.sd,
+        expected_sd={} if expected is None else expected[1],
     )
 
 
-def _own_part(item: PlateContact, share: SharedWrench, frames: int, tail: int) -> tuple[int, int, FloatArray]:
-    """Frames [first, stop) and wrench of a foot that shares its plate: as far as the filter spreads it, to the cuts at most."""
+def _shared_rows(item: PlateContact, share: SharedWrench, frames: int, tail: int) -> tuple[int, int, FloatArray]:
+    """Frames [first, stop) and wrench of a foot that shares its plate: over the support of the filter, within the cuts."""
     first = item.first if item.cut_before else max(item.first - tail, share.first_frame)
     stop = item.stop if item.cut_after else min(item.stop + tail, share.first_frame + len(share.wrench), frames)
     return first, stop, share.wrench[first - share.first_frame : stop - share.first_frame]
@@ -230,21 +231,21 @@ def _shared_loads(contacts: Sequence[PlateContact]) -> Iterator[SharedLoad]:
 def supports(
     plates: Sequence[PlateSignals], contacts: Sequence[PlateContact], frames: int, tail: int
 ) -> list[tuple[int, int]]:
-    """Return for each contact the frames [first, stop) over which its wrench lives; disjoint on each plate.
+    """Return for each contact the frames [first, stop) of its wrench, disjoint on each plate.
 
-    `tail`: frames beyond the raw contact in which the wrench may still be alive. Contacts with a wrench of their own stay.
+    tail: frames after the raw contact in which the filtered wrench may differ from zero. Contacts with a share keep their frames.
     """
     result = [(item.first, item.stop) for item in contacts]
     for plate in range(len(plates)):
-        mine = (n for n, item in enumerate(contacts) if item.plate == plate and item.share is None)
-        own = sorted(mine, key=lambda n: result[n])
-        if not own:
+        indices = (n for n, item in enumerate(contacts) if item.plate == plate and item.share is None)
+        order = sorted(indices, key=lambda n: result[n])
+        if not order:
             continue
         force = np.linalg.norm(plates[plate].wrench[:, 3:], axis=1)
-        # Limits half-way between neighbours; stretches of one unbroken loading meet where they were cut.
-        meeting = [(contacts[a].stop + contacts[b].first) // 2 for a, b in pairwise(own)]
+        # Limits half-way between neighbours; parts of one unbroken load meet where they were cut.
+        meeting = [(contacts[a].stop + contacts[b].first) // 2 for a, b in pairwise(order)]
         lower, upper = [0, *meeting], [*meeting, frames]
-        for number, low, high in zip(own, lower, upper, strict=True):
+        for number, low, high in zip(order, lower, upper, strict=True):
             item = contacts[number]
             alive = force > DIED_AWAY_SHARE * force[item.first : item.stop].max()
             first, stop = item.first, item.stop
@@ -265,9 +266,9 @@ def find_contacts(
     mass_kg: float | None = None,
     fit: Fit | None = None,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """Decide every contact of a trial and return it with the ground reaction of both feet; see `contact_decisions`."""
-    found = contact_decisions(signals, soles_W, settings, mass_kg, fit)
-    return found.contacts, reaction_of(found, signals, settings)
+    """Return every contact of a trial and the ground reaction of both feet; see `contact_decisions`."""
+    decisions = contact_decisions(signals, soles_W, settings, mass_kg, fit)
+    return decisions.contacts, reaction_of(decisions, signals, settings)
 
 
 def contact_decisions(
@@ -281,7 +282,7 @@ def contact_decisions(
 
     Parameters:
         soles_W: per side (T, K, 3) m, points around the sole, NaN where unknown. mass_kg: body mass, where known.
-        fit: the motion of the whole body, for the balance of forces on it; None = it is not asked.
+        fit: motion of the whole body for the balance of forces; None = not used.
     """
     balance = None
     if fit is not None:
@@ -300,15 +301,15 @@ def contact_decisions(
 
 
 def reaction_of(
-    found: ContactDecisions,
+    decisions: ContactDecisions,
     signals: TrialSignals,
     settings: ContactSettings,
     full_bandwidth: GroundReaction | None = None,
     strikes_s: Mapping[Side, FloatArray] | None = None,
 ) -> GroundReaction:
-    """Return the ground reaction of both feet by the plates' forces as these signals have them.
+    """Return the ground reaction of both feet with the plate forces of these signals.
 
-    full_bandwidth: that at full bandwidth where it is known already. strikes_s: see `ground_reaction.reaction_from_decisions`.
+    full_bandwidth: that at full bandwidth if already known. strikes_s: see `reaction_from_decisions`.
     """
     plates = _plates(signals)
     if full_bandwidth is None:
@@ -317,7 +318,7 @@ def reaction_of(
             replace(plate, full=wrench, full_cutoff_hz=full_hz) for plate, wrench in zip(plates, full, strict=True)
         ]
     return reaction_from_decisions(
-        found,
+        decisions,
         plates,
         signals.markers.rate_hz,
         settings,
@@ -349,7 +350,7 @@ def _plates(signals: TrialSignals) -> list[PlateSignals]:
 
 
 _REASON = "the file of forces names the foot"
-# A foot that bears for so short a time may be one that scuffs the floor.
+# A shorter stance may be a foot that scuffs the floor.
 _LEAST_STANCE_S = 0.1
 
 
@@ -361,14 +362,14 @@ def ground_reaction_from_forces(
     rate_hz: float,
     threshold_n: float,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """Return the contacts and the ground reaction of feet whose forces are given.
+    """Return contacts and ground reaction of feet whose forces are given.
 
     Parameters:
-        wrenches: per side (T, 6) F_Wo_W. heights: per side (T,) m, of the point where the force acts, NaN = at the sole.
+        wrenches: per side (T, 6) F_Wo_W. heights: per side (T,) m, of the point of application, NaN = at the sole.
         soles_W: per side (T, K, 3) m, outline of the sole, NaN where unknown. covered: (T,) frames that the file covers.
-        threshold_n: vertical force that loads a foot.
+        threshold_n: vertical force of a loaded foot.
 
-    A foot that stands a whole stance through without a force is on ground that nobody measured.
+    A foot that stands for a whole stance without a force is on uninstrumented ground.
     """
     contacts: list[Contact] = []
     measured, reason, on_floor, pressure, free = {}, {}, {}, {}, {}
@@ -381,7 +382,7 @@ def ground_reaction_from_forces(
         for first, stop in finite_stretches(outline.bearing):
             if stop - first >= _LEAST_STANCE_S * rate_hz and not loaded[first:stop].any():
                 bare[first:stop] = True
-        words = np.where(bare, f"the {SIDE_NAMES[side]} foot stands and no force on it is given", "")
+        words = np.where(bare, f"the {SIDE_NAMES[side]} foot stands without a given force", "")
         words = np.where(covered, words, "the file of forces does not cover this time")
         reason[side], measured[side] = words.tolist(), np.asarray(covered & ~bare)
         on_floor[side] = np.asarray(loaded | bare)
@@ -398,23 +399,23 @@ def ground_reaction_from_forces(
     return tuple(sorted(contacts, key=lambda contact: contact.start_s)), reaction
 
 
-# Force that a recording software cut away for longer than this is worth saying: an event moves by a frame or two.
-WORTH_SAYING_S = 0.005
-# Vertical force that no plate carries, share of body weight: three times what sound contacts show (`by_balance`).
+# Shorter losses move an event by a frame or two only.
+REPORTED_LOSS_S = 0.005
+# Missing vertical force, share of body weight: three times that of correct contacts (`balance`).
 SUPPORT_SHARE = 0.15
 
 
 def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Diagnostic, ...]:
-    """Return a Diagnostic for contacts not assigned, plates noisy beyond the threshold, and forces with edges cut off.
+    """Return findings about contacts that are not assigned, noisy plates, and forces stored as zero below a limit.
 
-    `rate_hz` is the marker rate, for the frames concerned.
+    rate_hz: marker rate, for the frames concerned.
     """
     notes: list[Diagnostic] = []
     for contact in contacts:
         if contact.decision == "assigned":
             continue
         frames = (int(contact.start_s * rate_hz), int(contact.end_s * rate_hz))
-        # Said, no more: most trials have a contact that cannot be used. checks/contacts.py warns of a leg without any.
+        # Information only: most trials have such a contact. checks/contacts.py warns of a leg without any.
         notes.append(
             Diagnostic(
                 code=f"contact-{contact.decision}",
@@ -423,34 +424,34 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
                 value=contact.evidence.get("peak_n"),
                 unit="N",
                 frames=frames,
-                hint="No ground reaction of the feet concerned in these frames; no moments for their legs. Where you know "
-                "better: [contacts] override (docs/settings.md).",
+                hint="No ground reaction of these feet and no moments of their legs in these frames. To assign the load: "
+                "[contacts] override (docs/settings.md).",
                 about=str(contact.plate),
             )
         )
     notes += _other_supports(contacts, rate_hz)
     notes += _noisy_plates(contacts)
     missed = [max(c.evidence.get("start_missed_s", 0.0), c.evidence.get("end_missed_s", 0.0)) for c in contacts]
-    if missed and max(missed) > WORTH_SAYING_S:
-        numbers = sorted({c.plate for c, lost in zip(contacts, missed, strict=True) if lost > WORTH_SAYING_S})
+    if missed and max(missed) > REPORTED_LOSS_S:
+        numbers = sorted({c.plate for c, lost in zip(contacts, missed, strict=True) if lost > REPORTED_LOSS_S})
         plates = ("plate " if len(numbers) == 1 else "plates ") + ", ".join(str(number) for number in numbers)
         notes.append(
             Diagnostic(
                 code="force-cut",
                 severity="warning",
                 message=f"The force of {plates} was stored as zero below a limit; up to {1000 * max(missed):.0f} ms of "
-                "contact are missing at its edges.",
+                "contact are missing at its start or end.",
                 value=max(missed),
-                limit=WORTH_SAYING_S,
+                limit=REPORTED_LOSS_S,
                 unit="s",
-                hint="Export the forces without a threshold; foot strikes and offs were extrapolated.",
+                hint="Export the forces without a threshold; foot strikes and foot offs were extrapolated.",
             )
         )
     return tuple(notes)
 
 
 def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnostic]:
-    """Name the contacts during which something that no plate measures carries a part of the body."""
+    """Findings about contacts during which an unmeasured support carries a part of the body."""
     notes = []
     for contact in contacts:
         missing_n = contact.evidence.get("balance_missing_n", math.nan)
@@ -460,14 +461,14 @@ def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnos
                 Diagnostic(
                     code="support-not-measured",
                     severity="warning",
-                    message=f"Plate {contact.plate}, {contact.start_s:.2f} to {contact.end_s:.2f} s: the body needs "
-                    f"{missing_n:.0f} N more than the plates carry.",
+                    message=f"Plate {contact.plate}, {contact.start_s:.2f} to {contact.end_s:.2f} s: the plates carry "
+                    f"{missing_n:.0f} N less than required by the motion.",
                     value=missing_n,
                     limit=limit_n,
                     unit="N",
                     frames=(int(contact.start_s * rate_hz), int(contact.end_s * rate_hz)),
-                    hint="A stick, a rail or a helping hand: the leg's moments stand, those of arms and trunk do not. Or the "
-                    "body mass or the plate's scale is wrong.",
+                    hint="A stick, a rail or a helping hand: moments of the leg are valid, moments of the arms and trunk not. Or "
+                    "body mass or the scale of the plate is wrong.",
                     about=str(contact.plate),
                 )
             )
@@ -475,7 +476,7 @@ def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnos
 
 
 def _noisy_plates(contacts: Sequence[Contact]) -> list[Diagnostic]:
-    """Name the plates whose noise raised the force that counts as contact."""
+    """Findings about plates whose noise raised the contact threshold."""
     notes = []
     plates = {contact.plate: contact.evidence for contact in contacts}
     for number, evidence in sorted(plates.items()):
@@ -485,8 +486,8 @@ def _noisy_plates(contacts: Sequence[Contact]) -> list[Diagnostic]:
                 Diagnostic(
                     code="plate-noise",
                     severity="warning",
-                    message=f"Plate {number} has noise of {noise:.1f} N (standard deviation, unloaded): contact counts from "
-                    f"{threshold:.0f} N on.",
+                    message=f"Plate {number} has noise of {noise:.1f} N (standard deviation, unloaded): the contact threshold is "
+                    f"{threshold:.0f} N.",
                     value=noise,
                     unit="N",
                     hint="Check cables, amplifier and mains of the plate; a low-pass filter before recording helps.",

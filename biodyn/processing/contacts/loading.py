@@ -1,4 +1,4 @@
-"""One plate by itself: where and when it is loaded."""
+"""Loads of single plates: start and end, centre of pressure, forces at the rate of the plate, and loads that no foot made."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from biodyn.processing.signals.plates import resampled
 from biodyn.processing.signals.prepare import FULL_BANDWIDTH_HZ, MOST_OF_RATE
 from biodyn.recording import Contact, GroundReaction, PlateWrench, PlateZero, SharedLoad
 
-# Noise crosses this many of its standard deviations once in 3.5 million samples (an hour at 1000 Hz) where it is normal;
-# mains hum, a sine, never crosses 1.5.
+# Normal noise exceeds this many standard deviations once in 3.5 million samples (an hour at 1000 Hz); a mains hum never
+# exceeds 1.5.
 NOISE_FACTOR = 5.0
-# Shorter dips of the force are ringing of the plate, no foot leaves and returns that fast; shorter peaks are knocks.
+# Shorter dips of the force are ringing of the plate, shorter peaks are knocks.
 MAX_DIP_S = 0.03
 MIN_LOAD_S = 0.02
-# A real signal is never constant to the last digit: so many equal samples were set by the recording software.
+# Number of equal samples that show that the software stored a constant: real signals have noise.
 CUT_SAMPLES = 5
 MAX_MISSED_S = 0.1
 SLOPE_S = 0.02  # the slope of the force at the edge is taken over this time
@@ -29,21 +29,21 @@ SLOPE_S = 0.02  # the slope of the force at the edge is taken over this time
 
 @dataclass(frozen=True)
 class PlateSignals:
-    """One plate as the contact search needs it.
+    """Signals of one plate for the assignment of its loads.
 
     Attributes:
         number: plate number in the file.
         corners_W: (4, 3) m.
-        wrench: (T, 6) F_Wo_W [moment about the world origin; force] on the body, filtered, marker rate; Nm, N.
+        wrench: (T, 6) F_Wo_W [moment about the world origin; force] on the body, filtered, at the marker rate; Nm, N.
         vertical_force: (Ta,) N, raw upward force on the body at `analog_rate_hz`; sample 0 belongs to frame 0.
         analog_rate_hz: samples per second of `vertical_force`.
-        zero: offset and noise of the plate, None where nobody looked for them.
-        saturated_s: (begin, end) in s of the stretches in which a channel stood at the end of its range.
-        unrecorded_s: those without a number while the plate was loaded.
-        raw: (Ta, 6) F_Wo_W at the analog rate, not filtered; None where only the filtered one is known.
-        cutoff_hz, order: of the filter that `wrench` passed.
-        full: (T, 6) the wrench at full bandwidth, as people see it; full_cutoff_hz: of its filter.
-        outlined: whether `corners_W` are the plate's edges. side: of the foot on which the file says that the force acts.
+        zero: offset and noise of the plate, None if not determined.
+        saturated_s: (begin, end) in s of the stretches with a saturated channel.
+        unrecorded_s: stretches without samples while the plate was loaded.
+        raw: (Ta, 6) F_Wo_W at the analog rate, unfiltered; None if unknown.
+        cutoff_hz, order: of the filter of `wrench`.
+        full: (T, 6) wrench at full bandwidth. full_cutoff_hz: of its filter.
+        outlined: whether `corners_W` are the edges of the plate. side: of the foot that the file states for this force.
     """
 
     number: int
@@ -63,27 +63,27 @@ class PlateSignals:
     side: Side | None = None
 
     def at_full_bandwidth(self) -> PlateSignals:
-        """The same plate with the wrench at full bandwidth; itself where only the filtered one is known."""
+        """Return the plate with its wrench at full bandwidth; unchanged where this is unknown."""
         if self.full is None:
             return self
         return replace(self, wrench=self.full, cutoff_hz=self.full_cutoff_hz, full=None)
 
     def at_frames(self, raw: FloatArray, rate_hz: float, count: int) -> FloatArray:
-        """A wrench (n, 6) at the plate's own rate, filtered as `wrench` and at `count` marker frames, (count, 6)."""
+        """Return a wrench (n, 6) at the plate's rate, filtered as `wrench`, at `count` marker frames (count, 6)."""
         smooth = butterworth_lowpass(raw, self.analog_rate_hz, self.cutoff_hz, self.order)
         return resampled(smooth, self.analog_rate_hz, count, rate_hz)
 
     def threshold_n(self, least_n: float) -> float:
-        """Vertical force that counts as contact, N: `least_n`, more where the plate's noise would cross that by itself."""
+        """Return the vertical force that counts as contact, N: `least_n`, more for a noisy plate."""
         noise = self.zero.noise_n if self.zero is not None else 0.0
         return max(least_n, NOISE_FACTOR * noise) if np.isfinite(noise) else least_n
 
 
 def centre_of_pressure(wrench: FloatArray, corners_W: FloatArray, threshold_n: float) -> FloatArray:
-    """Point of the plate's surface where the wrench (T, 6) about the world origin is a force and a free moment.
+    """Return the point of the surface of the plate about which the wrench (T, 6) is a force and a free moment.
 
-    CoP - c = n x M_c / (n . F), with c any point of the surface, n its normal, M_c the moment about c. (T, 3) m in
-    World, NaN where the vertical force is below `threshold_n`.
+    CoP - c = n x M_c / (n . F), with c any point of the surface, n its normal, M_c the moment about c. (T, 3) m in World, NaN
+    where the vertical force is below `threshold_n`.
     """
     centre, normal = plate_surface(corners_W)
     force = wrench[:, 3:]
@@ -98,9 +98,9 @@ def centre_of_pressure(wrench: FloatArray, corners_W: FloatArray, threshold_n: f
 def pressure_at_height(
     wrench: FloatArray, height_m: FloatArray | float, threshold_n: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Centre of pressure (T, 3) m at the level Y = `height_m` (T,), and the vertical free moment (T,) Nm about it.
+    """Return the centre of pressure (T, 3) m at the height Y = `height_m` (T,), and the vertical free moment (T,) Nm about it.
 
-    Solves M = p x F + T e_y for p and T with p_y known; `wrench` (T, 6) F_Wo_W. NaN where the vertical force is below
+    Solves M = p x F + T e_y for p and T with known p_y; `wrench` (T, 6) F_Wo_W. NaN where the vertical force is below
     `threshold_n`.
     """
     cop = np.full((len(wrench), 3), np.nan)
@@ -123,7 +123,7 @@ def plate_surface(corners_W: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def loadings(vertical_force: FloatArray, rate_hz: float, threshold_n: float) -> list[tuple[float, float]]:
-    """Return (start, end) in s of every loading above the threshold, sub-sample, dips below `MAX_DIP_S` bridged."""
+    """Return (start, end) in s of every load above the threshold, sub-sample, with dips below `MAX_DIP_S` bridged."""
     force = np.nan_to_num(np.asarray(vertical_force, dtype=np.float64))
     runs: list[list[float]] = []
     for first, stop in finite_stretches(force > threshold_n):
@@ -140,10 +140,10 @@ def loadings(vertical_force: FloatArray, rate_hz: float, threshold_n: float) -> 
 def missed_at_edges(
     vertical_force: FloatArray, rate_hz: float, start_s: float, end_s: float, threshold_n: float
 ) -> tuple[float, float]:
-    """Time in s by which a loading really began earlier and ended later, where the stored force was cut to zero.
+    """Return the times in s by which a load began earlier and ended later than stored, where small forces were stored as zero.
 
-    Some software stores zero for every force below a limit of its own. The force is then continued with its slope at
-    the edge down to `threshold_n`. 0 where nothing was cut.
+    Some software stores zero for every force below a limit. The force is then extrapolated with its slope at the edge down to
+    `threshold_n`. 0 where nothing was removed.
     """
     force = np.asarray(vertical_force, dtype=np.float64)
     forwards = _missed(force, round(np.ceil(start_s * rate_hz)), rate_hz, threshold_n)
@@ -152,7 +152,7 @@ def missed_at_edges(
 
 
 def _missed(force: FloatArray, edge: int, rate_hz: float, threshold_n: float) -> float:
-    """Time in s before sample `edge`, the first of a loading, in which the force rose from the threshold to it."""
+    """Time in s in which the force rose from the threshold to sample `edge`, the first of a load."""
     before = force[max(edge - CUT_SAMPLES, 0) : edge]
     rise = max(2, round(SLOPE_S * rate_hz))
     inside = force[edge : edge + rise + 1]
@@ -162,20 +162,20 @@ def _missed(force: FloatArray, edge: int, rate_hz: float, threshold_n: float) ->
     return float(min((inside[0] - threshold_n) / slope, MAX_MISSED_S)) if slope > 0.0 else MAX_MISSED_S
 
 
-# The filter spreads the edges of a contact by less than this: at full bandwidth it has died away after 1.5 periods.
+# At full bandwidth the filter response has decayed after 1.5 periods.
 _TAIL_S = 0.03
 
 
 @dataclass(frozen=True)
 class FootForces:
-    """Ground reaction on the feet, time running from the first frame.
+    """Ground reaction on the feet at the rate of the fastest plate; time starts at the first frame.
 
     Attributes:
-        rate_hz: samples per second: those of the fastest plate.
-        wrench: per side (Ta, 6) F_Wo_W [moment; force] about the world origin, Nm and N, through `FULL_BANDWIDTH_HZ`; zero in
-            swing, NaN where it is not known.
-        loaded: per side (Ta,) within a contact of the foot with a plate, known.
-        centre_of_pressure: per side (Ta, 3) m; free_moment: (Ta,) Nm about the vertical through it; NaN below the threshold.
+        rate_hz: samples per second.
+        wrench: per side (Ta, 6) F_Wo_W [moment; force] about the world origin, Nm and N, filtered at `FULL_BANDWIDTH_HZ`; zero in
+            swing, NaN if unknown.
+        loaded: per side (Ta,) within a known contact of the foot with a plate.
+        centre_of_pressure: per side (Ta, 3) m. free_moment: (Ta,) Nm about the vertical through it. NaN below the threshold.
     """
 
     rate_hz: float
@@ -194,15 +194,15 @@ def forces_at_plate_rate(
     threshold_n: float,
     order: int,
 ) -> FootForces | None:
-    """Return the ground reaction of each foot at the rate of the plates; None without a plate whose samples are there.
+    """Return the ground reaction of each foot at the rate of the plates; None without the samples of a plate.
 
     Parameters:
-        contacts: decided, of these plates. plates: unfiltered, at their own rates. order: of the low-pass filter.
-        reaction: at the frames, as people are shown it: where it is not known, nothing is known here.
+        contacts: assigned contacts of these plates. plates: unfiltered, at their own rates. order: of the low-pass filter.
+        reaction: at the frames; where it is unknown, the result is unknown.
         threshold_n: vertical force below which there is no centre of pressure.
 
-    Every plate passes the same filter whatever the frame rate, so that peaks of different laboratories can be compared. A load
-    of two feet on one plate of which only the whole is known belongs to neither.
+    Every plate passes the same filter at any frame rate, so that peaks of different laboratories are comparable. A load of two
+    feet on one plate without known shares belongs to neither.
     """
     by_number = {plate.number: plate for plate in plates if len(plate.wrench)}
     assigned = [c for c in contacts if c.decision == "assigned" and c.side is not None and c.plate in by_number]
@@ -247,13 +247,13 @@ def forces_at_plate_rate(
 
 
 def _low_passed(wrench: FloatArray, own_hz: float, rate_hz: float, count: int, order: int) -> FloatArray:
-    """A plate's wrench (n, 6) at full bandwidth, (count, 6) at another rate."""
+    """Filter the wrench (n, 6) of a plate at full bandwidth and resample it to (count, 6)."""
     smooth = butterworth_lowpass(wrench, own_hz, min(FULL_BANDWIDTH_HZ, MOST_OF_RATE * own_hz), order)
     return smooth if own_hz == rate_hz and len(smooth) == count else resampled(smooth, own_hz, count, rate_hz)
 
 
 def _span(contact: Contact, contacts: Sequence[Contact], rate_hz: float, count: int) -> tuple[int, int]:
-    """Samples [first, stop) in which a contact's force lives: as far as the filter spreads it, half-way to its neighbours."""
+    """Samples [first, stop) of the force of a contact: as far as the filter spreads it, half-way to its neighbours."""
     begin_s, end_s = contact.start_s - _TAIL_S, contact.end_s + _TAIL_S
     for other in contacts:
         if other is contact or other.plate != contact.plate:
@@ -266,7 +266,7 @@ def _span(contact: Contact, contacts: Sequence[Contact], rate_hz: float, count: 
 
 
 def _share_of(contact: Contact, shared: Sequence[SharedLoad], plate_hz: float) -> SharedLoad | None:
-    """The foot's own part of the plate's load, where two feet made it."""
+    """Share of the foot in the load of the plate, where two feet made it."""
     middle = 0.5 * (contact.start_s + contact.end_s) * plate_hz
     for share in shared:
         bearing = np.flatnonzero(share.raw[:, 4])
@@ -278,7 +278,7 @@ def _share_of(contact: Contact, shared: Sequence[SharedLoad], plate_hz: float) -
 
 
 def _shared_part(share: SharedLoad, own_hz: float, rate_hz: float, order: int) -> tuple[int, FloatArray]:
-    """First sample and wrench at the rate asked for of a foot's part of a load."""
+    """First sample and wrench, at the requested rate, of the share of a foot in a load."""
     count = round(len(share.raw) * rate_hz / own_hz)
     return round(share.first_sample * rate_hz / own_hz), _low_passed(share.raw, own_hz, rate_hz, count, order)
 
@@ -295,7 +295,7 @@ def _is_part_of_a_whole(contact: Contact, contacts: Sequence[Contact]) -> bool:
 
 
 def _known(measured: BoolArray, frame_rate_hz: float, rate_hz: float, count: int) -> BoolArray:
-    """Samples (count,) both of whose neighbouring frames are measured; behind the last frame that one holds."""
+    """Samples (count,) with both neighbouring frames measured; after the last frame that frame counts."""
     at = np.arange(count) * (frame_rate_hz / rate_hz)
     last = len(measured) - 1
     before = np.minimum(np.floor(at + 1e-9).astype(np.int64), last)
@@ -303,22 +303,22 @@ def _known(measured: BoolArray, frame_rate_hz: float, rate_hz: float, count: int
     return np.asarray(measured[before] & measured[after])
 
 
-# A foot whose sole comes this near may have made the load; what the feet are off by is less.
+# A foot nearer than this may have made the load (error of the soles included).
 _NEAR_M = 0.10
-# Lighter loads are knocks, cables, an offset that is not zero.
+# Lighter loads are knocks, cables, residual offsets.
 LEAST_BW = 0.05
-_USUAL_KG = 70.0  # where the mass is not known yet
+_USUAL_KG = 70.0  # assumed where body mass is unknown
 _LEAST_S = 0.15
-# An offset stays when the load is gone: at its ends a load that somebody made is at most this share of its peak.
+# Largest force at both ends of a load, as a share of its peak; an offset would remain.
 _GONE_SHARE = 0.4
-_BESIDE_S = 0.05
-# Where somebody walks with an aid, pressure this far outside the foot is that of both together.
+_END_S = 0.05
+# With a walking aid, a centre of pressure this far outside the foot is that of foot and aid.
 _SHARED_M = 0.02
 
 
 @dataclass(frozen=True)
 class OtherLoad:
-    """A load without a foot: number of the plate, from when to when (s), its largest vertical force (N)."""
+    """A load without a foot: plate number, begin and end (s), largest vertical force (N)."""
 
     plate: int
     start_s: float
@@ -329,13 +329,13 @@ class OtherLoad:
 def other_loads(
     contacts: Sequence[Contact], plates: Sequence[PlateWrench], rate_hz: float, mass_kg: float | None
 ) -> tuple[OtherLoad, ...]:
-    """Return the loads that came and went while no foot was near, of `LEAST_BW` of the body weight and more.
+    """Return the loads of at least `LEAST_BW` body weights that began and ended while no foot was near.
 
-    A foot that was not seen may have made any load: nothing is said then.
+    Loads during which a foot was not visible are excluded.
     """
     least_n = LEAST_BW * STANDARD_GRAVITY_M_S2 * (mass_kg or _USUAL_KG)
     vertical = {plate.number: plate.wrench[:, 4] for plate in plates}
-    found = []
+    loads = []
     for contact in contacts:
         distance = contact.evidence.get("cop_distance_median_m", np.nan)
         if contact.decision != "rejected" or not distance > _NEAR_M or not _seen(contact):
@@ -345,50 +345,47 @@ def other_loads(
         if stop - first < _LEAST_S * rate_hz or first == 0 or stop >= len(force):
             continue
         peak = float(np.nanmax(force[first:stop]))
-        beside = round(_BESIDE_S * rate_hz)
-        ends = (force[max(first - beside, 0)], force[min(stop - 1 + beside, len(force) - 1)])
+        margin = round(_END_S * rate_hz)
+        ends = (force[max(first - margin, 0)], force[min(stop - 1 + margin, len(force) - 1)])
         if peak >= least_n and max(ends) <= _GONE_SHARE * peak:
-            found.append(OtherLoad(contact.plate, contact.start_s, contact.end_s, peak))
-    return tuple(found)
+            loads.append(OtherLoad(contact.plate, contact.start_s, contact.end_s, peak))
+    return tuple(loads)
 
 
 def _seen(contact: Contact) -> bool:
-    """Were both feet's distances from the centre of pressure known?"""
+    """Whether the distances of both feet from the centre of pressure are known."""
     rival = contact.evidence.get("rival_cop_distance_median_m", np.nan)
     return bool(np.isfinite(contact.evidence["cop_distance_median_m"]) and np.isfinite(rival))
 
 
 def without_aid_contacts(contacts: Sequence[Contact], loads: Sequence[OtherLoad]) -> tuple[Contact, ...]:
-    """Return the contacts with those given to nobody whose pressure an aid drew out of the foot.
+    """Return the contacts with those unassigned whose centre of pressure a walking aid moved out of the foot.
 
-    Only where `loads` show that there is an aid.
+    Only where `loads` show that a walking aid is used.
     """
-    shared = [
-        contact
-        for contact in contacts
-        if contact.decision == "assigned" and contact.evidence.get("cop_distance_95_m", 0.0) > _SHARED_M
-    ]
     if not loads:
         return tuple(contacts)
-    told = []
+    checked = []
     for contact in contacts:
-        if contact not in shared:
-            told.append(contact)
-            continue
-        beside = 100.0 * contact.evidence["cop_distance_95_m"]
-        why = f"the centre of pressure lies {beside:.1f} cm outside the foot, as if an aid stood on the plate too"
-        told.append(replace(contact, decision="ambiguous", side=None, reason=why))
-    return tuple(told)
+        outside_m = contact.evidence.get("cop_distance_95_m", 0.0)
+        if contact.decision == "assigned" and outside_m > _SHARED_M:
+            reason = (
+                f"the centre of pressure is {100.0 * outside_m:.1f} cm outside the foot: an aid may load the plate, too"
+            )
+            contact = replace(contact, decision="ambiguous", side=None, reason=reason)
+        checked.append(contact)
+    return tuple(checked)
 
 
 def with_unknown_loads(
-    reaction: GroundReaction, decided: Sequence[Contact], told: Sequence[Contact], rate_hz: float, smear_s: float
+    reaction: GroundReaction, decided: Sequence[Contact], checked: Sequence[Contact], rate_hz: float, smear_s: float
 ) -> GroundReaction:
-    """Return the ground reaction with the loads unknown that `decided` gave to a foot and `told`, contact by contact, to nobody.
+    """Return the ground reaction without the loads that are assigned in `decided` and unassigned in `checked`, contact by
+    contact.
 
-    `smear_s`: half the time over which the filter of the wrenches spreads.
+    smear_s: half the time over which the filter of the wrenches spreads an edge.
     """
-    for given, contact in zip(decided, told, strict=True):
+    for given, contact in zip(decided, checked, strict=True):
         if given.side is not None and contact.side is None:
             first = max(math.floor((contact.start_s - smear_s) * rate_hz), 0)
             rows = slice(first, math.ceil((contact.end_s + smear_s) * rate_hz))
@@ -400,9 +397,9 @@ def _without(reaction: GroundReaction, side: Side, rows: slice, why: str) -> Gro
     """The reaction with the wrench of a foot unknown in some frames."""
 
     def unknown(values: Mapping[Side, FloatArray]) -> dict[Side, FloatArray]:
-        own = values[side].copy()
-        own[rows] = np.nan
-        return {**values, side: own}
+        masked = values[side].copy()
+        masked[rows] = np.nan
+        return {**values, side: masked}
 
     measured, reasons = reaction.measured[side].copy(), list(reaction.reason[side])
     measured[rows] = False

@@ -1,8 +1,8 @@
-"""A load of one plate that both feet make: who stands alone when, and each foot's part of what they carry together."""
+"""A load of one plate by both feet: frames of single support, and the share of each foot in double support."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,18 +16,19 @@ from biodyn.processing.contacts.loading import plate_surface
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plates import resampled
 
-# The lever must be long against the errors of the pressure points (2 cm), and the centre of pressure near it.
+# Least distance of the feet (errors of their centres of pressure are 2 cm), and largest distance of the measured one from
+# their line.
 MIN_LEVER_M = 0.2
 MAX_BESIDE_M = 0.10
-# Longer than that it is standing, not a step.
+# Longer double support is standing, not a step.
 MAX_DOUBLE_SUPPORT_S = 0.8
-# Less vertical force (share of the largest) has no centre of pressure.
+# Least vertical force, share of the largest one, with a usable centre of pressure.
 MIN_FORCE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
 class Sole:
-    """Middle line of a foot's sole through a window, World: heel and toe (n, 3) m, length_m."""
+    """Middle line of the sole of a foot through a window, World: heel and toe (n, 3) m, length_m."""
 
     heel: FloatArray
     toe: FloatArray
@@ -39,13 +40,16 @@ class DoubleSupport:
     """A double support on one plate.
 
     Attributes:
-        first, stop: samples of the window in which the load passes over.
+        sample: of the plate at which the window begins. first, stop: samples of the window between which the load is
+            transferred.
         lead: (n, 6) F_Wo_W of the leading foot, Nm and N: zero before `first`, the whole load from `stop` on.
-        sd: (6, n, 6) one standard deviation of it by independent causes (the rear foot the opposite): vertical force seen
-            from either pressure point, along and across the line between the feet, free moment, pressure point across.
-        force_sd_n: largest of the vertical ones, N.
+        sd: (6, n, 6) standard deviation of it from independent causes (the opposite for the rear foot): vertical force from the
+            centre of pressure of each foot, along and across the line between the feet, free moment, transverse centre of
+            pressure.
+        force_sd_n: largest standard deviation of the vertical force, N.
     """
 
+    sample: int
     first: int
     stop: int
     lead: FloatArray
@@ -56,15 +60,15 @@ class DoubleSupport:
 def share_double_support(
     wrench: FloatArray, rate_hz: float, rear: Sole, lead: Sole, height_m: float, middle: int, rear_is_right: bool
 ) -> DoubleSupport | None:
-    """Share a plate's load between the rear and the leading foot; None where the centre of pressure does not tell it.
+    """Share the load of a plate between rear and leading foot; None where the centre of pressure does not determine it.
 
     Args:
-        wrench: (n, 6) F_Wo_W of the plate, not filtered: from the rear foot alone to the leading foot alone.
+        wrench: (n, 6) F_Wo_W of the plate, unfiltered, from single support of the rear foot to that of the leading foot.
         rate_hz: samples per second.
-        rear, lead: the soles at these samples.
+        rear, lead: soles at these samples.
         height_m: World height of the surface.
-        middle: sample near which the load passes over by the movement of the feet.
-        rear_is_right: side of the rear foot; what happens across the line is mirrored between the sides.
+        middle: sample near which the movement of the feet shows the transfer.
+        rear_is_right: side of the rear foot; transverse quantities are mirrored between the sides.
     """
     table = load_table("gait/double_support")
     pressure = table["pressure"]
@@ -84,16 +88,16 @@ def share_double_support(
     along = line / lever
     share = np.clip(np.sum((cop - p_rear) * along, axis=1) / lever[:, 0], 0.0, 1.0)
     share[:first], share[stop:] = 0.0, 1.0
-    beside = cop - (p_rear + share[:, None] * line)
+    offset = cop - (p_rear + share[:, None] * line)
     inner = slice(first, stop)
-    if lever[inner].min() < MIN_LEVER_M or np.linalg.norm(beside[inner], axis=1).max() > MAX_BESIDE_M:
+    if lever[inner].min() < MIN_LEVER_M or np.linalg.norm(offset[inner], axis=1).max() > MAX_BESIDE_M:
         return None
-    # Both points give way alike for what lies beside the line.
+    # Both centres of pressure are shifted by the measured distance from their line.
     wrench_lead = _wrench_of_lead(
-        wrench, share, progress, p_rear + beside, p_lead + beside, along, height_m, (first, stop), rear_is_right
+        wrench, share, progress, p_rear + offset, p_lead + offset, along, height_m, (first, stop), rear_is_right
     )
     sd = _errors(wrench, share, p_rear, p_lead, along, height_m)
-    return DoubleSupport(first, stop, wrench_lead, sd, table["error"]["vertical"] * float(wrench[inner, 4].max()))
+    return DoubleSupport(0, first, stop, wrench_lead, sd, table["error"]["vertical"] * float(wrench[inner, 4].max()))
 
 
 def _pressure(wrench: FloatArray, height_m: float) -> FloatArray:
@@ -114,7 +118,7 @@ def _axes(sole: Sole) -> tuple[FloatArray, FloatArray, FloatArray]:
 def _ends(
     cop: FloatArray, rate_hz: float, rear: Sole, lead: Sole, middle: int, pressure: dict[str, float]
 ) -> tuple[int, int] | None:
-    """First and last sample of the passing: the centre of pressure leaves the rear foot and comes to rest on the other."""
+    """First and last sample of the transfer: the centre of pressure leaves the rear foot and comes to rest under the other."""
     heel, forward, _ = _axes(rear)
     start = heel + pressure["rear_end"] * rear.length_m * forward
     heel, forward, _ = _axes(lead)
@@ -127,7 +131,7 @@ def _ends(
     speed = np.gradient(way)
     reach = max(round(0.04 * rate_hz), 1)
     still = pressure["still"] * float(speed[max(at - reach, 0) : at + reach].max())
-    # Walking back and forth from there until the centre of pressure is near a foot and slow.
+    # Search backwards and forwards from there until the centre of pressure is near a foot and slow.
     moving = (speed > still) | (way > pressure["near"])
     before = np.flatnonzero(~moving[: at + 1])
     moving = (speed > still) | (way < 1.0 - pressure["near"])
@@ -139,7 +143,7 @@ def _ends(
 
 
 def _place(point: FloatArray, sole: Sole, sample: int) -> FloatArray:
-    """Place (2,) m of a point in the axes of a sole: forward of the heel, to the right."""
+    """Coordinates (2,) m of a point in the axes of a sole: forward of the heel, to the right."""
     heel, forward, right = _axes(sole)
     offset = point - heel[sample]
     return np.array([offset @ forward[sample], offset @ right[sample]])
@@ -148,7 +152,7 @@ def _place(point: FloatArray, sole: Sole, sample: int) -> FloatArray:
 def _path(
     sole: Sole, begin: FloatArray | None, end: FloatArray | None, known_share: float, progress: FloatArray
 ) -> FloatArray:
-    """Pressure point (n, 2) under a foot: from `begin` (2,) to the usual end, or from the usual begin to `end`."""
+    """Centre of pressure (n, 2) under a foot: from `begin` (2,) to the usual end, or from the usual begin to `end`."""
     usual = known_share * sole.length_m
     if end is not None:
         begin = np.array([min(usual, end[0]), 0.0])
@@ -171,7 +175,8 @@ def _wrench_of_lead(
     ends: tuple[int, int],
     rear_is_right: bool,
 ) -> FloatArray:
-    """Return the wrench (n, 6) of the leading foot: its share of the force in its own direction at its own point."""
+    """Return the wrench (n, 6) of the leading foot: its share of the force, in its own direction, at its own centre of
+    pressure."""
     table = load_table("gait/double_support")["direction"]
     across = np.column_stack([-along[:, 1], along[:, 0]]) * (1.0 if rear_is_right else -1.0)
     vertical = wrench[:, 4]
@@ -200,7 +205,7 @@ def _wrench_of_lead(
 
 
 def _near(values: FloatArray, at: int, sense: int) -> float:
-    """Mean of a few samples on the side of `at` where one foot is alone: the raw force rings."""
+    """Mean of the samples next to `at` in single support, because the raw force rings."""
     width = 8
     part = values[max(at - width, 0) : at + 1] if sense < 0 else values[at : at + width + 1]
     return float(part.mean())
@@ -212,7 +217,7 @@ def _twist(point: FloatArray, force: FloatArray) -> FloatArray:
 
 
 def _at(point: FloatArray, height_m: float, force: FloatArray) -> FloatArray:
-    """Wrench (n, 6) about the world origin of forces (n, 3) at points (n, 2) of a level."""
+    """Wrench (n, 6) about the world origin of forces (n, 3) at points (n, 2) of a horizontal plane."""
     place = np.column_stack([point[:, 0], np.full(len(point), height_m), point[:, 1]])
     return np.hstack([cross(place, force), force])
 
@@ -220,21 +225,22 @@ def _at(point: FloatArray, height_m: float, force: FloatArray) -> FloatArray:
 def _errors(
     wrench: FloatArray, share: FloatArray, p_rear: FloatArray, p_lead: FloatArray, along: FloatArray, height_m: float
 ) -> FloatArray:
-    """One standard deviation (6, n, 6) of the leading foot's wrench.
+    """Standard deviations (6, n, 6) of the wrench of the leading foot.
 
-    A wrong point of one foot leaves the other foot's moment as it is: the force that it brings over acts at the other's point.
+    An error of the centre of pressure of vertical_sd foot does not change the moment of the other: the exchanged force acts at
+    the other point.
     """
     table = load_table("gait/double_support")["error"]
     size = 4.0 * share * (1.0 - share) * wrench[:, 4]
     across = np.column_stack([-along[:, 1], along[:, 0]])
     up = np.tile([0.0, 1.0, 0.0], (len(share), 1))
-    one = (table["vertical"] / np.sqrt(2.0) * size)[:, None]
+    vertical_sd = (table["vertical"] / np.sqrt(2.0) * size)[:, None]
     flat = [np.column_stack([axis[:, 0], np.zeros(len(axis)), axis[:, 1]]) for axis in (along, across)]
     nothing = np.zeros((len(share), 3))
     return np.stack(
         [
-            _at(p_rear, height_m, one * up),
-            _at(p_lead, height_m, one * up),
+            _at(p_rear, height_m, vertical_sd * up),
+            _at(p_lead, height_m, vertical_sd * up),
             _at(p_lead, height_m, (table["along"] * size)[:, None] * flat[0]),
             _at(p_lead, height_m, (table["across"] * size)[:, None] * flat[1]),
             np.hstack([(table["twist_m"] * size)[:, None] * up, nothing]),
@@ -243,25 +249,26 @@ def _errors(
     )
 
 
-# Of the feet's alone stretches so much is looked at on either side of what they share.
+# Part of the single supports on both sides of a double support that is used.
 BESIDE_S = 0.3
-# Another plate that carries more than this share of the load: a foot on two plates, whose pressure point this one does not show.
+# Share of the load above which another plate shows a foot on two plates, with its centre of pressure unknown here.
 OTHER_PLATE_SHARE = 0.05
-# Beyond its begin and end a load is still followed: what lies below the threshold.
+# Time before and after a load in which the force below the threshold is included.
 TAIL_S = 0.02
-# The filter has forgotten a stance after this time.
+# Filter response of a stance, in periods of the cut-off.
 FILTER_PERIODS = 3.0
 
 
 @dataclass(frozen=True)
 class Stance:
-    """One foot's part of a load that both feet make.
+    """Part of one foot in a load of both feet.
 
     Attributes:
-        side: whose. first, stop: frames, stop exclusive. alone: frames in which only this foot is on the plate.
+        side: of the foot. first, stop: frames, stop exclusive. alone: frames in which only this foot is on the plate.
         start_s, end_s: of its force.
-        cut_before, cut_after: what the foot carries before or after is not known.
-        share: its part of the wrench. shared_s: time that it shares. force_sd_n: standard deviation of the vertical force there.
+        cut_before, cut_after: the force of the foot before or after is unknown.
+        share: its part of the wrench. shared_s: duration of the shared load. force_sd_n: standard deviation of the vertical
+            force there.
     """
 
     side: Side
@@ -277,19 +284,11 @@ class Stance:
     force_sd_n: float
 
 
-@dataclass(frozen=True)
-class _Pass:
-    """A double support that could be shared: `passing` begins at sample `sample` of the plate."""
-
-    sample: int
-    passing: DoubleSupport
-
-
 def label_stance(right: BoolArray, left: BoolArray) -> IntArray:
     """Label frames 1 (right alone), 2 (left alone), 3 (both)."""
     label = right.astype(np.int64) + 2 * left.astype(np.int64)
     labelled = np.flatnonzero(label)
-    # Frames in which neither stands (kinematics not exact at the edges) go with the nearest frame that tells.
+    # Frames in which neither foot stands (error of the motion) get the label of the nearest labelled frame.
     frames = np.arange(len(label))
     after = np.clip(np.searchsorted(labelled, frames), 0, len(labelled) - 1)
     before = np.maximum(after - 1, 0)
@@ -300,32 +299,34 @@ def label_stance(right: BoolArray, left: BoolArray) -> IntArray:
 
 
 def stances_of(load: Load, label: IntArray, smear: int) -> tuple[list[Stance], list[tuple[int, int]]]:
-    """Return each foot's stances on the plate with their wrenches, and the stretches of frames that cannot be shared.
+    """Return the stances of each foot on the plate with their wrenches, and the stretches of frames that cannot be shared.
 
-    Without a double support that can be shared: no stance, and the whole load. `label`: see `label_stance`. `smear`: frames over
-    which the filter spreads unknown forces.
+    Without a double support that can be shared: no stance, and the whole load. `label`: see `label_stance`. `smear`: frames
+    over which the filter spreads unknown forces.
     """
     whole = [(load.first, load.stop)]
     alone = _alone(load, label)
     if load.plate.raw is None or len(alone) < 2:
         return [], whole
-    passes = [_pass(load, a, b) for a, b in pairwise(alone)]
-    if not any(passes):
+    double_supports = [_double_support(load, a, b) for a, b in pairwise(alone)]
+    if not any(double_supports):
         return [], whole
-    # What lies before the first and after the last foot that is alone cannot be shared either.
+    # Nor can the load before the first and after the last single support be shared.
     begins = alone[0][1] - load.first <= MIN_SHARED_S * load.rate_hz
     ends = load.stop - alone[-1][2] <= MIN_SHARED_S * load.rate_hz
     gaps = [] if begins else [(load.first, alone[0][1] + smear)]
     gaps += [
-        (a[2] - smear, b[1] + smear) for a, b, found in zip(alone, alone[1:], passes, strict=False) if found is None
+        (a[2] - smear, b[1] + smear)
+        for a, b, shared in zip(alone, alone[1:], double_supports, strict=False)
+        if shared is None
     ]
     gaps += [] if ends else [(alone[-1][2] - smear, load.stop)]
-    before: list[_Pass | None] = [None, *passes]
-    after: list[_Pass | None] = [*passes, None]
+    before: list[DoubleSupport | None] = [None, *double_supports]
+    after: list[DoubleSupport | None] = [*double_supports, None]
     stances = []
     for number, (side, first, stop) in enumerate(alone):
-        known_from = begins if number == 0 else passes[number - 1] is not None
-        known_to = ends if number == len(alone) - 1 else passes[number] is not None
+        known_from = begins if number == 0 else double_supports[number - 1] is not None
+        known_to = ends if number == len(alone) - 1 else double_supports[number] is not None
         inner = (first if known_from else first + smear, stop if known_to else stop - smear)
         if inner[1] > inner[0]:
             stances.append(_stance(load, side, inner, before[number], after[number], known_from, known_to))
@@ -333,26 +334,26 @@ def stances_of(load: Load, label: IntArray, smear: int) -> tuple[list[Stance], l
 
 
 def _alone(load: Load, label: IntArray) -> list[tuple[Side, int, int]]:
-    """Stretches (side, first, stop) of frames in which one foot is on the plate; too short ones are none, neighbours are one."""
+    """Stretches (side, first, stop) of frames with one foot on the plate, without those that are too short."""
     edges = np.concatenate(([0], np.flatnonzero(np.diff(label)) + 1, [len(label)]))
-    found: list[tuple[Side, int, int]] = []
+    stretches: list[tuple[Side, int, int]] = []
     for a, b in pairwise(edges):
         if label[a] == 3 or b - a < MIN_SHARED_S * load.rate_hz:
             continue
-        found.append((SIDES[int(label[a]) - 1], load.first + int(a), load.first + int(b)))
-    return found
+        stretches.append((SIDES[int(label[a]) - 1], load.first + int(a), load.first + int(b)))
+    return stretches
 
 
-def _pass(load: Load, rear: tuple[Side, int, int], lead: tuple[Side, int, int]) -> _Pass | None:
-    """Share the double support between two stretches of one foot alone; None where it cannot be told."""
+def _double_support(load: Load, rear: tuple[Side, int, int], lead: tuple[Side, int, int]) -> DoubleSupport | None:
+    """Share the double support between two stretches of single support; None where it cannot be determined."""
     raw = load.plate.raw
     if raw is None or rear[0] == lead[0]:
         return None
-    beside = round(BESIDE_S * load.rate_hz)
-    first, stop = max(rear[1], rear[2] - beside), min(lead[2], lead[1] + beside)
-    own = load.plate.wrench[first:stop, 4]
+    margin = round(BESIDE_S * load.rate_hz)
+    first, stop = max(rear[1], rear[2] - margin), min(lead[2], lead[1] + margin)
+    vertical = load.plate.wrench[first:stop, 4]
     for number, other in enumerate(load.plates):
-        if number != load.index and other.wrench[first:stop, 4].max() > OTHER_PLATE_SHARE * own.max():
+        if number != load.index and other.wrench[first:stop, 4].max() > OTHER_PLATE_SHARE * vertical.max():
             return None
     ratio = load.plate.analog_rate_hz / load.rate_hz
     begin, end = round(first * ratio), min(round((stop - 1) * ratio) + 1, len(raw))
@@ -361,14 +362,14 @@ def _pass(load: Load, rear: tuple[Side, int, int], lead: tuple[Side, int, int]) 
         return None
     height = float(plate_surface(load.plate.corners_W)[0][1])
     middle = round(0.5 * (rear[2] + lead[1]) * ratio) - begin
-    passing = share_double_support(
+    shared = share_double_support(
         raw[begin:end], load.plate.analog_rate_hz, soles[0], soles[1], height, middle, rear_is_right=rear[0] == "r"
     )
-    return None if passing is None else _Pass(begin, passing)
+    return None if shared is None else replace(shared, sample=begin)
 
 
 def _sole(foot: FootOutline, first: int, stop: int, at: FloatArray) -> Sole | None:
-    """The sole's middle line at the frames `at` (n,), between `first` and `stop`; None where it is not known."""
+    """Middle line of the sole at the frames `at` (n,), between `first` and `stop`; None if unknown."""
     outline = foot.outline_W[first:stop]
     if not np.isfinite(outline).all() or stop - first < 2:
         return None
@@ -383,19 +384,19 @@ def _stance(
     load: Load,
     side: Side,
     alone: tuple[int, int],
-    before: _Pass | None,
-    after: _Pass | None,
+    before: DoubleSupport | None,
+    after: DoubleSupport | None,
     known_from: bool,
     known_to: bool,
 ) -> Stance:
-    """Put a stance together: the load of the double supports on either side, and all of it in between."""
+    """Combine a stance from the shares of the double supports on both sides and the whole load in between."""
     plate, rate = load.plate, load.plate.analog_rate_hz
     assert plate.raw is not None
     ratio = rate / load.rate_hz
     tail = round(TAIL_S * rate)
-    # Beside what cannot be shared the whole load is followed: the filter's spread is left out there.
-    begin = max(round(load.start_s * rate) - tail, 0) if before is None else before.sample + before.passing.first
-    end = min(round(load.end_s * rate) + tail, len(plate.raw)) if after is None else after.sample + after.passing.stop
+    # Next to loads that cannot be shared the whole load is used: the filter spreads it.
+    begin = max(round(load.start_s * rate) - tail, 0) if before is None else before.sample + before.first
+    end = min(round(load.end_s * rate) + tail, len(plate.raw)) if after is None else after.sample + after.stop
     pad = round(FILTER_PERIODS / plate.cutoff_hz * load.rate_hz) if plate.cutoff_hz else 1
     first_frame = max(int(begin / ratio) - pad, 0)
     last_frame = min(int(np.ceil(end / ratio)) + pad, len(plate.wrench))
@@ -404,19 +405,18 @@ def _stance(
     window[begin - origin : end - origin] = plate.raw[begin:end]
     sd = np.zeros((0, *window.shape))
     shared_s, force_sd_n = 0.0, 0.0
-    for found, sign in ((before, 1.0), (after, -1.0)):
-        if found is None:
+    for shared, sign in ((before, 1.0), (after, -1.0)):
+        if shared is None:
             continue
-        passing = found.passing
-        rows = slice(found.sample + passing.first - origin, found.sample + passing.stop - origin)
-        inner = slice(passing.first, passing.stop)
+        rows = slice(shared.sample + shared.first - origin, shared.sample + shared.stop - origin)
+        inner = slice(shared.first, shared.stop)
         whole = plate.raw[rows.start + origin : rows.stop + origin]
-        window[rows] = passing.lead[inner] if sign > 0.0 else whole - passing.lead[inner]
+        window[rows] = shared.lead[inner] if sign > 0.0 else whole - shared.lead[inner]
         if not len(sd):
-            sd = np.zeros((len(passing.sd), *window.shape))
-        sd[:, rows] += sign * passing.sd[:, inner]
-        shared_s += (passing.stop - passing.first) / rate
-        force_sd_n = max(force_sd_n, passing.force_sd_n)
+            sd = np.zeros((len(shared.sd), *window.shape))
+        sd[:, rows] += sign * shared.sd[:, inner]
+        shared_s += (shared.stop - shared.first) / rate
+        force_sd_n = max(force_sd_n, shared.force_sd_n)
     count = last_frame - first_frame
     return Stance(
         side=side,
@@ -440,9 +440,9 @@ def _stance(
 
 
 def _sd_at_frames(load: Load, sd: FloatArray, count: int) -> FloatArray:
-    """Standard deviations (K, n, 6) at the plate's rate as (K, count, 6): smooth curves, filtered at the marker frames."""
+    """Resample and filter standard deviations (K, n, 6) at the rate of the plate to the marker frames (K, count, 6)."""
     plate = load.plate
-    picked = np.array([resampled(one, plate.analog_rate_hz, count, load.rate_hz) for one in sd]).reshape(
+    picked = np.array([resampled(values, plate.analog_rate_hz, count, load.rate_hz) for values in sd]).reshape(
         len(sd), count, 6
     )
     cutoff_hz = plate.cutoff_hz if plate.cutoff_hz < 0.45 * load.rate_hz else 0.0
