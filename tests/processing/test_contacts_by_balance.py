@@ -54,7 +54,7 @@ def test_a_sole_over_the_edge_is_used_where_the_plates_carry_the_whole_body():
     contacts, reaction = decide(scene, balance_of(scene))
     used = [contact for contact in contacts if contact.decision == "assigned"]
     assert [contact.side for contact in used] == ["l"]
-    assert "supports" in used[0].reason
+    assert "supported" in used[0].reason
     assert abs(used[0].evidence["balance_missing_n"]) < 0.01 * WEIGHT_N
     known = reaction.measured["l"] & (scene.time_s > 0.75) & (scene.time_s < 1.65)
     assert known.sum() >= 30  # single support less the spread of the filter
@@ -105,7 +105,7 @@ def test_a_stick_beside_the_plates_leaves_the_foot_s_force_to_the_foot():
     stick = wrench_about_origin(np.array([0.8, 0.0, 0.6]), lean[:, None] * [0.0, 1.0, 0.0])
     contacts, reaction = decide(scene, balance_of(scene, stick))
     assert all(contact.decision == "assigned" for contact in contacts)
-    assert "no plate measures" in next(contact for contact in contacts if contact.plate == 2).reason
+    assert "unmeasured support" in next(contact for contact in contacts if contact.plate == 2).reason
     assert reaction.measured["l"][85:150].all()
     assert [note.code for note in contact_diagnostics(contacts, RATE_HZ)] == ["support-not-measured"]
 

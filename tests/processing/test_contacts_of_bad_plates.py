@@ -52,7 +52,7 @@ def test_a_level_that_is_a_good_part_of_the_load_makes_the_contact_no_measuremen
     contacts, reaction = decide(reading([LEFT_PLATE, RIGHT_PLATE], 90.0, level_steps()))
     (stance,) = [c for c in contacts if c.plate == 1 and c.side == "l"]
     assert stance.decision == "rejected"
-    assert "reads 90 N beside it without a foot" in stance.reason
+    assert "the plate reads 90 N without a foot" in stance.reason
     rows = slice(60, 110)
     assert not reaction.measured["l"][rows].any()
     assert "90 N" in reaction.reason["l"][80]
@@ -81,7 +81,7 @@ def test_saturated_contacts_are_not_used():
     scene.plates[0] = replace(scene.plates[0], saturated_s=((0.7, 0.8),))
     contacts, reaction = decide(scene)
     assert [(c.plate, c.decision) for c in contacts] == [(1, "rejected"), (2, "assigned")]
-    assert "end of its range for 100 ms" in contacts[0].reason
+    assert "saturated for 100 ms" in contacts[0].reason
     assert not reaction.measured["l"][60:100].any()
 
 
@@ -90,7 +90,7 @@ def test_contacts_with_samples_that_hold_no_number_are_not_used():
     scene.plates[0] = replace(scene.plates[0], unrecorded_s=((0.7, 0.71),))
     contacts, reaction = decide(scene)
     assert [(c.plate, c.decision) for c in contacts] == [(1, "rejected"), (2, "assigned")]
-    assert "no number for 10 ms" in contacts[0].reason
+    assert "no samples for 10 ms" in contacts[0].reason
     assert not reaction.measured["l"][60:100].any()
 
 
