@@ -221,7 +221,7 @@ def test_methods_follow_the_settings():
     def text(**signals):
         return method_text(view_of(judge(replace(walk, settings=Settings.model_validate({"signals": signals})))))
 
-    assert "Nothing was filtered." in text(cutoff_hz=0)
+    assert "Signals were not filtered." in text(cutoff_hz=0)
     other = text(cutoff_hz=8, force_cutoff_hz=20)
     assert "at 8 Hz" in other
     assert "at 20 Hz" in other

@@ -64,8 +64,8 @@ def test_a_leg_that_is_known_in_swing_alone_has_no_peaks() -> None:
 def test_curves_without_norms_say_so(page: str, walk_result: TrialResult) -> None:
     record = walk_result.view.record
     bare = replace(walk_result.view, record={**record, "norms": {**record["norms"], "shown": []}})
-    assert "No norms stand behind these curves" in trial_report(bare, {})
-    assert "No norms stand behind these curves" not in page
+    assert "No norms are shown behind these curves" in trial_report(bare, {})
+    assert "No norms are shown behind these curves" not in page
 
 
 def test_the_head_is_what_the_settings_say(page: str, walk_result: TrialResult) -> None:

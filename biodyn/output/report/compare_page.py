@@ -41,7 +41,7 @@ from biodyn.variables import PERCENT, is_known, variable
 from biodyn.variables.meaning import positive_about_transverse_axis
 
 #: Curves of two in a page; filled with what `pair_curves` returns.
-CURVES_TEMPLATE = '{% include "together.html.j2" %}'
+CURVES_TEMPLATE = '{% include "multi_trial_view.html.j2" %}'
 _SEVERAL = (
     "The button or key o lays the persons over each other, pelvis on pelvis, or side by side; by gait cycle, all are at the same "
     "per cent of a cycle. Arrows of persons over each other have the person's colour."
@@ -70,7 +70,7 @@ def means_of(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, dict[
     }
 
 
-def together_scene(
+def multi_trial_scene(
     views: Mapping[str, TrialView], one_place: bool = False, most_bytes: int = MOST_BYTES
 ) -> dict[str, Any] | None:
     """Return what the template of a 3-D view of several walks, by name, is filled with; None where nobody has a pose.
@@ -149,26 +149,40 @@ def _panel(name: str, side: str, means: tuple[Means, Means], behind: Sequence[La
 def cursor_data(
     names: Sequence[str], shared: Sequence[str], means: Sequence[Means], cycles: Sequence[Sequence[Any]]
 ) -> dict[str, Any]:
-    """Return what the cursor's script reads out: the variables `shared` by all of `means`, which have these names.
+    """Return the values that the cursor displays: the variables `shared` by all `means`, and the names of the trials.
 
-    One alone has the name "". `cycles`: side, start and end, s, of the first person in the 3-D view.
+    A single trial has the name "". `cycles`: side, start and end, s, of the first person in the 3-D view.
     """
     listing = []
     for name in shared:
-        shown, unit = variable(name), next(iter(means[0][name].values())).unit
-        digits = 1 if unit == "deg" else 3
-        of_each = [{side: {"mean": rounded(curve.mean, digits)} for side, curve in one[name].items()} for one in means]
-        listing.append(
-            {
-                "name": name,
-                "label": shown.title if is_known(name) else name,
-                "axis": f"{unit_words(unit)}, {shown.positive} +",
-                "digits": digits,
-                **({"each": of_each} if len(of_each) > 1 else of_each[0]),
-            }
-        )
-    sides = {side: {"name": SIDE_NAMES[side], "color": SIDE_COLORS[side]} for side in SIDES}
-    return {"variables": listing, "sides": sides, "cycles": [list(one) for one in cycles], "names": list(names)}
+        entry = variable_entry(name, next(iter(means[0][name].values())).unit)
+        trials = [
+            {side: {"mean": rounded(curve.mean, entry["digits"])} for side, curve in trial[name].items()}
+            for trial in means
+        ]
+        listing.append({**entry, **({"each": trials} if len(trials) > 1 else trials[0])})
+    return {
+        "variables": listing,
+        "sides": cursor_sides(),
+        "cycles": [list(cycle) for cycle in cycles],
+        "names": list(names),
+    }
+
+
+def variable_entry(name: str, unit: str) -> dict[str, Any]:
+    """Return name, title, axis label and decimals of a variable for the scripts of a page."""
+    known = variable(name)
+    return {
+        "name": name,
+        "label": known.title if is_known(name) else name,
+        "axis": f"{unit_words(unit)}, {known.positive} +",
+        "digits": 1 if unit == "deg" else 3,
+    }
+
+
+def cursor_sides() -> dict[str, dict[str, str]]:
+    """Return name and colour of each side for the scripts of a page."""
+    return {side: {"name": SIDE_NAMES[side], "color": SIDE_COLORS[side]} for side in SIDES}
 
 
 _MORE_COLORS = ("#0072B2", "#D55E00", "#8c6d31", "#b3de69", "#999999")
@@ -271,9 +285,9 @@ def compare_page(
     """
     summary = _section("summary", "Where they differ, and why", _SUMMARY, lines=lines)
     sections: list[Section] = []
-    by_name = dict(zip(_told_apart(names), views, strict=False))
+    by_name = dict(zip(_distinct(names), views, strict=False))
     if len(views) == len(names):
-        scene = together_scene(by_name, one_recording, most_bytes=len(views) * MOST_BYTES)
+        scene = multi_trial_scene(by_name, one_recording, most_bytes=len(views) * MOST_BYTES)
         if scene is not None:
             sections.append(_section("scene", "Both in 3-D", SCENE_TEMPLATE, **scene))
         sections.append(summary)
@@ -281,7 +295,7 @@ def compare_page(
         cycles = (
             views[0].tables["spatiotemporal"][["side", "start_s", "end_s"]].astype({"side": str}).to_numpy().tolist()
         )
-        curves = pair_curves(_told_apart(names), (first, other), cycles)
+        curves = pair_curves(_distinct(names), (first, other), cycles)
         if curves is not None:
             sections.append(_section("curves", "Curves over the gait cycle", CURVES_TEMPLATE, **curves))
     else:
@@ -299,7 +313,7 @@ def compare_page(
     return framed(frame, sections)
 
 
-def _told_apart(names: tuple[str, str]) -> tuple[str, str]:
+def _distinct(names: tuple[str, str]) -> tuple[str, str]:
     """Two names that differ."""
     return names if names[0] != names[1] else (f"{names[0]} (first)", f"{names[1]} (second)")
 

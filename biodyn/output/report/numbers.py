@@ -1,4 +1,4 @@
-"""Numbers of a walk as people read them: names of columns, values against norms, peaks for the screen."""
+"""Formatted numbers of a walk: parameter names, comparison with norms, peaks for the screen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from biodyn.output.figures.trial import TrialView
 from biodyn.variables import Norms, NormScalar, Walker, variable
 from biodyn.variables.norm_choice import SIZE_FREE, size_free
 
-# Units at the end of a parameter's name, longest first.
+# Units by suffix of the parameter name, longest first.
 _UNITS = {
     "_steps_min": "steps/min",
     "_m_s": "m/s",
@@ -23,7 +23,7 @@ _UNITS = {
     "_s": "s",
     "_m": "m",
 }
-# Units at the end of an evidence column's name, longest first: as shown, and the factor to it.
+# Displayed unit and factor by suffix of the evidence column, longest first.
 _EVIDENCE_UNITS = {
     "_m_s": ("m/s", 1.0),
     "_bw": ("body weights", 1.0),
@@ -32,7 +32,7 @@ _EVIDENCE_UNITS = {
     "_n": ("N", 1.0),
     "_kg": ("kg", 1.0),
 }
-# Parameters whose column name is not the field's name.
+# Titles of parameters that differ from their column name.
 _TITLES = {
     "toe_out": "Foot progression angle (toe-out +)",
     "vertical_force_first": "Vertical GRF, first peak",
@@ -46,7 +46,7 @@ _TITLES = {
 
 
 def parameter_label(name: str) -> tuple[str, str]:
-    """Words and unit of a parameter from its column name, e.g. ("Stride length", "m")."""
+    """Return title and unit of a parameter from its column name, e.g. ("Stride length", "m")."""
     for suffix, unit in _UNITS.items():
         if name.endswith(suffix):
             stem = name.removesuffix(suffix)
@@ -55,7 +55,7 @@ def parameter_label(name: str) -> tuple[str, str]:
 
 
 def evidence_words(name: str, value: float) -> str:
-    """A number of a contact's evidence from its column name, with its unit, e.g. "beyond the plate 1.2 cm"."""
+    """Return an evidence value with title and unit from its column name, e.g. "beyond the plate 1.2 cm"."""
     for suffix, (unit, factor) in _EVIDENCE_UNITS.items():
         if name.endswith(suffix):
             words = name.removesuffix(suffix).replace("_", " ").replace("overhang", "beyond the plate")
@@ -65,40 +65,39 @@ def evidence_words(name: str, value: float) -> str:
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """A difference with its sign; what rounds to zero is neither more nor less."""
+    """Return a difference with its sign; zero after rounding has none."""
     return f"{value:+z.{digits}f}" if round(value, digits) else f"{0.0:.{digits}f}"
 
 
 def rounded(values: FloatArray, digits: int) -> list[float | None]:
-    """Numbers for the script of a page; None where one is missing."""
+    """Return rounded numbers for the script of a page; None for NaN."""
     return [round(value, digits) + 0.0 if np.isfinite(value) else None for value in values.tolist()]
 
 
 def decimal(value: float | None, digits: int = 1) -> str:
-    """A number with so many decimals, "-" for none; what rounds to zero has no sign."""
+    """Return a number with the given decimals, "-" for None; zero after rounding has no sign."""
     return "-" if value is None else f"{value:z.{digits}f}"
 
 
-#: Strides' mean parameters by side, and mean curves in the clinical sign by variable and side.
+#: Mean parameters of the strides by side, and mean curves in clinical signs by variable and side.
 Strides = Mapping[str, Mapping[str, float]]
 Curves = Mapping[str, Mapping[str, FloatArray]]
 _DIMENSIONLESS = "1"
-_HEIGHTS = ("stride_per_height", "Stride length in body heights")
 
 
 @dataclass(frozen=True)
 class NumberRow:
-    """A number of both sides (NaN where unknown) and what is normal for it: None where no norms know it."""
+    """A parameter of both sides (NaN if unknown), with its norm and the name of the group (`source`), if any."""
 
     title: str
     unit: str
     values: Mapping[str, float]
     norm: NormScalar | None = None
-    whose: str = ""
+    source: str = ""
     z: Mapping[str, float] = field(default_factory=dict)
 
     def text(self, side: str) -> str:
-        """The value as shown, with an arrow where it lies beyond the range of 95 % of people."""
+        """Return the value with an arrow if it is outside the range of 95 % of the subjects of the norm."""
         value = self.values.get(side, float("nan"))
         if not np.isfinite(value):
             return "–"
@@ -112,7 +111,7 @@ class NumberRow:
 
     @property
     def norm_text(self) -> str:
-        """Mean and range of 95 % of the people."""
+        """Mean and range of 95 % of the subjects."""
         if self.norm is None:
             return "–"
         low, high = self.norm.range95
@@ -120,34 +119,35 @@ class NumberRow:
 
     @property
     def unit_text(self) -> str:
-        """The unit, nothing for what has none."""
+        """The unit, "" for a dimensionless parameter."""
         return "" if self.unit == _DIMENSIONLESS else unit_words(self.unit)
 
 
 def number_rows(strides: Strides, curves: Curves, walker: Walker, norms: Sequence[Norms]) -> list[NumberRow]:
-    """Return the dimensionless parameters of the stride, and every number that the norms know, each with its norm."""
-    own = {side: {**values, **size_free(values, walker)} for side, values in strides.items()}
-    titles = {one.name: f"{one.title}, dimensionless" for one in SIZE_FREE} | dict([_HEIGHTS])
+    """Return the dimensionless parameters of the stride and all parameters with a norm."""
+    parameters = {side: {**values, **size_free(values, walker)} for side, values in strides.items()}
+    titles = {entry.name: f"{entry.title}, dimensionless" for entry in SIZE_FREE}
+    titles["stride_per_height"] = "Stride length in body heights"
     rows = []
-    for name in dict.fromkeys([*(one.name for one in SIZE_FREE), *(key for one in norms for key in one.scalars)]):
-        values: dict[str, float] = {side: own.get(side, {}).get(name, float("nan")) for side in SIDES}
-        known = [one for one in norms if name in one.scalars]
-        scalar = known[0].scalars[name] if known else None
+    for name in dict.fromkeys([*(e.name for e in SIZE_FREE), *(key for group in norms for key in group.scalars)]):
+        values: dict[str, float] = {side: parameters.get(side, {}).get(name, float("nan")) for side in SIDES}
+        group = next((group for group in norms if name in group.scalars), None)
+        scalar = None if group is None else group.scalars[name]
         if scalar is not None and scalar.variable:
             values = {str(side): _of_curve(curves.get(scalar.variable, {}).get(side), scalar) for side in SIDES}
         if not any(np.isfinite(value) for value in values.values()):
             continue
-        title = scalar.title if scalar is not None and scalar.variable else titles.get(name) or parameter_label(name)[0]
-        unit = scalar.unit if scalar is not None else _DIMENSIONLESS
-        z: dict[str, float] = (
-            {} if scalar is None else {side: (value - scalar.mean) / scalar.sd for side, value in values.items()}
-        )
-        rows.append(NumberRow(title, unit, values, scalar, known[0].short if known else "", z))
+        if group is None or scalar is None:
+            rows.append(NumberRow(titles.get(name) or parameter_label(name)[0], _DIMENSIONLESS, values))
+            continue
+        title = scalar.title if scalar.variable else titles.get(name) or parameter_label(name)[0]
+        z: dict[str, float] = {side: (value - scalar.mean) / scalar.sd for side, value in values.items()}
+        rows.append(NumberRow(title, scalar.unit, values, scalar, group.short, z))
     return rows
 
 
 def _of_curve(curve: FloatArray | None, scalar: NormScalar) -> float:
-    """Peak or range of a mean curve; not known where a part of it is missing."""
+    """Return peak or range of a mean curve; NaN if the curve is incomplete."""
     if curve is None or not np.isfinite(curve).all():
         return float("nan")
     if scalar.operation == "range":
@@ -155,19 +155,18 @@ def _of_curve(curve: FloatArray | None, scalar: NormScalar) -> float:
     return float(curve.max() if scalar.operation == "max" else curve.min())
 
 
-def peak_lines(values: TrialView) -> list[str]:
-    """A line a variable (`screen` in display.toml): its largest value on each side ± one SD of the input errors there.
+def peak_lines(view: TrialView) -> list[str]:
+    """Return a line per variable (`screen` in display.toml): peak of each side ± one SD of the input errors.
 
-    A value of a curve that is not known over the whole cycle has a star, a curve that is not known in stance a dash. No lines
-    without cycles.
+    Peaks of incomplete curves are marked by a star, curves unknown in stance by a dash. Empty without gait cycles.
     """
-    rows, starred = [], False
+    rows, incomplete = [], False
     for name in display_table()["screen"]:
-        sides = values.curves.get(name, {})
+        sides = view.curves.get(name, {})
         cells = []
         for side in SIDES:
-            cell = _peak(values, name, side)
-            starred = starred or cell.endswith("*")
+            cell = _peak(view, name, side)
+            incomplete = incomplete or cell.endswith("*")
             cells.append(f"{SIDE_NAMES[side]} {cell}")
         if any(len(sides[side].values) for side in sides):
             unit = unit_words(next(iter(sides.values())).unit)
@@ -176,20 +175,20 @@ def peak_lines(values: TrialView) -> list[str]:
         return []
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{title:<{widths[0]}}  {right:<{widths[1]}}  {left}" for title, right, left in rows]
-    banded = any(name in values.bands for name in display_table()["screen"])
+    banded = any(name in view.bands for name in display_table()["screen"])
     notes = (["± one standard deviation of the input errors"] if banded else []) + (
-        ["* the curve is not known over the whole cycle"] if starred else []
+        ["* the curve is incomplete"] if incomplete else []
     )
     return [*lines, *([f"  {'; '.join(notes)}."] if notes else [])]
 
 
-def _peak(values: TrialView, name: str, side: str) -> str:
-    """The largest value of a side's mean curve with its band and percent of the cycle; a dash where there is none."""
-    curves = values.curves.get(name, {}).get(side)
-    if curves is None or not stance_known(curves, values.foot_off_percent[side]):
+def _peak(view: TrialView, name: str, side: str) -> str:
+    """Return the maximum of the mean curve of a side, with its SD and per cent of the cycle; a dash if unknown."""
+    curves = view.curves.get(name, {}).get(side)
+    if curves is None or not stance_known(curves, view.foot_off_percent[side]):
         return "–"
     mean, digits = curves.mean, 1 if curves.unit == "deg" else 2
     at = int(np.nanargmax(np.round(mean, 4)))
-    band = values.bands.get(name, {}).get(side)
+    band = view.bands.get(name, {}).get(side)
     error = f" ± {band[at]:.{digits}f}" if band is not None and np.isfinite(band[at]) else ""
     return f"{mean[at]:.{digits}f}{error} at {at} %{'' if np.isfinite(mean).all() else '*'}"

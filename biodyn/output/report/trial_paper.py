@@ -118,7 +118,7 @@ def _numbers(paper: Paper, page: TrialPage) -> None:
         paper.paragraph(reason)
     if rows:
         heads = ("", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES), "#norm: mean (95 % of people)", "norm of")
-        cells = [(row.title, row.unit_text, *map(row.text, SIDES), row.norm_text, row.whose) for row in rows]
+        cells = [(row.title, row.unit_text, *map(row.text, SIDES), row.norm_text, row.source) for row in rows]
         paper.table(heads, cells, (56, 17, 17, 17, 40, 33))
         if any("↑" in text or "↓" in text for cell in cells for text in cell):
             paper.paragraph("↑ ↓: beyond the range of 95 % of the norm's people.", smaller=1.5)

@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.errors import ResultError
 from biodyn.output.figures.trial import TrialView
-from biodyn.output.report.compare_page import scene_markup, together_scene
+from biodyn.output.report.compare_page import multi_trial_scene, scene_markup
 from biodyn.output.report.scene import MOST_BYTES
 from biodyn.output.store.read import StoredResult
 from biodyn.study.report.source import StudySource, Trial
@@ -53,7 +53,7 @@ def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int
             found[name] = stored_view(source, trial)
         except ResultError as error:
             left_out.append(f" Not shown: {name}. {_within(source, error)}")
-    context = together_scene(found, most_bytes=most_bytes) if found else None
+    context = multi_trial_scene(found, most_bytes=most_bytes) if found else None
     return context and {**context, "drawn": context["drawn"] + "".join(left_out)}
 
 
@@ -102,7 +102,7 @@ def worst_scenes(source: StudySource, measures: Mapping[str, str]) -> list[dict[
         who = f"{trial.subject}, {trial.trial}"
         why, context = "", None
         try:
-            context = together_scene({who: stored_view(source, trial)}, most_bytes=LIGHT_BYTES)
+            context = multi_trial_scene({who: stored_view(source, trial)}, most_bytes=LIGHT_BYTES)
         except ResultError as error:
             why = _within(source, error)
         found.append(

@@ -1,4 +1,4 @@
-"""Numbers of the gait: spatio-temporal parameters, contacts, ground reaction, numbers against norms."""
+"""Sections on gait: spatio-temporal parameters, contacts, ground reaction, comparison with norms."""
 
 from __future__ import annotations
 
@@ -12,36 +12,13 @@ from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.report.numbers import NumberRow, decimal, evidence_words, number_rows, parameter_label
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
+from biodyn.processing.signals.prepare import FULL_BANDWIDTH_HZ
 from biodyn.variables.norm_choice import walker_of
 
-_NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
-_FORCE_SUFFIX = "_BW"
-_PARAMETERS = """
-{% if parameters %}
-{{ by_side("parameter", parameters) }}
-<p class="small quiet">{{ counts }}. Mean{% if several %} ± standard deviation{% endif %} over the cycles. A step belongs to the foot whose strike ends it.</p>
-{% else %}
-<p class="quiet">There is no gait cycle in this trial.</p>
-{% endif %}
-"""
-_CONTACTS = """
-<div class="scroll"><table><thead><tr><th>plate</th><th>foot</th><th>time (s)</th><th>decision</th></tr></thead><tbody>
-{% for row in contacts %}
-<tr><td>{{ row.plate }}</td>
-<td>{% if row.color %}<span class="dot" style="background:{{ row.color }}"></span>{% endif %}{{ row.side }}</td>
-<td class="mono nowrap">{{ row.time }}</td>
-<td><span class="tag {{ row.decision }}">{{ row.decision }}</span> <span class="small">{{ row.reason }}</span>
-{% if row.evidence %}<details class="small"><summary>evidence</summary>{{ row.evidence | join("; ") }}</details>{% endif %}</td></tr>
-{% else %}
-<tr><td colspan="4" class="quiet">No plate was loaded.</td></tr>
-{% endfor %}
-</tbody></table></div>
-"""
 
-
-@SECTIONS.section("gait", place=15.5, title="Gait parameters", link="Parameters", template=_PARAMETERS)
+@SECTIONS.section("gait", place=15.5, title="Gait parameters", link="Parameters")
 def gait(page: TrialPage) -> Data | None:
-    """A row a parameter; beside the scene where there is one; None of a body without a foot that is known."""
+    """Return a row per parameter, placed next to the 3-D view if there is one; None without an identified foot."""
     if not page.view.sides:
         return None
     return {
@@ -52,26 +29,21 @@ def gait(page: TrialPage) -> Data | None:
     }
 
 
-@SECTIONS.section("contacts", place=40, title="Foot-plate contacts", folded=True, template=_CONTACTS)
-def contacts(page: TrialPage) -> Data:
-    """A row a contact with how it was decided."""
-    return {"contacts": contact_rows(page.tables["contacts"])}
-
-
 def parameter_rows(spatiotemporal: pd.DataFrame, *, peaks: bool = False) -> list[dict[str, Any]]:
-    """Mean ± SD and number of cycles of every spatio-temporal parameter, one column per side; or of the peaks of the force."""
+    """Return mean, SD and number of cycles of each spatio-temporal parameter by side, or of each peak force.
+
+    Parameters without a value are omitted: double support in running, flight in walking.
+    """
     rows = []
-    own = {side: spatiotemporal[spatiotemporal["side"].astype(str) == side] for side in SIDES}
-    for name in spatiotemporal.columns:
-        if name in _NOT_PARAMETERS or str(name).endswith(_FORCE_SUFFIX) is not peaks:
+    sides = {side: spatiotemporal[spatiotemporal["side"].astype(str) == side] for side in SIDES}
+    for name in map(str, spatiotemporal.columns):
+        is_peak = name.endswith("_BW")
+        is_cycle = name in ("side", "cycle", "start_s", "foot_off_s", "end_s")
+        if is_cycle or is_peak is not peaks or not spatiotemporal[name].notna().any():
             continue
-        label, unit = parameter_label(str(name))
-        row: dict[str, Any] = {"label": label, "unit": unit}
-        if not spatiotemporal[name].notna().any():
-            continue  # double support in running, flight in walking, everything where nobody steps
-        for side in SIDES:
-            row[side] = _mean_sd(own[side][name].dropna().to_numpy(dtype=float), unit)
-        rows.append(row)
+        label, unit = parameter_label(name)
+        values = {side: _mean_sd(cycles[name].dropna().to_numpy(dtype=float), unit) for side, cycles in sides.items()}
+        rows.append({"label": label, "unit": unit, **values})
     return rows
 
 
@@ -83,15 +55,15 @@ def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
     return {"mean": decimal(values.mean(), digits), "sd": sd, "n": len(values)}
 
 
-def contact_rows(contacts: pd.DataFrame) -> list[dict[str, Any]]:
-    """Contacts as shown: times, decision, reason, and the evidence in words."""
-    evidence = [
-        name for name in contacts.columns if name not in ("plate", "side", "start_s", "end_s", "decision", "reason")
-    ]
+@SECTIONS.section("contacts", place=40, title="Foot-plate contacts", folded=True)
+def contacts(page: TrialPage) -> Data:
+    """Return a row per contact: time, decision, reason and evidence."""
+    table = page.tables["contacts"]
+    decided = ("plate", "side", "start_s", "end_s", "decision", "reason")
+    evidence = [name for name in table.columns if name not in decided]
     rows = []
-    for contact in contacts.to_dict("records"):
+    for contact in table.to_dict("records"):
         side = str(contact["side"]) if isinstance(contact["side"], str) else ""
-        known = [(name, float(contact[name])) for name in evidence if pd.notna(contact[name])]
         rows.append(
             {
                 "plate": int(contact["plate"]),
@@ -100,82 +72,47 @@ def contact_rows(contacts: pd.DataFrame) -> list[dict[str, Any]]:
                 "time": f"{contact['start_s']:.2f} – {contact['end_s']:.2f}",
                 "decision": str(contact["decision"]),
                 "reason": contact["reason"] if isinstance(contact["reason"], str) else "",
-                "evidence": [evidence_words(str(name), value) for name, value in known],
+                "evidence": [
+                    evidence_words(str(name), float(contact[name])) for name in evidence if pd.notna(contact[name])
+                ],
             }
         )
-    return rows
+    return {"contacts": rows}
 
 
-_TEMPLATE = """
-{{ pictures("ground") }}
-{% if peaks %}
-<div class="scroll">{{ by_side("peak of the stance", peaks) }}</div>
-<p class="small quiet">In body weights, at the plates' own rate through 50 Hz; mean over the stances of whole cycles that were measured.</p>
-{% endif %}
-"""
-
-
-@SECTIONS.section(
-    "ground",
-    place=50,
-    title="Ground reaction force (GRF)",
-    folded=True,
-    template=_TEMPLATE,
-)
+@SECTIONS.section("ground", place=50, title="Ground reaction force (GRF)", folded=True)
 def ground(page: TrialPage) -> Data | None:
-    """Both figures, and a row a peak; None without a figure."""
+    """Return a row per peak of the force; None without a figure of the ground reaction."""
     if not page.figures_in.get("ground"):
         return None
-    return {
-        "peaks": parameter_rows(page.tables["spatiotemporal"], peaks=True) if "spatiotemporal" in page.tables else []
-    }
+    cycles = page.tables.get("spatiotemporal")
+    peaks = [] if cycles is None else parameter_rows(cycles, peaks=True)
+    return {"peaks": peaks, "cutoff_hz": FULL_BANDWIDTH_HZ}
 
 
-_TEMPLATE_norms = """
-{% for reason in reasons %}<p class="small">{{ reason }}</p>{% endfor %}
-{% if rows %}
-<div class="scroll"><table><thead><tr><th>parameter</th><th>unit</th>
-{% for side, side_name, color in sides %}<th class="number">{{ side_name }}</th>{% endfor %}
-<th class="number">norm: mean (95 % of people)</th><th>norm of</th></tr></thead><tbody>
-{% for row in rows %}
-<tr><td>{{ row.title }}</td><td>{{ row.unit_text }}</td>
-{% for side, side_name, color in sides %}<td class="number">{{ row.text(side) }}</td>{% endfor %}
-<td class="number nowrap">{{ row.norm_text }}</td><td>{{ row.whose }}</td></tr>
-{% endfor %}
-</tbody></table></div>
-<p class="small quiet">{% if leg %}Dimensionless: lengths by leg length l ({{ leg }}), times by √(l/g), speed by √(g l) (Hof 1996). {% endif %}Peaks and ranges are those of a side's mean curve. ↑ ↓: beyond the range of 95 % of the norm's people.</p>
-{% endif %}
-{% for norm in norms %}<p class="small quiet">{{ norm.words }}, {{ norm.band }}: {{ norm.citation }}. Licence: {{ norm.licence }}.</p>{% endfor %}
-"""
-
-
-@SECTIONS.section("norms", place=22, title="Norms", link="Norms", folded=True, template=_TEMPLATE_norms)
+@SECTIONS.section("norms", place=22, title="Norms", link="Norms", folded=True)
 def norms(page: TrialPage) -> Data:
-    """The choice in words, the table of numbers, and the sources."""
-    values = page.view
-    walker = walker_of(page.record, values.speed_m_s)
+    """Return the reasons of the choice of norms, the comparison, and the sources."""
+    walker = walker_of(page.record, page.view.speed_m_s)
     source = page.record["subject"].get("leg_length_source", "not known")
-    stored = "" if walker.leg_length_m else ", 0.530 of the body height"
+    source = source if walker.leg_length_m else "0.530 of the body height"
     return {
-        "reasons": values.norm_reasons,
+        "reasons": page.view.norm_reasons,
         "rows": numbers_against_norms(page),
-        "norms": values.norms,
-        "leg": "" if not np.isfinite(walker.leg_m) else f"{walker.leg_m:.3f} m{stored or f', {source}'}",
+        "norms": page.view.norms,
+        "leg": f"{walker.leg_m:.3f} m, {source}" if np.isfinite(walker.leg_m) else "",
     }
 
 
 def numbers_against_norms(page: TrialPage) -> list[NumberRow]:
-    """Dimensionless parameters of the stride, and every number that the walk's norms know; none where nobody walked."""
-    values = page.view
-    if not values.walking or not np.isfinite(values.speed_m_s):
+    """Return the dimensionless parameters of the stride and the parameters with a norm; empty if the subject did not walk."""
+    view = page.view
+    if not view.walking or not np.isfinite(view.speed_m_s):
         return []
     strides = page.tables["spatiotemporal"]
-    sides = strides["side"].astype(str)
-    means = {str(side): _means(strides[sides == side]) for side in SIDES}
-    curves = {name: {side: one.mean for side, one in found.items()} for name, found in page.curves.items()}
-    return number_rows(means, curves, walker_of(page.record, values.speed_m_s), values.norms)
-
-
-def _means(strides: pd.DataFrame) -> dict[str, float]:
-    """Mean of every number of these strides."""
-    return {str(name): float(value) for name, value in strides.mean(numeric_only=True).items()}
+    means = {
+        str(side): {str(name): float(value) for name, value in cycles.mean(numeric_only=True).items()}
+        for side, cycles in ((side, strides[strides["side"].astype(str) == side]) for side in SIDES)
+    }
+    curves = {name: {side: cycles.mean for side, cycles in sides.items()} for name, sides in page.curves.items()}
+    return number_rows(means, curves, walker_of(page.record, view.speed_m_s), view.norms)

@@ -322,7 +322,7 @@ def _means_norm_numbers(
 
 def _table(rows: list[NumberRow]) -> Table:
     heads = ("parameter", "unit", "#right", "#left", "#norm: mean (95 % of people)", "norm of")
-    return table(heads, [(r.title, r.unit_text, r.text("r"), r.text("l"), r.norm_text, r.whose) for r in rows])
+    return table(heads, [(r.title, r.unit_text, r.text("r"), r.text("l"), r.norm_text, r.source) for r in rows])
 
 
 _TEMPLATE_symmetry = """
