@@ -1,12 +1,10 @@
-"""The body model: the segments, joints, masses and markers of one person, and the tree that the kernels compute with.
+"""The body model: segments, joints, masses and markers of one subject, and the multibody tree for the kernels.
 
-Goes in: a skeleton (names and joints), scaled segments (pose in the parent, inertia, static angles), markers on segments,
-outlines of the soles. Comes out: a `SubjectModel`, and from it others: with more markers, another mass, other inertias,
-joint centres elsewhere, coordinates locked. How the segments were found is not known here: `from_library`, one storey
-above, makes a model from recipes and a static trial; one read from a file needs neither.
+Input: a skeleton (names and joints), scaled segments (pose in the parent, inertia, static angles), markers on segments, outlines
+of the soles. Output: a `SubjectModel`, and models derived from it: with more markers, another mass, other inertias, shifted joint
+centres, locked coordinates. `from_library` makes a model from recipes and a static trial, `from_osim` from an OpenSim file.
 
-Read `skeleton` (segments, their joints, inertias), `assembly` (scaled segments -> multibody tree), `body_model` (the model,
-models derived from it, shifted joint centres, points that no skin marker can be), then `observability` (what the markers
-determine) and `pose_axes` (angles of measured poses). `marker_roles` holds what each label of a recording is for. No marker,
-segment or joint is named in code: names are data.
+Read `skeleton` (segments, joints, inertias), `assembly` (scaled segments -> multibody tree), `body_model` (the model, derived
+models, joint centres without skin markers), then `observability` (coordinates determined by the markers) and `pose_axes` (angles
+of measured poses). `marker_roles` has the role of each label. Markers, segments and joints are not named in code.
 """

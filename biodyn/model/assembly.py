@@ -1,4 +1,4 @@
-"""From scaled segments to the multibody tree that the kernels compute with."""
+"""Assemble scaled segments to the multibody tree of the kernels."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from biodyn.rigid_body import Body, Joint, Multibody
 
 @dataclass(frozen=True)
 class ScaledBody:
-    """One segment of the subject as it was in the static trial.
+    """One segment of the subject in the static trial.
 
     Attributes:
         definition: its names and its joint.
         R_PB, p_PB: pose in the parent body in the static trial, (3, 3) and (3,) m; p_PB is the joint centre.
         inertia: in the body's axes.
-        static_angles_rad: angle of each step of the joint's rotation sequence in the static trial.
-        located: markers placed it; otherwise it stands in neutral posture.
+        static_angles_rad: angle of each rotation of the joint in the static trial.
+        located: its pose is determined by markers; otherwise it is in neutral posture.
     """
 
     definition: BodyDefinition
@@ -36,11 +36,13 @@ class ScaledBody:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A free coordinate: its name, joint, segment and place in q and v; range in rad.
+    """A free coordinate: its name, joint, segment, index in q and v, and range in rad.
 
-    `sd_rad`: how far it usually goes from its static angle, None where nothing holds it there. Of an imported model also:
-    `turns`: its unit is rad, else m; `variable`: what it is over the gait cycle, without side, where the name does not tell it;
-    `sign`: that gives it the sign of that variable. A place of -1: no single joint axis moves as it does (`Fit.values`).
+    Attributes:
+        sd_rad: prior standard deviation about its static angle, None = no prior.
+        turns: its unit is rad, else m (imported models).
+        variable, sign: gait variable without side, and sign of the coordinate in it, if the name differs (imported models).
+        q_index, v_index: -1 if no single joint axis has this motion (`Fit.values`).
     """
 
     name: str
@@ -57,13 +59,13 @@ class Coordinate:
 
     @property
     def plain(self) -> str:
-        """What it is over the gait cycle: the variable, else its name without side."""
+        """Return the gait variable, else the name without side."""
         return self.variable or without_side(self.name, self.side)
 
 
 @dataclass(frozen=True)
 class BodyFrame:
-    """Where a segment's anatomical frame sits on a link of the tree: X_LB as R (3, 3), p (3,) m."""
+    """Pose X_LB of a segment's anatomical frame on a link of the tree: R (3, 3), p (3,) m."""
 
     link: int
     R_LB: FloatArray
@@ -72,7 +74,7 @@ class BodyFrame:
 
 @dataclass(frozen=True)
 class _Link:
-    """A link before it carries mass: its joint and where that sits in the parent link."""
+    """A link without mass: its joint and the pose of the joint in the parent link."""
 
     name: str
     parent: str | None
@@ -87,11 +89,11 @@ def assemble(
     locked: frozenset[str],
     assumed: frozenset[str] = frozenset(),
 ) -> tuple[Multibody, tuple[Coordinate, ...], dict[str, BodyFrame], tuple[str, ...]]:
-    """Build the tree: a chain of one-axis links a joint, fixed rotations folded into the links beside them.
+    """Build the tree: each joint is a chain of links with one axis, fixed rotations are included in the adjacent links.
 
-    Segments without a free coordinate become part of the link that carries their parent. Coordinates in `assumed` have a link
-    although they are locked: their motion is assumed. Returns the tree, its coordinates (assumed ones too), the place of every
-    segment on a link, and the segments without a coordinate that is neither locked nor assumed.
+    Segments without a free coordinate are part of their parent's link. Coordinates in `assumed` have a link although they are
+    locked. Returns the tree, its coordinates (with the assumed ones), the frame of every segment on a link, and the segments
+    without a coordinate that is neither locked nor assumed.
     """
     chain = _Chain()
     locked_segments: list[str] = []
@@ -101,24 +103,24 @@ def assemble(
         if not definition.parent:
             chain.add_root(definition.name)
         else:
-            open_ = definition.name in skeleton.free
-            seen = [s for s in definition.rotations if s.coordinate and s.coordinate not in locked and open_]
-            moved_unseen = [s for s in definition.rotations if s.coordinate in assumed]
-            free = [s for s in definition.rotations if s in seen or s in moved_unseen]
-            chain.add_body(body, free)
-            if not seen:
+            fitted = [
+                s for s in definition.rotations
+                if s.coordinate and s.coordinate not in locked and definition.name in skeleton.free
+            ]  # fmt: skip
+            chain.add_body(body, [s for s in definition.rotations if s in fitted or s.coordinate in assumed])
+            if not fitted:
                 locked_segments.append(definition.name)
         frame = chain.frames[definition.name]
-        moved = body.inertia.moved(frame.R_LB, frame.p_LB)
-        load[frame.link] = load[frame.link] + moved if frame.link in load else moved
+        inertia = body.inertia.moved(frame.R_LB, frame.p_LB)
+        load[frame.link] = load[frame.link] + inertia if frame.link in load else inertia
 
     loaded = []
-    for i, at in enumerate(chain.links):
+    for i, link in enumerate(chain.links):
         inertia = load.get(i, ZERO_INERTIA)
-        numbers = [np.asarray(a, np.float64).tobytes() for a in (at.R_PJ, at.p_PJ, inertia.com, inertia.tensor)]
-        loaded.append(_body(at.name, at.parent, at.joint, inertia.mass, *numbers))
+        numbers = [np.asarray(a, np.float64).tobytes() for a in (link.R_PJ, link.p_PJ, inertia.com, inertia.tensor)]
+        loaded.append(_body(link.name, link.parent, link.joint, inertia.mass, *numbers))
     tree = Multibody(tuple(loaded))
-    # The tree may order its bodies anew; places on links follow the names.
+    # the tree may reorder its bodies
     frames = {
         name: BodyFrame(tree.body_index(chain.links[frame.link].name), frame.R_LB, frame.p_LB)
         for name, frame in chain.frames.items()
@@ -127,11 +129,11 @@ def assemble(
 
 
 class _Chain:
-    """The links while they are strung: one axis each.
+    """Builder of the links, one axis each.
 
     Attributes:
-        links: in order from the root. frames: the place of every segment on its link.
-        plan: (coordinate, its link's name, segment, its rotation) of every coordinate.
+        links: in order from the root. frames: frame of every segment on its link.
+        plan: (name, link, segment, rotation) of every coordinate.
     """
 
     def __init__(self) -> None:
@@ -145,7 +147,7 @@ class _Chain:
         self.frames[name] = BodyFrame(index, np.eye(3), np.zeros(3))
 
     def add_body(self, body: ScaledBody, free: Sequence[Rotation]) -> None:
-        """Add a segment: a link for each free rotation; fixed ones are folded into the placements beside them."""
+        """Add a segment: a link for each free rotation; fixed ones are included in the adjacent placements."""
         definition = body.definition
         base = self.frames[definition.parent]
         R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
@@ -179,7 +181,7 @@ def _coordinate(tree: Multibody, name: str, link: str, definition: BodyDefinitio
 
 @lru_cache(maxsize=256)
 def _hinge(axis: tuple[float, float, float]) -> Joint:
-    """A revolute joint; trials build the same ones thousands of times."""
+    """Return a revolute joint; a trial builds the same ones thousands of times."""
     return Joint("revolute", axis)
 
 
@@ -187,17 +189,17 @@ def _hinge(axis: tuple[float, float, float]) -> Joint:
 def _body(
     name: str, parent: str | None, joint: Joint, mass: float, R: bytes, p: bytes, com: bytes, tensor: bytes
 ) -> Body:
-    """A link with its mass, from the numbers' bytes; the models of a trial differ from each other in a few."""
+    """Return a link with its mass, from the bytes of the numbers; the models of a trial share most links."""
     R_PJ, inertia = np.frombuffer(R).reshape(3, 3), np.frombuffer(tensor).reshape(3, 3)
     return Body(name, parent, joint, R_PJ, np.frombuffer(p), mass, np.frombuffer(com), inertia)
 
 
 @lru_cache(maxsize=1024)
 def _turn(axis: tuple[float, float, float], angle: float) -> FloatArray:
-    """The rotation of a fixed step; most are the same in all models of a trial."""
+    """Return a fixed rotation; most are the same in all models of a trial."""
     return axis_angle(np.array(axis), angle)
 
 
 def as_axis(vector: FloatArray) -> tuple[float, float, float]:
-    """Return a vector (3,) as the joint's axis."""
+    """Return a vector (3,) as the axis of a joint."""
     return (float(vector[0]), float(vector[1]), float(vector[2]))

@@ -1,4 +1,4 @@
-"""The body model: a skeleton with the sizes, masses and markers of one person, and the tree the kernels compute with."""
+"""The body model: a skeleton with the sizes, masses and markers of one subject, and its multibody tree."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody, assemble
 from biodyn.model.skeleton import BodyDefinition, Inertia, Skeleton, SkeletonDefinition, static_angles
 from biodyn.rigid_body import Multibody
 
-# Error of a marker of weight 1, skin included, against which a coordinate is held to its static angle.
-_MARKER_SD_M = 0.006
 PLACED_WHILE_STANDING = "its place while standing"
 
 
@@ -33,7 +31,7 @@ class AttachedMarker:
 
 @dataclass(frozen=True)
 class InnerCentre:
-    """A joint centre inside the body: its name for people, and how near to it no skin marker can be, m."""
+    """A joint centre inside the body: its title, and the radius (m) without skin markers."""
 
     title: str
     radius_m: float
@@ -41,25 +39,25 @@ class InnerCentre:
 
 @dataclass(frozen=True)
 class SubjectModel:
-    """The subject's skeleton ready to compute with.
+    """The scaled skeleton of a subject.
 
     Attributes:
         skeleton: names and joints of the segments.
         mass_kg, height_m, sex: of the subject.
         bodies: scaled segments, parents first.
         coordinates: the free coordinates after the base's six.
-        locked: names of coordinates no marker can see, held at their static value or assumed.
-        locked_segments: names of segments without a free joint, carried by their parent.
-        assumed: those of the locked coordinates that the tree has all the same: their motion is assumed (`UnseenMotion`).
-        frames: per segment its place on a link.
+        locked: names of coordinates that the markers do not determine: fixed at their static value or assumed.
+        locked_segments: names of segments without a free joint, fixed to their parent.
+        assumed: locked coordinates that the tree has, with an assumed motion (`UnseenMotion`).
+        frames: frame of each segment on a link.
         multibody: the tree (base first).
         markers: attached markers.
-        foot_outlines: per side (K, 3) m outline of the sole in the axes of `sole_body[side]`.
-        computed_points: labels that are no markers: they lie inside the body.
-        inner_centres: by segment, the joint centre at its origin that lies deep inside the body.
-        refined_centres: segments whose joint centre the walk may move.
-        uncertain_turns: segments whose direction about the long axis rests on a skin wand, and the hinge coordinate that
-            tells it in the walk.
+        foot_outlines: by side, (K, 3) m outline of the sole in the axes of `sole_body[side]`.
+        computed_points: labels of computed points inside the body.
+        inner_centres: by segment, the joint centre at its origin, if it is deep inside the body.
+        refined_centres: segments whose joint centre may be refined from the walk.
+        uncertain_turns: segments whose rotation about the long axis depends on a skin wand, and the hinge coordinate that
+            determines it in the walk.
     """
 
     skeleton: SkeletonDefinition
@@ -83,17 +81,17 @@ class SubjectModel:
 
     @property
     def moving(self) -> tuple[ScaledBody, ...]:
-        """Segments with a free joint to their parent (the root excluded)."""
+        """Return the segments with a free joint to their parent, without the root."""
         return tuple(
             body for body in self.bodies if body.definition.parent and body.definition.name not in self.locked_segments
         )
 
     def joint_link(self, name: str) -> int:
-        """Return the link at whose origin a segment's joint to its parent has its centre."""
+        """Return the link whose origin is the centre of a segment's joint to its parent."""
         return self.frames[name].link
 
     def joint_columns(self, name: str) -> list[int]:
-        """Return where in v the coordinates of a segment's joint stand."""
+        """Return the indices in v of the coordinates of a segment's joint."""
         return [c.v_index for c in self.coordinates if c.body == name]
 
     def coordinate(self, name: str) -> Coordinate:
@@ -104,7 +102,7 @@ class SubjectModel:
         raise KeyError(name)
 
     def marker_arrays(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Return link index (M,), position on the link (M, 3) m and weight (M,) of the markers; they are the model's own."""
+        """Return link index (M,), position on the link (M, 3) m and weight (M,) of the markers; read only."""
         return self._marker_arrays
 
     @cached_property
@@ -116,12 +114,12 @@ class SubjectModel:
         return links, points, np.array([m.weight for m in self.markers], dtype=float)
 
     def marker_places(self, link_R_W: FloatArray, link_p_W: FloatArray) -> FloatArray:
-        """Return where the markers are, (T, M, 3) m in World, from the poses of the links (T, L, 3, 3), (T, L, 3)."""
+        """Return the marker positions (T, M, 3) m in World from the poses of the links (T, L, 3, 3), (T, L, 3) m."""
         links, p_LM, _ = self.marker_arrays()
         return points_on_bodies(link_R_W, link_p_W, links, p_LM)
 
     def limits(self) -> tuple[FloatArray, FloatArray]:
-        """Return lower and upper limits (nv,) of the velocity-indexed coordinates; the base is free, assumed ones are held."""
+        """Return lower and upper limits (nv,) of the velocity-indexed coordinates; the base is free, assumed ones are fixed."""
         lower = np.full(self.multibody.nv, -np.inf)
         upper = np.full(self.multibody.nv, np.inf)
         for coordinate in self.coordinates:
@@ -132,11 +130,12 @@ class SubjectModel:
         return lower, upper
 
     def pulls(self) -> FloatArray:
-        """Return the weights (nv,) m^2/rad^2, beside markers of weight 1, that hold coordinates to their static angle."""
+        """Return the weights (nv,) m^2/rad^2 of the priors of coordinates, relative to markers of weight 1."""
+        marker_sd_m = 0.006  # error of a marker of weight 1, soft tissue included
         weights = np.zeros(self.multibody.nv)
         for coordinate in self.coordinates:
             if coordinate.sd_rad is not None:
-                weights[coordinate.v_index] = (_MARKER_SD_M / coordinate.sd_rad) ** 2
+                weights[coordinate.v_index] = (marker_sd_m / coordinate.sd_rad) ** 2
         return weights
 
     def static_configuration(self, R_WB: FloatArray, p_WB: FloatArray) -> FloatArray:
@@ -176,7 +175,7 @@ def body_model(
     foot_outlines: dict[str, FloatArray],
     sole_body: dict[str, str],
 ) -> SubjectModel:
-    """Return the model that has these segments, the coordinates in `locked` held at their static value."""
+    """Return the model that has these segments, the coordinates in `locked` fixed at their static value."""
     multibody, coordinates, frames, locked_segments = assemble(skeleton, bodies, locked)
     free = {coordinate.name for coordinate in coordinates}
     return SubjectModel(
@@ -227,17 +226,17 @@ def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> Subje
 
 
 def with_bodies(model: SubjectModel, bodies: tuple[ScaledBody, ...]) -> SubjectModel:
-    """Return the model with its tree assembled anew from changed segments."""
+    """Return the model with its tree reassembled from changed segments."""
     return _reassembled(model, bodies, frozenset(model.locked))
 
 
 def with_locked(model: SubjectModel, name: str) -> SubjectModel:
-    """Return the model with one more coordinate held at its static value."""
+    """Return the model with one more coordinate fixed at its static value."""
     return _reassembled(model, model.bodies, frozenset({*model.locked, name}))
 
 
 def with_freed(model: SubjectModel, option: str) -> SubjectModel:
-    """Return the model with the fixed rotations freed that an option of the settings frees (`FreedRotation`)."""
+    """Return the model with the fixed rotations of an option of the settings freed (`FreedRotation`)."""
     bodies = tuple(
         replace(body, definition=_freed(body.definition, option, body.static_angles_rad)) for body in model.bodies
     )
@@ -247,11 +246,11 @@ def with_freed(model: SubjectModel, option: str) -> SubjectModel:
     skeleton = Skeleton(
         model.skeleton.name, model.skeleton.title, model.skeleton.citation, definitions, model.skeleton.free
     )
-    held = {
+    locked = {
         *model.locked,
         *(step.coordinate for b in definitions if b.name in model.locked_segments for step in b.rotations),
     }
-    return _reassembled(replace(model, skeleton=skeleton), bodies, frozenset(str(name) for name in held if name))
+    return _reassembled(replace(model, skeleton=skeleton), bodies, frozenset(str(name) for name in locked if name))
 
 
 def _freed(definition: BodyDefinition, option: str, static_rad: Sequence[float]) -> BodyDefinition:
@@ -272,9 +271,9 @@ def _freed(definition: BodyDefinition, option: str, static_rad: Sequence[float])
 
 
 def with_assumed(model: SubjectModel) -> SubjectModel:
-    """Return the model whose unseen segments can move: each locked coordinate of those with an `UnseenMotion` gets a link.
+    """Return the model with a link for each locked coordinate of segments with an `UnseenMotion`.
 
-    Not where a marker rides on a segment beyond it that the fit does not move against it: that marker tells something.
+    Segments that have a marker, directly or on a segment fixed to them, are excluded.
     """
     definitions = {body.definition.name: body.definition for body in model.bodies}
     marked = {marker.body for marker in model.markers}
@@ -295,7 +294,7 @@ def with_assumed(model: SubjectModel) -> SubjectModel:
 
 
 def with_coordinates_of(model: SubjectModel, other: SubjectModel) -> SubjectModel:
-    """Return the model with the coordinates free that are free in another model of the same skeleton, and no others."""
+    """Return the model with the same free coordinates as another model of the same skeleton."""
     if model.locked == other.locked:
         return model
     return _reassembled(model, model.bodies, frozenset(other.locked))
@@ -328,12 +327,12 @@ _UP = np.array([0.0, 1.0, 0.0])
 
 @dataclass(frozen=True)
 class StaticFigure:
-    """Where every segment stands in the static trial, World.
+    """Pose of every segment in the static trial, World.
 
     Attributes:
         R_WB: (3, 3) axes by segment. p_WB: (3,) m joint centre to the parent by segment.
         parent: by segment, "" for the root.
-        far_end: the one segment whose joint centre ends the long axis, by segment; none where several hang on it or nothing.
+        far_end: by segment, the only distal segment, whose joint centre is the end of the long axis.
     """
 
     R_WB: Mapping[str, FloatArray]
@@ -343,7 +342,7 @@ class StaticFigure:
 
     @classmethod
     def of(cls, model: SubjectModel) -> StaticFigure:
-        """Return the figure that a model was made from."""
+        """Return the static figure of a model."""
         poses: dict[str, tuple[FloatArray, FloatArray]] = {}
         for body in model.bodies:
             if body.definition.parent:
@@ -355,16 +354,16 @@ class StaticFigure:
 
     @classmethod
     def from_poses(cls, poses: Mapping[str, tuple[FloatArray, FloatArray]], parent: Mapping[str, str]) -> StaticFigure:
-        """Return the figure of segments at R_WB (3, 3), p_WB (3,) m; both by segment, parents first."""
+        """Return the figure of segments with poses R_WB (3, 3), p_WB (3,) m, and their parents; parents first."""
         below = {name: [child for child in parent if parent[child] == name] for name in parent}
         far = {name: ends[0] for name, ends in below.items() if parent[name] and len(ends) == 1}
         R, p = {name: R for name, (R, _) in poses.items()}, {name: p for name, (_, p) in poses.items()}
         return cls(R, p, parent, far)
 
     def moved(self, shifts_W: Mapping[str, FloatArray], turns_rad: Mapping[str, float]) -> StaticFigure:
-        """Return the figure with joint centres shifted by (3,) m in World and axes turned about the long axes.
+        """Return the figure with joint centres shifted by (3,) m in World and axes rotated about the long axes (rad).
 
-        A segment's long axis follows the joint centres at its two ends by the smallest rotation; the root keeps its axes.
+        The long axis of a segment follows the joint centres at its ends by the smallest rotation; the root keeps its axes.
         """
         p = {name: at + shifts_W[name] if name in shifts_W else at for name, at in self.p_WB.items()}
         R = dict(self.R_WB)
@@ -379,78 +378,53 @@ class StaticFigure:
         return {name: (self.R_WB[name], self.p_WB[name]) for name in self.R_WB}
 
     def length(self, name: str) -> float:
-        """Distance of the joint centres at a segment's two ends, m."""
+        """Return the distance (m) of the joint centres at both ends of a segment."""
         return float(np.linalg.norm(self.p_WB[self.far_end[name]] - self.p_WB[name]))
 
     def carried(self, name: str) -> frozenset[str]:
-        """Names of a segment and of all that hang on it."""
-        found = {name}
-        for body, above in self.parent.items():  # parents first
-            if above in found:
-                found.add(body)
-        return frozenset(found)
+        """Return the names of a segment and of all segments distal to it."""
+        names = {name}
+        for body, parent in self.parent.items():  # parents first
+            if parent in names:
+                names.add(body)
+        return frozenset(names)
 
 
 def swing(start: FloatArray, end: FloatArray) -> FloatArray:
-    """Return the smallest rotation (3, 3) that turns the direction of `start` into that of `end`, both (3,)."""
+    """Return the smallest rotation (3, 3) from the direction of `start` to the direction of `end`, both (3,)."""
     axis = cross3(start, end)
     sine, cosine = float(np.linalg.norm(axis)), float(start @ end)
     return axis_angle(axis / sine, np.arctan2(sine, cosine)) if sine > 0.0 else np.eye(3)
 
 
 def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -> SubjectModel:
-    """Return the model for a joint centre of `body` that was found (3,) m off, in the axes of its parent.
+    """Return the model for a joint centre of `body` with an error of (3,) m, in the axes of its parent.
 
-    In the static trial the markers keep their places in World. The segment's long axis follows its moved proximal end, and
-    that of the parent its moved distal end, where a segment has just one joint below; the root keeps its axes. The segments'
-    inertias keep their places in the segments. Both sides of a joint then disagree with the markers as they would after a
-    wrong regression.
+    In the static trial the markers keep their positions in World, as after a wrong regression. The long axes of the segment and of
+    its parent follow the centre (`StaticFigure.moved`). Inertias keep their position in the segments.
     """
-    names = [part.definition.name for part in model.bodies]
-    parent = {part.definition.name: part.definition.parent for part in model.bodies}
-    R: dict[str, FloatArray] = {}
-    p: dict[str, FloatArray] = {}
-    for part in model.bodies:
-        above = part.definition.parent
-        R[part.definition.name] = R[above] @ part.R_PB if above else part.R_PB
-        p[part.definition.name] = p[above] + R[above] @ part.p_PB if above else part.p_PB
-    below = {name: [child for child in names if parent[child] == name] for name in names}
-    shift = R[parent[body]] @ shift_P
-    new_R, new_p = dict(R), dict(p)
-    new_p[body] = p[body] + shift
-    if len(below[body]) == 1:
-        far = p[below[body][0]]
-        new_R[body] = swing(p[body] - far, new_p[body] - far) @ R[body]
-    above = parent[body]
-    if parent[above] and len(below[above]) == 1:
-        new_R[above] = swing(p[body] - p[above], new_p[body] - p[above]) @ R[above]
-
+    figure = StaticFigure.of(model)
+    parent = figure.parent[body]
+    moved = figure.moved({body: figure.R_WB[parent] @ shift_P}, {})
     bodies = []
     for part in model.bodies:
         name, top = part.definition.name, part.definition.parent
-        if not top or name not in (body, *below[body], above, *below[above]):
-            bodies.append(part)
-            continue
-        R_PB = new_R[top].T @ new_R[name]
-        bodies.append(
-            replace(
-                part,
-                R_PB=R_PB,
-                p_PB=new_R[top].T @ (new_p[name] - new_p[top]),
-                static_angles_rad=static_angles(part.definition, R_PB),
-            )
-        )
-    markers = tuple(
-        replace(m, p_BM=new_R[m.body].T @ (p[m.body] + R[m.body] @ m.p_BM - new_p[m.body]))
-        if m.body in (body, above)
-        else m
-        for m in model.markers
-    )
-    return replace(with_bodies(model, tuple(bodies)), markers=markers)
+        if top and not {name, top}.isdisjoint((body, parent)):
+            R_WP = moved.R_WB[top]
+            R_PB, p_PB = R_WP.T @ moved.R_WB[name], R_WP.T @ (moved.p_WB[name] - moved.p_WB[top])
+            part = replace(part, R_PB=R_PB, p_PB=p_PB, static_angles_rad=static_angles(part.definition, R_PB))
+        bodies.append(part)
+    markers = []
+    for marker in model.markers:
+        if marker.body in (body, parent):
+            p_WM = figure.p_WB[marker.body] + figure.R_WB[marker.body] @ marker.p_BM
+            marker = replace(marker, p_BM=moved.R_WB[marker.body].T @ (p_WM - moved.p_WB[marker.body]))
+        markers.append(marker)
+    return replace(with_bodies(model, tuple(bodies)), markers=tuple(markers))
 
 
 def inside_segment(label: str, place: FloatArray, body: ScaledBody, model: SubjectModel) -> Diagnostic | None:
-    """Return a Diagnostic where a point (3,) m in a segment's axes lies at one of the segment's joint centres."""
+    """Return a finding if a point (3,) m in a segment's axes is at one of the segment's joint centres."""
     name = body.definition.name
     ends = [(child.definition.name, child.p_PB) for child in model.bodies if child.definition.parent == name]
     for owner, p_BC in (*ends, (name, np.zeros(3))):
@@ -463,12 +437,11 @@ def inside_segment(label: str, place: FloatArray, body: ScaledBody, model: Subje
 
 
 def inside_note(label: str, distance: float, limit: float, title: str) -> Diagnostic:
-    """Return the Diagnostic of a point that lies at a joint centre."""
+    """Return the finding for a point at a joint centre."""
     return Diagnostic(
         "computed-points",
         "info",
-        f"'{label}' lies {1000 * distance:.0f} mm from the {title}, inside the body: a computed point, no marker. It is not "
-        "fitted.",
+        f"'{label}' is {1000 * distance:.0f} mm from the {title}, inside the body. It is a computed point and not fitted.",
         value=distance,
         limit=limit,
         unit="m",

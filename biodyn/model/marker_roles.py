@@ -1,4 +1,4 @@
-"""What each label of a recording is for: the landmark that it marks and the segment that carries it."""
+"""Role of each label of a recording: its landmark and segment."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class MarkerRole:
-    """What one marker is for: the landmark it marks ("" if none), its segment, its weight in the fit.
+    """Role of one marker: its landmark ("" if none), its segment, its weight in the fit.
 
-    `soft`: it rides on skin or a girdle that the model does not have; its place on the segment is taken from the walk.
+    `soft`: on soft tissue or a girdle that the model does not have; its position on the segment is estimated from the walk.
     """
 
     label: str
@@ -28,11 +28,11 @@ class MarkerMapping:
 
     Attributes:
         name, title: of the set.
-        roles: one for each label that was understood.
-        unknown: labels nobody explains; the fit attaches them by their movement.
-        scores: share of the set's labels that are there, for the candidates: {name: score}.
-        ambiguous: labels that could mean several things, and which: they mark no landmark.
-        runner_up: name of the set that fits second best, "" where none does.
+        roles: one for each recognised label.
+        unknown: other labels; the fit attaches them by their motion.
+        scores: share of the labels of each candidate set that are present: {name: score}.
+        ambiguous: labels without landmark that have several meanings, and these.
+        runner_up: name of the second best set, "" = none.
     """
 
     name: str
@@ -44,5 +44,5 @@ class MarkerMapping:
     runner_up: str = ""
 
     def role(self, label: str) -> MarkerRole | None:
-        """The role of a label, None if unknown."""
+        """Return the role of a label, None if unknown."""
         return next((role for role in self.roles if role.label == label), None)

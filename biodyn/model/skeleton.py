@@ -1,4 +1,4 @@
-"""Segments with their joints, and inertias, before any person is measured."""
+"""Segments with their joints, and inertias."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
 from biodyn.geometry.rotations import cardan_zxy
 
-_PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
-
 
 @dataclass(frozen=True)
 class FreedRotation:
-    """What a fixed rotation becomes where the settings free it (`changes.with_freed`).
+    """Coordinate that replaces a fixed rotation if an option of the settings frees it (`body_model.with_freed`).
 
     Attributes:
-        name: of the option. coordinate: of the rotation then. range_rad: about the static angle.
-        sd_rad: how far it usually goes from the static angle; the fit is held to that angle, weakly.
+        name: of the option. coordinate: its name. range_rad: relative to the static angle.
+        sd_rad: prior standard deviation about the static angle in the marker fit.
     """
 
     name: str
@@ -31,28 +29,28 @@ class FreedRotation:
 
 @dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
 class Rotation:
-    """One step of a joint's rotation sequence, about `axis` (3,) in the axes reached so far.
+    """One rotation of a joint's sequence, about `axis` (3,) in the axes after the previous ones.
 
-    A named `coordinate` is free; without a name the angle found in the static trial is kept. The coordinate is the
-    clinical one: its axis already carries side and sign.
+    With a `coordinate` it is free; without one it is fixed at the angle of the static trial. The coordinate is the clinical one:
+    its axis includes side and sign.
     """
 
     axis: FloatArray
     coordinate: str | None
     range_rad: tuple[float, float]
     principal: str | None  # "x", "y" or "z" for a step of the Z-X-Y sequence of the static posture, None for others
-    freed: FreedRotation | None = None  # what it may become
-    sd_rad: float | None = None  # how far it goes from the static angle, where the fit is held to that
+    freed: FreedRotation | None = None
+    sd_rad: float | None = None  # prior standard deviation about the static angle, if there is a prior
 
 
 @dataclass(frozen=True)
 class UnseenMotion:
-    """How a segment that no marker shows moves while its owner walks, in World axes turned with the heading.
+    """Assumed motion of a segment without markers during walking, in World axes rotated with the heading.
 
     Attributes:
-        attitude_rad: mean tilt, list and turn about z, x and y (Rz Rx Ry).
-        swing: tilt for each radian of the stride angle of its side: half of what the thigh of that side leans farther
-            forward than the other one (segments of the midline: the right thigh).
+        attitude_rad: mean tilt, list and rotation about z, x and y (Rz Rx Ry).
+        swing: tilt per radian of the stride angle of its side: half the difference of the thighs' forward tilts (midline: of the
+            right thigh).
     """
 
     attitude_rad: tuple[float, float, float]
@@ -67,7 +65,7 @@ class BodyDefinition:
         name, parent ("" for the root), joint: names; `side` is "r", "l" or "".
         rotations: the joint, from the parent's axes to the body's.
         base_rotations, base_translations: names of the root's six coordinates.
-        unseen: how it moves where no marker shows it; None: fixed to its parent then.
+        unseen: its motion if it has no markers; None: fixed to its parent.
     """
 
     name: str
@@ -81,7 +79,7 @@ class BodyDefinition:
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the joint's coordinates, in the order of its rotations."""
+        """Return the names of the joint's coordinates, in the order of its rotations."""
         return tuple(step.coordinate for step in self.rotations if step.coordinate is not None)
 
 
@@ -90,7 +88,7 @@ BodyT = TypeVar("BodyT", bound=BodyDefinition, covariant=True)
 
 @dataclass(frozen=True)
 class Skeleton(Generic[BodyT]):
-    """A skeleton: bodies parents first, and the bodies whose joints may move (the others are carried)."""
+    """A skeleton: bodies, parents first, and the bodies whose joints may move (the others are fixed to their parents)."""
 
     name: str
     title: str
@@ -113,20 +111,20 @@ class Skeleton(Generic[BodyT]):
         return self.bodies[0]
 
 
-#: The skeleton of a body model: names and joints, nothing of how they were found.
+#: The skeleton of a body model: names and joints, without recipes.
 SkeletonDefinition: TypeAlias = Skeleton[BodyDefinition]
 
 
 def static_angles(definition: BodyDefinition, R_PB: FloatArray) -> tuple[float, ...]:
-    """Return the angle of each step of a joint's rotation sequence, rad, for the segment's attitude in its parent."""
-    found = cardan_zxy(R_PB)
+    """Return the angle (rad) of each rotation of a joint's sequence, for the segment's attitude in its parent."""
+    cardan = cardan_zxy(R_PB)
     angles = []
     for step in definition.rotations:
         if step.principal is None:
-            angles.append(0.0)  # its zero is the static posture
+            angles.append(0.0)  # zero in the static posture
         else:
-            axis_sign = step.axis[{"x": 0, "y": 1, "z": 2}[step.principal]]
-            angles.append(float(found[_PRINCIPAL[step.principal]] * axis_sign))
+            axis_sign = step.axis["xyz".index(step.principal)]
+            angles.append(float(cardan["zxy".index(step.principal)] * axis_sign))
     return tuple(angles)
 
 
@@ -139,7 +137,7 @@ class Inertia:
     tensor: FloatArray
 
     def moved(self, R: FloatArray, p: FloatArray) -> Inertia:
-        """The same inertia seen from axes in which this body has rotation R (3, 3) and origin p (3,)."""
+        """Return the inertia in axes in which this body has rotation R (3, 3) and origin p (3,)."""
         return Inertia(self.mass, R @ self.com + p, R @ self.tensor @ R.T)
 
     def __add__(self, other: Inertia) -> Inertia:

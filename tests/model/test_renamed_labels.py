@@ -95,8 +95,8 @@ def test_what_the_extending_set_says_goes_first(tmp_path: Path) -> None:
     ("rename", "said"),
     [
         ('HIP = "LASY"', r"own\.toml.*\[rename\].*LASY.*Did you mean 'LASI'"),
-        ('LTHI = "LKNE"', r"LTHI.*no label is left"),
-        ('HIP = "LASI"\n"H I P" = "RASI"', "stands for two"),
+        ('LTHI = "LKNE"', r"LTHI.*no label remains"),
+        ('HIP = "LASI"\n"H I P" = "RASI"', "renamed to two"),
         ("HIP = 3", r"'rename\.HIP'.*text"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Marker sets as their TOML files say them: entries, requirements, extended and renamed sets."""
+"""Marker sets from their TOML files: entries, requirements, extended and renamed sets."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from biodyn.errors import TableError
 from biodyn.library.load import is_path, nearest
 from biodyn.library.tables import extended, for_each_side, load_entry
 from biodyn.model.from_library.label_reading.spelling import normalise
-from biodyn.model.from_library.label_reading.words import dictionary_point
+from biodyn.model.from_library.label_reading.words import dictionary_meaning
 
 
 @dataclass(frozen=True)
 class MarkerEntry:
-    """One marker of a set. `keys`: its labels as they are compared; `shown`: the first of them as the set spells it."""
+    """One marker of a set. `keys`: its labels, normalised; `shown`: the first of them as the set spells it."""
 
     keys: tuple[str, ...]
     landmark: str
@@ -30,7 +30,7 @@ class MarkerEntry:
 
 @dataclass(frozen=True)
 class MarkerSet:
-    """A marker set: entries by normalised label, the groups that must be there, and labels that stand for others."""
+    """A marker set: entries, groups of labels or landmarks of which one is required, and renamed labels."""
 
     name: str
     title: str
@@ -40,12 +40,12 @@ class MarkerSet:
     renamed: frozenset[str] = frozenset()
 
     def find(self, label: str) -> MarkerEntry | None:
-        """Return the entry a label belongs to."""
+        """Return the entry of a label."""
         key = normalise(label)
         return next((entry for entry in self.entries if key in entry.keys), None)
 
     def spelt(self, key: str) -> str:
-        """Return a label as the set writes it."""
+        """Return a label as the set spells it."""
         return next((e.shown for e in self.entries if e.keys[:1] == (key,) and e.shown), key)
 
 
@@ -61,54 +61,55 @@ def _of_library(name: str) -> MarkerSet:
 
 def _loaded(name: str, above: tuple[str, ...]) -> MarkerSet:
     table = load_entry("markersets", name)
-    own = tuple(_entry(filled) for raw in table.get("marker", ()) for _, filled in for_each_side(raw))
-    own += _by_dictionary(name, table)
+    entries = tuple(_entry(filled) for raw in table.get("marker", ()) for _, filled in for_each_side(raw))
+    entries += _by_dictionary(name, table)
     requires = tuple(tuple(normalise(label) for label in group) for group in table.get("requires", ()))
     landmarks = tuple(tuple(group) for group in table.get("requires_landmarks", ()))
-    _require_one_meaning(name, own)
+    _require_unique_labels(name, entries)
     title, renamed = table["title"], frozenset[str]()
     if "extends" in table:
         parent_name = extended("markersets", table["extends"], name, above)
         parent = _loaded(parent_name, (*above, name)) if is_path(parent_name) else load_marker_set(parent_name)
         parent = _renamed(parent, table.get("rename", {}), name)
-        if title == Path(name).stem and is_path(name):  # the file says no title of its own
+        if title == Path(name).stem and is_path(name):  # the file has no title
             title = f"{parent.title} as in {Path(name).name}"
-        # what a set says of a label goes before what the set says that it extends
-        said = frozenset(key for entry in own for key in entry.keys)
-        entries = tuple(entry for entry in (_without(entry, said) for entry in parent.entries) if entry.keys) + own
+        # an entry of the set replaces one of the set that it extends
+        defined = frozenset(key for entry in entries for key in entry.keys)
+        kept = tuple(entry for entry in (_without(entry, defined) for entry in parent.entries) if entry.keys)
+        entries = kept + entries
         requires = parent.requires + requires
         landmarks = parent.requires_landmarks + landmarks
         renamed = parent.renamed
-    else:
-        entries = own
     return MarkerSet(table["name"], title, entries, requires, landmarks, renamed)
 
 
 def _by_dictionary(name: str, table: Mapping[str, Any]) -> tuple[MarkerEntry, ...]:
-    """Entries of the labels that mean what the dictionary says of them."""
+    """Return the entries of the labels defined in the dictionary."""
     static_only = {normalise(label) for pattern in table.get("static_only", ()) for _, label in for_each_side(pattern)}
     entries = []
     for pattern in table.get("labels", ()):
         for side, label in for_each_side(pattern):
-            point = dictionary_point(pattern, side)
-            if point is None:
+            meaning = dictionary_meaning(pattern, side)
+            if meaning is None:
                 raise TableError(
-                    f"'{name}', labels: the dictionary of labels has no one meaning for '{pattern}'.",
-                    "Write a [[marker]] for it that says landmark and segment.",
+                    f"'{name}', labels: the meaning of '{pattern}' in the dictionary of labels is not unique.",
+                    "Write a [[marker]] with its landmark and segment.",
                 )
             key = normalise(label)
-            once = point.static_only or key in static_only
-            entries.append(MarkerEntry((key,), point.landmark, point.body, point.weight, once, point.soft, label))
+            static = meaning.static_only or key in static_only
+            entries.append(
+                MarkerEntry((key,), meaning.landmark, meaning.body, meaning.weight, static, meaning.soft, label)
+            )
     return tuple(entries)
 
 
-def _require_one_meaning(name: str, entries: tuple[MarkerEntry, ...]) -> None:
+def _require_unique_labels(name: str, entries: tuple[MarkerEntry, ...]) -> None:
     keys = [key for entry in entries for key in set(entry.keys)]
-    twice = next((key for key in keys if keys.count(key) > 1), None)
-    if twice is not None and is_path(name):
+    repeated = next((key for key in keys if keys.count(key) > 1), None)
+    if repeated is not None and is_path(name):
         raise TableError(
-            f"'{name}' has two markers with the label '{twice}' (labels are compared in capitals, without blanks, _ . and -).",
-            "Give the label to one of them.",
+            f"'{name}' has two markers with the label '{repeated}' (labels are compared in capitals, without blanks, _ . and -).",
+            "Keep the label in one of them only.",
         )
 
 
@@ -117,9 +118,9 @@ def _without(entry: MarkerEntry, keys: frozenset[str]) -> MarkerEntry:
 
 
 def _renamed(parent: MarkerSet, rename: Mapping[str, str], name: str) -> MarkerSet:
-    """The set with labels renamed: `rename` is label in the file -> label of the set; requirements follow.
+    """Return the set with labels renamed, in its requirements, too: `rename` is label in the file -> label of the set.
 
-    A label that is renamed loses the meaning it had; the label it stands for keeps its own beside it.
+    A renamed label loses its former meaning; the label of the set remains valid.
     """
     if not rename:
         return parent
@@ -127,38 +128,38 @@ def _renamed(parent: MarkerSet, rename: Mapping[str, str], name: str) -> MarkerS
     renamed = [label for labels in pairs.values() for label in labels]
 
     def follow(keys: tuple[str, ...]) -> tuple[str, ...]:
-        stand_in = [label for key in keys for label in pairs.get(key, ())]
-        return (*stand_in, *(key for key in keys if key not in renamed))
+        new = [label for key in keys for label in pairs.get(key, ())]
+        return (*new, *(key for key in keys if key not in renamed))
 
     requires = tuple(follow(group) for group in parent.requires)
     for group, before in zip(requires, parent.requires, strict=True):
         if not group:
             lost = " or ".join(before)
             raise TableError(
-                f"'{name}', [rename]: {lost} is given another meaning, and no label is left for what it was.",
-                f"Name the label that the file has for {lost} too.",
+                f"'{name}', [rename]: {lost} is given another meaning, and no label remains for the marker itself.",
+                f"Rename the label that the file has for {lost}, too.",
             )
-    moved = tuple(replace(entry, keys=follow(entry.keys)) for entry in parent.entries)
-    entries = tuple(entry for entry in moved if entry.keys)
+    followed = (replace(entry, keys=follow(entry.keys)) for entry in parent.entries)
+    entries = tuple(entry for entry in followed if entry.keys)
     return replace(parent, entries=entries, requires=requires, renamed=parent.renamed | frozenset(renamed))
 
 
 def _pairs(parent: MarkerSet, rename: Mapping[str, str], name: str) -> dict[str, list[str]]:
-    """Label of the set -> labels of the file that stand for it, both sides written out."""
+    """Return label of the set -> labels in the file that replace it, for both sides."""
     pairs: dict[str, list[str]] = {}
     known = {key for entry in parent.entries for key in entry.keys}
     for raw in rename.items():
         for _, (label, meant) in for_each_side(list(raw)):
             if normalise(meant) not in known:
                 raise TableError(
-                    f"'{name}', [rename]: '{label}' is to stand for '{meant}', which is no label of {parent.title}.",
+                    f"'{name}', [rename]: '{label}' is renamed to '{meant}', which is not a label of {parent.title}.",
                     nearest(normalise(meant), sorted(known)),
                 )
             pairs.setdefault(normalise(meant), []).append(normalise(label))
     renamed = [label for labels in pairs.values() for label in labels]
-    twice = next((label for label in renamed if renamed.count(label) > 1), None)
-    if twice is not None:
-        raise TableError(f"'{name}', [rename]: '{twice}' stands for two labels.", "Let it stand for one.")
+    repeated = next((label for label in renamed if renamed.count(label) > 1), None)
+    if repeated is not None:
+        raise TableError(f"'{name}', [rename]: '{repeated}' is renamed to two labels.", "Rename it to one label.")
     return pairs
 
 

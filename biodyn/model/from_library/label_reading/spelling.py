@@ -1,4 +1,4 @@
-"""How labels are spelled: pieces, separators, alphabets, and the letter or word of the side."""
+"""Spelling of labels: pieces, separators, alphabets, and the letter or word of the side."""
 
 from __future__ import annotations
 
@@ -11,27 +11,21 @@ from functools import cache, lru_cache
 from biodyn.conventions import SIDES
 from biodyn.library.load import load_table
 
-_NO_LETTER = re.compile(r"[^A-Z0-9]+")
-_NO_LETTER_BEHIND = r"(?![^\W\d_])"
-_IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
-# three letters and a 1, on this many labels and this share of them
-_NUMBERED_ONE = re.compile(r".*[^\W\d_]{3}[\s_.\-]?1")
+_SEPARATORS = re.compile(r"[\s_.\-]+")
 _MOST_LETTERS = 255  # of a label that is read: as many as a C3D file can hold
-_FEWEST_NUMBERED, _MOST_LABELS = 8, 0.75
-# 1st, 2nd, 5th: the number alone tells, but where nothing but a side stands beside it (R5TH) its letters say that it is no number
-# of a cluster
+_ORDINAL = re.compile(r"(?<![0-9])([0-9])(ST|ND|RD|TH)(?![0-9])")  # 1st, 2nd, 5th: the number is sufficient
+# ... but its letters show that it is no number in a cluster if there is nothing else but a side (R5TH)
 _BARE_ORDINAL = re.compile(r"[A-Z]?[^A-Z0-9]*[0-9](ST|ND|RD|TH)[^A-Z0-9]*[A-Z]?")
-_ORDINAL = re.compile(r"(?<![0-9])([0-9])(ST|ND|RD|TH)(?![0-9])")
 
 
 @lru_cache(4096)
 def normalise(label: str) -> str:
     """Return a label as it is compared: capitals, without blanks, underscores, dots and dashes."""
-    return _IGNORED_CHARACTERS.sub("", _in_latin(label).upper())
+    return _SEPARATORS.sub("", _in_latin(label).upper())
 
 
 def _in_latin(label: str) -> str:
-    """The label with East Asian words as those that the dictionary has for them, and wide letters as narrow ones."""
+    """Return the label with East Asian words translated by the dictionary, and wide letters as narrow ones."""
     if label.isascii():
         return label
     words = _writing()
@@ -44,14 +38,14 @@ def _in_latin(label: str) -> str:
 
 
 def _unaccented(label: str) -> str:
-    """The label in capitals of the Latin alphabet; words that are others without accents as the dictionary has them."""
+    """Return the label in Latin capitals without accents; words that accents distinguish are replaced by the dictionary."""
     capitals = label.upper()
     if capitals.isascii():
         return capitals
     table = load_table("body/label_words")
     capitals = unicodedata.normalize("NFC", capitals)
     for word, meant in table["accented"].items():
-        capitals = re.sub(f"{word}{_NO_LETTER_BEHIND}", f" {meant} ", capitals)
+        capitals = re.sub(rf"{word}(?![^\W\d_])", f" {meant} ", capitals)
     for letter, plain in table["letters"].items():
         capitals = capitals.replace(letter, plain)
     return "".join(c for c in unicodedata.normalize("NFKD", capitals) if not unicodedata.combining(c))
@@ -59,38 +53,34 @@ def _unaccented(label: str) -> str:
 
 @cache
 def _writing() -> dict[str, str]:
-    """East Asian words and what stands for them, the longest first."""
+    """Return the East Asian words and their translations, the longest first."""
     table: dict[str, str] = load_table("body/label_words")["writing"]
     return dict(sorted(table.items(), key=lambda row: -len(row[0])))
 
 
 @lru_cache(4096)
 def pieces(label: str) -> tuple[str, ...]:
-    """Return what stands between the separators of a label, in capitals of the Latin alphabet without accents."""
+    """Return the parts of a label between its separators, in Latin capitals without accents."""
     plain = _unaccented(_in_latin(label))
     if not _BARE_ORDINAL.fullmatch(plain):
         plain = _ORDINAL.sub(r"\1", plain)
-    return tuple(piece for piece in _NO_LETTER.split(plain) if piece)
+    return tuple(piece for piece in re.split(r"[^A-Z0-9]+", plain) if piece)
 
 
 def without_shared_ending(labels: Sequence[str], endings: frozenset[str]) -> dict[str, str]:
-    """Return label -> label without a last word of `endings` behind a separator ("_study"), where a label has one.
+    """Return label -> label without a last word of `endings` after a separator ("_study").
 
-    A 1 behind most of the labels (RASI1, LHEE1) numbers a person or a pass, not the markers of a segment: it goes, too.
+    A 1 at the end of most labels (RASI1, LHEE1) numbers a person or a trial, not the markers of a segment: it is removed, too.
     """
-    found = {}
+    numbered_one = re.compile(r".*[^\W\d_]{3}[\s_.\-]?1")  # three letters and a 1
+    shortened = {}
     for label in labels:
-        head, separator, last = _last_word(label)
-        found[label] = head if separator and head and last.upper() in endings else label
-    numbered = [label for label in labels if _NUMBERED_ONE.fullmatch(found[label])]
-    if len(numbered) >= max(_FEWEST_NUMBERED, _MOST_LABELS * len(labels)):
-        found |= {label: found[label].rstrip("1").rstrip("_. -") for label in numbered}
-    return found
-
-
-def _last_word(label: str) -> tuple[str, str, str]:
-    match = re.fullmatch(r"(.*?[A-Za-z0-9])([\s_.\-]+)([A-Za-z]+)", label)
-    return (match[1], match[2], match[3]) if match else (label, "", "")
+        match = re.fullmatch(r"(.*?[A-Za-z0-9])[\s_.\-]+([A-Za-z]+)", label)
+        shortened[label] = match[1] if match and match[2].upper() in endings else label
+    numbered = [label for label in labels if numbered_one.fullmatch(shortened[label])]
+    if len(numbered) >= max(8, 0.75 * len(labels)):
+        shortened |= {label: shortened[label].rstrip("1").rstrip("_. -") for label in numbered}
+    return shortened
 
 
 _PLACES = ("alone", "first", "last", "inside")
@@ -98,39 +88,39 @@ _PLACES = ("alone", "first", "last", "inside")
 
 @dataclass(frozen=True)
 class SideReading:
-    """One way to take a side out of a label.
+    """One way to separate the side from a label.
 
     Attributes:
         side: "r" or "l".
-        rest: the pieces that are left, in capitals.
-        habit: (number of the pair of side words, where the word stands): what a laboratory does with all its labels.
+        rest: the remaining pieces, in capitals.
+        style: (index of the pair of side words, position of the word): the same for all labels of a laboratory.
         mirror: the label of the other side, its pieces joined.
     """
 
     side: str
     rest: tuple[str, ...]
-    habit: tuple[int, str]
+    style: tuple[int, str]
     mirror: str
 
 
 @cache
 def side_readings(parts: tuple[str, ...]) -> tuple[SideReading, ...]:
-    """Return every way to take a side out of a label that is cut into pieces, likelier places first; none of a longer text."""
+    """Return every way to separate the side from a label in pieces, likelier positions first; none for a longer text."""
     if sum(map(len, parts)) > _MOST_LETTERS:
         return ()
-    found = [
+    readings = [
         reading
         for number, pair in enumerate(side_pairs())
         for side, word, other in ((SIDES[0], pair[0], pair[1]), (SIDES[1], pair[1], pair[0]))
         for i in range(len(parts))
         for reading in _in_piece(parts, i, side, word, other, number)
     ]
-    return tuple(sorted(found, key=lambda reading: _PLACES.index(reading.habit[1])))
+    return tuple(sorted(readings, key=lambda reading: _PLACES.index(reading.style[1])))
 
 
 def _in_piece(parts: tuple[str, ...], i: int, side: str, word: str, other: str, number: int) -> Sequence[SideReading]:
-    """Readings in which the side word stands in piece `i`."""
-    piece, found = parts[i], []
+    """Return the readings with the side word in piece `i`."""
+    piece, readings = parts[i], []
     at = piece.find(word)
     while at >= 0:
         before, after = piece[:at], piece[at + len(word) :]
@@ -143,9 +133,9 @@ def _in_piece(parts: tuple[str, ...], i: int, side: str, word: str, other: str, 
             place = "last" if not after and i == len(parts) - 1 else "inside"
         if rest:
             mirror = "".join((*parts[:i], before, other, after, *parts[i + 1 :]))
-            found.append(SideReading(side, rest, (number, place), mirror))
+            readings.append(SideReading(side, rest, (number, place), mirror))
         at = piece.find(word, at + 1)
-    return found
+    return readings
 
 
 @cache
@@ -155,17 +145,17 @@ def side_pairs() -> tuple[tuple[str, str], ...]:
 
 
 def mirrored(label: str, side: str) -> str:
-    """Return the label that the other side would have, `side` being this one's, "" where no letters of it are a side."""
+    """Return the label of the other side, `side` being that of the label; "" if it has no letters for the side."""
     readings = [reading for reading in side_readings(pieces(label)) if reading.side == side]
     if not readings:
         return ""
-    number, place = readings[0].habit
+    number, place = readings[0].style
     right, left = side_pairs()[number]
     word, other = (right, left) if side == SIDES[0] else (left, right)
     capitals = label.upper()
     at = capitals.rfind(word) if place == "last" else capitals.find(word)
     if at < 0 or len(capitals) != len(label):
         return ""
-    own = label[at : at + len(word)]
-    new = other if own.isupper() else other.lower() if own.islower() else other.capitalize()
+    letters = label[at : at + len(word)]
+    new = other if letters.isupper() else other.lower() if letters.islower() else other.capitalize()
     return label[:at] + new + label[at + len(word) :]

@@ -1,9 +1,9 @@
-"""The dictionary: whole spellings and words put together, and what they mark."""
+"""The dictionary of labels: complete spellings and combinations of words, and what they mark."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby, product
 from typing import Any
@@ -12,21 +12,16 @@ from biodyn.library.load import load_table
 from biodyn.library.tables import fill_side, load_entry
 from biodyn.model.from_library.label_reading.spelling import normalise, pieces
 
-#: The set whose labels and words are the dictionary.
+#: The marker set whose labels and words are the dictionary.
 DICTIONARY = "anatomical"
-_ANY_PLACES = "..."
-_PART = "part"
-# Longer rows of letters than any label has words in are noise, and would cost time to cut.
-_LONGEST = 48
 _MOST_WORDS = 6
-_MOST_LETTERS = 2
 
 
 @dataclass(frozen=True)
-class Point:
-    """What a label can mark: an entry of the dictionary before its side is filled in.
+class Meaning:
+    """Landmark and segment that a label can mark, before its side is filled in.
 
-    `yields`: it gives way where another label marks the same landmark more clearly (KNE beside KNEL).
+    `yields`: another label that marks the same landmark more clearly has priority (KNEL over KNE).
     """
 
     landmark: str
@@ -37,102 +32,194 @@ class Point:
     sided: bool
     yields: bool
 
-    def on_side(self, side: str) -> Point:
-        """Return it with the side filled in ("" for one of the midline)."""
-        names = (fill_side(self.landmark, side), fill_side(self.body, side))
-        return Point(*names, self.weight, self.static_only, self.soft, self.sided, self.yields)
+    def on_side(self, side: str) -> Meaning:
+        """Return it with the side filled in ("" for the midline)."""
+        return replace(self, landmark=fill_side(self.landmark, side), body=fill_side(self.body, side))
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point that a stem may mean. `cost`: 0 for a whole spelling, else the words that it took.
+    """A possible meaning of a label without its side.
 
-    `needs`: stems of which the file must have one, for what counts only beside it (KNE beside KNI, MK beside LK). `short`: an
-    abbreviation is among the words, which needs other labels in its region of the body. `otherwise`: what it means where another
-    label marks `point` (LEP is the elbow's epicondyle beside LFC).
+    Attributes:
+        cost: 0 for a complete spelling, else the number of words.
+        needs: labels without side of which the file must have one (KNI for KNE, LK for MK); empty = none.
+        short: one of the words is an abbreviation, which needs other labels in its region of the body.
+        otherwise: meaning if another label already marks the first one (LEP is the elbow's epicondyle if LFC is present).
     """
 
-    point: Point
+    meaning: Meaning
     cost: float
     needs: frozenset[str] = frozenset()
     short: bool = False
-    otherwise: Point | None = None
+    otherwise: Meaning | None = None
 
 
 @dataclass(frozen=True)
 class _Word:
-    """One spelling of a word: what it means, and whether it is one letter that needs company or contrast."""
+    """Meaning of one spelling; `single`: one letter that needs other words, or a label with one of the `opposite` letters."""
 
-    means: tuple[str, ...]
+    names: tuple[str, ...]
     single: bool = False
     opposite: tuple[str, ...] = ()
     short: bool = False
 
 
 @dataclass(frozen=True)
-class _Cut:
-    means: tuple[str, ...]
+class _Parse:
+    """A label read as words: their sorted names, cost, needed labels, and whether one is an abbreviation."""
+
+    names: tuple[str, ...]
     cost: float
     needs: frozenset[str]
     short: bool
 
 
+@dataclass(frozen=True)
+class _Dictionary:
+    """The tables, keyed by spelling.
+
+    Attributes:
+        words: word -> its meanings.
+        spellings, otherwise: complete label without side -> its meanings, first and second.
+        conditional: the same -> (meaning, labels of which the file must have one).
+        exact: words -> meanings. open_ended: words to which any place words and numbers may be added -> meanings.
+        places: words of places. segments: word -> segment that it names.
+    """
+
+    words: Mapping[str, tuple[_Word, ...]]
+    spellings: Mapping[str, dict[Meaning, None]]
+    otherwise: Mapping[str, dict[Meaning, None]]
+    conditional: Mapping[str, list[tuple[Meaning, frozenset[str]]]]
+    exact: Mapping[tuple[str, ...], dict[Meaning, None]]
+    open_ended: Mapping[tuple[str, ...], dict[Meaning, None]]
+    places: frozenset[str]
+    segments: Mapping[str, str]
+
+
+@cache
+def _dictionary() -> _Dictionary:
+    table = load_table("body/label_words")
+    rows = load_entry("markersets", DICTIONARY)["marker"]
+    entries = [(row, _meaning(row, row.get("landmark", ""))) for row in rows]
+    entries += [(row, _meaning(row, row["or_landmark"])) for row in rows if "or_landmark" in row]
+    spellings: dict[str, dict[Meaning, None]] = {}
+    otherwise: dict[str, dict[Meaning, None]] = {}
+    conditional: dict[str, list[tuple[Meaning, frozenset[str]]]] = {}
+    exact: dict[tuple[str, ...], dict[Meaning, None]] = {}
+    open_ended: dict[tuple[str, ...], dict[Meaning, None]] = {}
+    for row, meaning in entries:
+        for label in row["labels"]:
+            spellings.setdefault(_without_side(label), {})[meaning] = None
+        for label in row.get("otherwise", ()):
+            otherwise.setdefault(_without_side(label), {})[meaning] = None
+        for label, others in row.get("beside", {}).items():
+            needed = frozenset(_without_side(other) for other in others.split("|"))
+            conditional.setdefault(_without_side(label), []).append((meaning, needed))
+        for pattern in row.get("words", ()):
+            target = open_ended if "..." in pattern else exact
+            for words in _alternatives(pattern.replace("...", "").split()):
+                target.setdefault(words, {})[meaning] = None
+    places = frozenset(table["place"])
+    return _Dictionary(_words(table), spellings, otherwise, conditional, exact, open_ended, places, table["segment"])
+
+
+def _meaning(row: Mapping[str, Any], landmark: str) -> Meaning:
+    return Meaning(
+        landmark,
+        row["body"],
+        float(row.get("weight", 1.0)),
+        bool(row.get("static_only", False)),
+        bool(row.get("soft", False)),
+        any("{S}" in label for label in row["labels"]),
+        bool(row.get("yields", False)),
+    )
+
+
+def _without_side(label: str) -> str:
+    return normalise(label.replace("{S}", ""))
+
+
+def _alternatives(elements: list[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the combinations of a pattern, sorted: `a b|c d?` -> (a, b), (a, c), (a, b, d), (a, c, d)."""
+    choices = [[*element.rstrip("?").split("|"), *([""] if element.endswith("?") else [])] for element in elements]
+    for choice in product(*choices):
+        yield tuple(sorted(word for word in choice if word))
+
+
+def _words(table: Mapping[str, Any]) -> Mapping[str, tuple[_Word, ...]]:
+    words: dict[str, dict[_Word, None]] = {}
+    spelt = [(spelling, _Word(())) for spelling in table["nothing"]["spelt"]]
+    spelt += [(spelling, _Word((number,))) for number, row in table["number"].items() for spelling in row]
+    for name, row in table["place"].items():
+        others = [other for key, other in table["place"].items() if key != name]
+        opposite = tuple(letter for other in others for letter in other.get("contrast", ()))
+        spelt += [(spelling, _Word((name,))) for spelling in row["spelt"]]
+        spelt += [(letter, _Word((name,), single=True)) for letter in row.get("single", ())]
+        spelt += [(letter, _Word((name,), single=True, opposite=opposite)) for letter in row.get("contrast", ())]
+    spelt += [(spelling, _Word((name,))) for name, row in table["part"].items() for spelling in row]
+    spelt += [(spelling, _Word(tuple(names.split()), short=True)) for spelling, names in table["joined"].items()]
+    for spelling, word in spelt:
+        words.setdefault(spelling, {})[word] = None
+    return {spelling: tuple(row) for spelling, row in words.items()}
+
+
 @lru_cache(8192)
 def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
-    """Return the points that the pieces of a label may mean after its side was taken out; the cheapest first."""
-    stem = "".join(pieces)
-    if len(stem) > _LONGEST:
+    """Return the possible meanings of the pieces of a label after its side was removed; the cheapest first."""
+    table, stem = _dictionary(), "".join(pieces)
+    if len(stem) > 48:  # longer than any label made of words
         return ()
-    second = next((point for point in _second_meanings().get(stem, ()) if point.sided == sided), None)
-    whole = [Candidate(point, 0.0, otherwise=second) for point in _spellings().get(stem, ()) if point.sided == sided]
-    if whole:
-        return tuple(whole)
-    found = {
-        point: Candidate(point, 0.0, others, short=True)
-        for point, others in _beside().get(stem, ())
-        if point.sided == sided
+    second = next((meaning for meaning in table.otherwise.get(stem, ()) if meaning.sided == sided), None)
+    complete = [
+        Candidate(meaning, 0.0, otherwise=second) for meaning in table.spellings.get(stem, ()) if meaning.sided == sided
+    ]
+    if complete:
+        return tuple(complete)
+    best = {
+        meaning: Candidate(meaning, 0.0, needs, short=True)
+        for meaning, needs in table.conditional.get(stem, ())
+        if meaning.sided == sided
     }
-    for cut in _cuts(pieces):
-        for point in _points_of(cut.means) or _behind_segment(cut.means):
-            known = found.get(point)
-            if point.sided == sided and (known is None or (cut.cost, len(cut.needs)) < (known.cost, len(known.needs))):
-                found[point] = Candidate(point, cut.cost, cut.needs, cut.short)
-    return tuple(sorted(found.values(), key=lambda candidate: candidate.cost))
+    for parse in _parses(pieces):
+        for meaning in _meanings_of(parse.names) or _after_segment(parse.names):
+            known = best.get(meaning)
+            if meaning.sided == sided and (
+                known is None or (parse.cost, len(parse.needs)) < (known.cost, len(known.needs))
+            ):
+                best[meaning] = Candidate(meaning, parse.cost, parse.needs, parse.short)
+    return tuple(sorted(best.values(), key=lambda candidate: candidate.cost))
 
 
-def dictionary_point(pattern: str, side: str) -> Point | None:
-    """Return what a label pattern of a marker set ({S} for the side) means; None where that is not one thing."""
-    found = candidates(pieces(pattern.replace("{S}", " ")), "{S}" in pattern)
-    best = [candidate.point for candidate in found if candidate.cost == found[0].cost and not candidate.needs]
-    return best[0].on_side(side) if len({(point.landmark, point.body) for point in best}) == 1 else None
+def dictionary_meaning(pattern: str, side: str) -> Meaning | None:
+    """Return the meaning of a label pattern of a marker set ({S} for the side); None if it is not unique."""
+    options = candidates(pieces(pattern.replace("{S}", " ")), "{S}" in pattern)
+    best = [option.meaning for option in options if option.cost == options[0].cost and not option.needs]
+    return best[0].on_side(side) if len({(meaning.landmark, meaning.body) for meaning in best}) == 1 else None
 
 
-# -- cutting ------------------------------------------------------------------------------------------------------------
-
-
-def _cuts(pieces: tuple[str, ...]) -> Iterator[_Cut]:
-    """Every way to read all letters of the pieces as words."""
-    several = len(pieces) > 1
-    stem = "".join(pieces)
-    start = 0
+def _parses(pieces: tuple[str, ...]) -> Iterator[_Parse]:
+    """Yield every way to read all letters of the pieces as words."""
+    stem, start = "".join(pieces), 0
     options = []
     for piece in pieces:
-        options.append(list(_cut_piece(piece, several, stem, start)))
+        options.append(list(_parses_of_piece(piece, len(pieces) > 1, stem, start)))
         start += len(piece)
     for choice in product(*options):
-        means = tuple(sorted(word for cut in choice for word in cut.means))
-        if means and len(means) <= _MOST_WORDS:
-            needs = frozenset[str]().union(*(cut.needs for cut in choice))
-            yield _Cut(means, sum(cut.cost for cut in choice), needs, any(cut.short for cut in choice))
+        names = tuple(sorted(name for parse in choice for name in parse.names))
+        if names and len(names) <= _MOST_WORDS:
+            needs = frozenset[str]().union(*(parse.needs for parse in choice))
+            yield _Parse(names, sum(parse.cost for parse in choice), needs, any(parse.short for parse in choice))
 
 
-def _cut_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_Cut]:
-    """Every way to read one piece; one-letter words stand alone beside other pieces, or at an end of a longer word."""
+def _parses_of_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_Parse]:
+    """Yield every way to read one piece, which begins at `start` in the label; `several`: there are other pieces."""
+    words = _dictionary().words
     if piece.isdigit():
-        yield _Cut((_number(piece),), 0.5, frozenset(), False)
+        yield _Parse((str(int(piece)),), 0.5, frozenset(), False)
         return
 
-    def go(at: int, taken: tuple[tuple[str, _Word], ...]) -> Iterator[tuple[tuple[str, _Word], ...]]:
+    def extend(at: int, taken: tuple[tuple[str, _Word], ...]) -> Iterator[tuple[tuple[str, _Word], ...]]:
         if at == len(piece):
             yield taken
             return
@@ -142,169 +229,54 @@ def _cut_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_Cu
             end = at + 1
             while end < len(piece) and piece[end].isdigit():
                 end += 1
-            yield from go(end, (*taken, (piece[at:end], _Word((_number(piece[at:end]),)))))
+            yield from extend(end, (*taken, (piece[at:end], _Word((str(int(piece[at:end])),)))))
             return
         for end in range(len(piece), at, -1):
-            for word in _words().get(piece[at:end], ()):
-                yield from go(end, (*taken, (piece[at:end], word)))
+            for word in words.get(piece[at:end], ()):
+                yield from extend(end, (*taken, (piece[at:end], word)))
 
-    for row in go(0, ()):
-        if not _well_placed([word.single for _, word in row], several):
+    for row in extend(0, ()):
+        if not _single_letters_allowed([word.single for _, word in row], several):
             continue
-        ones = sum(word.single for _, word in row)
-        means = tuple(name for _, word in row for name in word.means)
-        words = sum(0.5 if text.isdigit() or not word.means else 1.0 for text, word in row)
-        yield _Cut(means, words + 0.25 * ones, _needed(row, stem, start), any(word.short for _, word in row))
+        letters = sum(word.single for _, word in row)
+        names = tuple(name for _, word in row for name in word.names)
+        cost = sum(0.5 if text.isdigit() or not word.names else 1.0 for text, word in row)
+        yield _Parse(names, cost + 0.25 * letters, _needed(row, stem, start), any(word.short for _, word in row))
 
 
-def _well_placed(single: list[bool], several: bool) -> bool:
-    """True where one-letter words stand together at one end of a longer word, or alone beside other pieces."""
+def _single_letters_allowed(single: list[bool], several: bool) -> bool:
+    """Return whether one-letter words are at one end of longer words, two at most, or a piece of their own among others."""
     if all(single):
         return several and len(single) == 1
     runs = [sum(1 for _ in run) for letter, run in groupby(single) if letter]
-    return not runs or (len(runs) == 1 and runs[0] <= _MOST_LETTERS and (single[0] or single[-1]))
+    return not runs or (len(runs) == 1 and runs[0] <= 2 and (single[0] or single[-1]))
 
 
 def _needed(row: tuple[tuple[str, _Word], ...], stem: str, start: int) -> frozenset[str]:
-    """Stems of the opposite letters for a letter that is a word only by contrast."""
-    at, found = start, set()
+    """Return the labels with an opposite letter, one of which must be present for a letter to be a word."""
+    at, needed = start, set()
     for text, word in row:
-        found |= {stem[:at] + letter + stem[at + 1 :] for letter in word.opposite}
+        needed |= {stem[:at] + letter + stem[at + 1 :] for letter in word.opposite}
         at += len(text)
-    return frozenset(found)
-
-
-def _number(digits: str) -> str:
-    return str(int(digits))
-
-
-# -- the tables as read --------------------------------------------------------------------------------------------------
-
-
-@cache
-def _words() -> Mapping[str, tuple[_Word, ...]]:
-    """Spelling -> what it may mean."""
-    table = load_table("body/label_words")
-    found: dict[str, list[_Word]] = {}
-
-    def add(spelling: str, word: _Word) -> None:
-        if word not in found.setdefault(spelling, []):
-            found[spelling].append(word)
-
-    for spelling in table["nothing"]["spelt"]:
-        add(spelling, _Word(()))
-    for number, spellings in table["number"].items():
-        for spelling in spellings:
-            add(spelling, _Word((number,)))
-    for name, row in table["place"].items():
-        for spelling in row["spelt"]:
-            add(spelling, _Word((name,)))
-        for letter in row.get("single", ()):
-            add(letter, _Word((name,), single=True))
-        for letter in row.get("contrast", ()):
-            add(letter, _Word((name,), single=True, opposite=_opposite_letters(name)))
-    for name, spellings in table[_PART].items():
-        for spelling in spellings:
-            add(spelling, _Word((name,)))
-    for spelling, names in table["joined"].items():
-        add(spelling, _Word(tuple(names.split()), short=True))
-    return {spelling: tuple(words) for spelling, words in found.items()}
-
-
-def _opposite_letters(name: str) -> tuple[str, ...]:
-    places = load_table("body/label_words")["place"]
-    return tuple(letter for other, row in places.items() if other != name for letter in row.get("contrast", ()))
-
-
-@cache
-def _entries() -> tuple[tuple[dict[str, Any], Point], ...]:
-    rows = load_entry("markersets", DICTIONARY)["marker"]
-    either = [(row, _point(row, row["or_landmark"])) for row in rows if "or_landmark" in row]
-    return (*((row, _point(row, row.get("landmark", ""))) for row in rows), *either)
-
-
-def _point(row: Mapping[str, Any], landmark: str) -> Point:
-    sided = any("{S}" in label for label in row["labels"])
-    return Point(
-        landmark,
-        row["body"],
-        float(row.get("weight", 1.0)),
-        bool(row.get("static_only", False)),
-        bool(row.get("soft", False)),
-        sided,
-        bool(row.get("yields", False)),
-    )
-
-
-@cache
-def _spellings() -> Mapping[str, tuple[Point, ...]]:
-    """Whole label without its side -> the points that it may mean."""
-    found: dict[str, dict[Point, None]] = {}
-    for row, point in _entries():
-        for label in row["labels"]:
-            found.setdefault(normalise(label.replace("{S}", "")), {})[point] = None
-    return {stem: tuple(points) for stem, points in found.items()}
-
-
-@cache
-def _second_meanings() -> Mapping[str, tuple[Point, ...]]:
-    """Whole label without its side -> the points that it means where another label marks what it means first."""
-    found: dict[str, list[Point]] = {}
-    for row, point in _entries():
-        for label in row.get("otherwise", ()):
-            found.setdefault(normalise(label.replace("{S}", "")), []).append(point)
-    return {stem: tuple(points) for stem, points in found.items()}
-
-
-@cache
-def _beside() -> Mapping[str, tuple[tuple[Point, frozenset[str]], ...]]:
-    """Whole label without its side -> the points that it may mean where the file has one of the others, without their sides."""
-    found: dict[str, list[tuple[Point, frozenset[str]]]] = {}
-    for row, point in _entries():
-        for label, others in row.get("beside", {}).items():
-            stem, *needed = (normalise(text.replace("{S}", "")) for text in (label, *others.split("|")))
-            found.setdefault(stem, []).append((point, frozenset(needed)))
-    return {stem: tuple(points) for stem, points in found.items()}
-
-
-@cache
-def _patterns() -> tuple[Mapping[tuple[str, ...], tuple[Point, ...]], Mapping[tuple[str, ...], tuple[Point, ...]]]:
-    """Words that must be there exactly -> points; words that may have any places and numbers beside them -> points."""
-    exact: dict[tuple[str, ...], list[Point]] = {}
-    open_ended: dict[tuple[str, ...], list[Point]] = {}
-    for row, point in _entries():
-        for pattern in row.get("words", ()):
-            table = open_ended if _ANY_PLACES in pattern else exact
-            for words in _written_out(pattern.replace(_ANY_PLACES, "").split()):
-                if point not in table.setdefault(words, []):
-                    table[words].append(point)
-    return {w: tuple(p) for w, p in exact.items()}, {w: tuple(p) for w, p in open_ended.items()}
-
-
-def _written_out(elements: list[str]) -> Iterator[tuple[str, ...]]:
-    """`a b|c d?` -> (a, b), (a, c), (a, b, d), (a, c, d), each sorted."""
-    choices = [[*element.rstrip("?").split("|"), *([""] if element.endswith("?") else [])] for element in elements]
-    for choice in product(*choices):
-        yield tuple(sorted(word for word in choice if word))
+    return frozenset(needed)
 
 
 @lru_cache(8192)
-def _points_of(means: tuple[str, ...]) -> tuple[Point, ...]:
-    exact, open_ended = _patterns()
-    places = load_table("body/label_words")["place"]
-    if means in exact:
-        return exact[means]
-    core = tuple(word for word in means if word not in places and not word.isdigit())
-    return open_ended.get(core, ()) if len(core) < len(means) else ()
+def _meanings_of(names: tuple[str, ...]) -> tuple[Meaning, ...]:
+    table = _dictionary()
+    if names in table.exact:
+        return tuple(table.exact[names])
+    core = tuple(word for word in names if word not in table.places and not word.isdigit())
+    return tuple(table.open_ended.get(core, ())) if len(core) < len(names) else ()
 
 
 @lru_cache(8192)
-def _behind_segment(means: tuple[str, ...]) -> tuple[Point, ...]:
-    """Points on a segment that one of the words names: it says nothing more of them (Pelvis_R_ASIS)."""
-    segments = load_table("body/label_words")["segment"]
-    found: dict[Point, None] = {}
-    for word in set(means) & set(segments):
-        rest = list(means)
+def _after_segment(names: tuple[str, ...]) -> tuple[Meaning, ...]:
+    """Return the meanings on a segment named by one of the words, which adds nothing else (Pelvis_R_ASIS)."""
+    segments = _dictionary().segments
+    found: dict[Meaning, None] = {}
+    for word in set(names) & set(segments):
+        rest = list(names)
         rest.remove(word)
-        found.update(dict.fromkeys(point for point in _points_of(tuple(rest)) if point.body == segments[word]))
+        found.update(dict.fromkeys(m for m in _meanings_of(tuple(rest)) if m.body == segments[word]))
     return tuple(found)
