@@ -400,8 +400,8 @@ def swing(start: FloatArray, end: FloatArray) -> FloatArray:
 def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -> SubjectModel:
     """Return the model for a joint centre of `body` with an error of (3,) m, in the axes of its parent.
 
-    In the static trial the markers keep their positions in World, as after a wrong regression. The long axes of the segment and of
-    its parent follow the centre (`StaticFigure.moved`). Inertias keep their position in the segments.
+    In the static trial the markers keep their positions in World, as after a wrong regression. The long axes of the segment and
+    of its parent follow the centre (`StaticFigure.moved`). Inertias keep their position in the segments.
     """
     figure = StaticFigure.of(model)
     parent = figure.parent[body]
