@@ -26,6 +26,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.evidence import Evidence, Step, pressure
 from biodyn.checks.estimators.plate_position import plate_height, relative_heights, standings
 from biodyn.checks.facts import TrialFacts
+from biodyn.checks.plates import PLATE_SHIFT_M
 from biodyn.errors import BiodynError
 from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
@@ -72,7 +73,7 @@ def judge(analysis: TrialAnalysis, evidence: Evidence) -> tuple[bool, float]:
     assert analysis.propagation is not None
     static = analysis.static.points if analysis.static.source == "static trial" else {}
     found = standings(evidence, analysis.points, analysis.propagation.signals.markers, facts.foot_markers, static)
-    notes = plate_height(evidence, found, analysis.subject.height_m, analysis.settings.limits.plate_shift_m)
+    notes = plate_height(evidence, found, analysis.subject.height_m, PLATE_SHIFT_M)
     return bool(notes), max((abs(higher) for higher in relative_heights(found).values()), default=np.nan)
 
 

@@ -7,9 +7,11 @@ differ from what the analysis believes: how often is the true torque inside the 
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
 import ezc3d
@@ -35,7 +37,6 @@ _THEIA = pose_systems()[0]
 _EXACT = {
     "signals": {"cutoff_hz": 0.0},
     "uncertainty": {"compute": False},
-    "inverse_kinematics": {"tolerance": 1e-12},
     "model": {"fit": "none"},
 }
 _TURN_RAD, _ORIGIN_M = float(np.deg2rad(3.0)), 0.015
@@ -107,17 +108,30 @@ def recorded(
     return truth
 
 
+def _table_with(noise: PoseNoise) -> str:
+    """Return the library's table of magnitudes with the size of these errors."""
+    text = resources.files("biodyn.library").joinpath("uncertainty/magnitudes.toml").read_text(encoding="utf-8")
+    before, section, after = text.partition("[pose_errors]")
+    after = re.sub(r"(?m)^origin_mm = .*$", f"origin_mm = {1e3 * noise.origin_m}", after, count=1)
+    return (
+        before
+        + section
+        + re.sub(r"(?m)^turn_deg = .*$", f"turn_deg = {float(np.rad2deg(noise.turn_rad))}", after, count=1)
+    )
+
+
 def coverage(title: str, noise: PoseNoise, seeds: int, first: int, record: Record) -> None:
     """Print how often the true torque lies in the 95 % band, one row per kind of coordinate, over all frames of all people."""
     magnitudes = load_magnitudes()
-    sizes = {"origin_mm": 1e3 * noise.origin_m, "turn_deg": float(np.rad2deg(noise.turn_rad))}
     rows: Rows = {}
     for seed in range(first, first + seeds):
         person, options = someone(seed)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "poses.c3d"
             truth = recorded(person, options, noise, magnitudes, path)
-            analysis = analyse_trial(path, settings={"poses": sizes})
+            table = Path(folder) / "magnitudes.toml"
+            table.write_text(_table_with(noise), encoding="utf-8")
+            analysis = analyse_trial(path, settings={"uncertainty": {"magnitudes": str(table)}})
         add_covered(rows, analysis, truth)
     print(f"\n{title}: true torque inside the 95 % band, {seeds} people (seeds {first} to {first + seeds - 1})")
     print_covered(rows)

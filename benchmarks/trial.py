@@ -41,7 +41,7 @@ def main() -> None:
             out.mkdir()
             write_view(result.view, out)
             tabled, to_tables = time.perf_counter(), time.process_time()
-            write_report(result.view, out, figures=True, report=True, dpi=result.analysis.settings.output.figure_dpi)
+            write_report(result.view, out, figures=True, report=True)
             done, to_report = time.perf_counter(), time.process_time()
             frames = result.analysis.recording.markers.frame_count
             print(f"{name}: {frames} frames, {len(result.analysis.model.markers)} markers")

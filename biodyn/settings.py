@@ -1,7 +1,7 @@
-"""All parameters of a trial, put together: every stage's own section under its name, as a settings TOML has them.
+"""Settings of a trial: the sections of a settings TOML.
 
-A stage defines its section beside its code (`parameters.py` of its folder) and takes it whole. Three sections are defined
-here: the limits, which the fit and the checks share, and those of rooms above the analysis (`--vary`, what is written).
+A processing stage defines its section in `parameters.py` of its folder. The sections of the limits, the output and the report are
+defined here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.uncertainty.settings import UncertaintySettings
 from biodyn.variables.norms import unknown_norms
-from biodyn.verification.parameters import ReplaySettings
+
+HeaderLine = Literal["date", "session", "condition", "laboratory", "question"]
 
 
 class QualityLimits(Section):
@@ -31,68 +32,11 @@ class QualityLimits(Section):
 
     marker_rms_m: float = Field(0.02, gt=0, description="marker error of the whole fit, RMS, m")
     marker_max_m: float = Field(
-        0.04, gt=0, description="largest error of a marker, m; one that is farther off is excluded in those frames"
+        0.04, gt=0, description="largest error of a marker, m; frames of a marker beyond it are excluded"
     )
-    residual_force_fraction: float = Field(
-        0.05, gt=0, description="residual force, RMS, share of the peak ground force"
-    )
-    residual_moment_fraction: float = Field(
-        0.01, gt=0, description="residual moment, RMS, share of peak ground force x height of the centre of mass"
-    )
-    centre_of_mass_m: float = Field(
-        # whole-body centres of mass from two published tables of segments differ by 0.3-1.2 cm in the same walk, and sound
-        # walks show 0.2-2.2 cm: docs/validation.md
-        0.02,
-        ge=0,
-        description="how far the body's centre of mass may lie from where the table puts it: widens the limit of the "
-        "residual moment by this times body weight, m",
-    )
-    fitted_share: float = Field(
-        0.9, gt=0, le=1, description="share of the frames over the plates that must have a pose and accelerations"
-    )
-    mass_mismatch_fraction: float = Field(
-        0.03, gt=0, description="body mass vs. force plates in the measured motion, share of weight"
-    )
-    # Below what the sound recordings named in library/checks/checks.toml show by themselves, nothing can be told from nothing.
-    plate_shift_m: float = Field(
-        0.015, gt=0, description="a plate seems moved, or higher or lower than others, from here on, m"
-    )
-    time_offset_s: float = Field(0.016, gt=0, description="markers and forces seem not synchronised from here on, s")
-    marker_shift_m: float = Field(
-        0.015, gt=0, description="a marker seems moved since the static trial from here on, m"
-    )
-    pressure_outside_m: float = Field(0.03, gt=0, description="centre of pressure outside the foot outline, m")
-    baseline_n: float = Field(10.0, gt=0, description="vertical force of an unloaded plate, N")
     physiological_factor: float = Field(
-        default=1.0,
-        gt=0,
-        description="multiple of the physiological limits (`variables.toml`); values beyond are not valid",
+        1.0, gt=0, description="factor on the physiological limits (`variables.toml`); values beyond are not valid"
     )
-
-
-class VariationSettings(Section):
-    """Levels of `biodyn run --vary`; hip centres and anthropometric tables are all those of the library."""
-
-    cutoff_hz: tuple[Annotated[float, Field(ge=1, le=1000)], ...] = Field(
-        (4.0, 5.0, 6.0, 8.0, 10.0, 15.0),
-        max_length=50,
-        strict=False,
-        description="cut-offs of markers and forces alike, Hz",
-    )
-    marker_weight_powers: dict[str, Annotated[float, Field(ge=-5, le=5)]] = Field(
-        default_factory=lambda: {"all equal": 0.0, "contrast squared": 2.0},
-        description="name of a level and the power that every marker's weight is raised to",
-    )
-
-
-class HeaderSettings(Section):
-    """What the head of a report says beside name, mass and height: words that no recording holds."""
-
-    date: str = Field("", max_length=80, description="date of the recording")
-    session: str = Field("", max_length=80, description="session or visit")
-    condition: str = Field("", max_length=80, description="condition: barefoot, orthosis, ...")
-    laboratory: str = Field("", max_length=80, description="laboratory, or who measured")
-    question: str = Field("", max_length=200, description="question that the recording shall answer")
 
 
 class OutputSettings(Section):
@@ -100,7 +44,6 @@ class OutputSettings(Section):
 
     figures: bool = Field(True, description="write figures/*.png")
     report: bool = Field(True, description="write report.html")
-    figure_dpi: int = Field(110, ge=40, le=600, description="resolution of the figures, dots an inch")
     tables: Literal["csv", "packed"] = Field(
         "csv",
         description='"packed": tables, arrays and record in an eighth of the room, for studies (their default); every command '
@@ -154,9 +97,11 @@ class Settings(Section):
     estimation: EstimationSettings = EstimationSettings()  # type: ignore[call-arg]
     limits: QualityLimits = QualityLimits()  # type: ignore[call-arg]
     uncertainty: UncertaintySettings = UncertaintySettings()  # type: ignore[call-arg]
-    variation: VariationSettings = VariationSettings()  # type: ignore[call-arg]
-    replay: ReplaySettings = ReplaySettings()  # type: ignore[call-arg]
-    header: HeaderSettings = HeaderSettings()  # type: ignore[call-arg]
+    header: dict[HeaderLine, Annotated[str, Field(max_length=200)]] = Field(
+        default_factory=dict,
+        description="lines for the head of a report: `date`, `session` (or visit), `condition` (barefoot, orthosis), "
+        "`laboratory` and `question` of the recording",
+    )
     output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
     report: ReportSettings = ReportSettings()  # type: ignore[call-arg]
 

@@ -45,6 +45,8 @@ def page() -> str:
     for name, field in Settings.model_fields.items():
         section: Any = field.annotation
         if not hasattr(section, "model_fields"):  # a top-level entry
+            if name != "preset":
+                parts.append(f"\n## [{name}]\n\nTable of {field.description}.\n")
             continue
         parts.append(
             f"\n## [{name}]\n\n{section.__doc__}\n\n| entry | default | allowed | meaning |\n|---|---|---|---|\n"

@@ -50,7 +50,7 @@ def blank_figures() -> Iterator[None]:
     """
     blank = drawing_png(Figure(figsize=(0.5, 0.5)), 40)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TrialView, "figures_png", lambda view, dpi: dict.fromkeys(view.figures, blank))
+        patch.setattr(TrialView, "figures_png", lambda view: dict.fromkeys(view.figures, blank))
         yield
 
 

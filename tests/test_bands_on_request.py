@@ -27,7 +27,7 @@ def banded(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="module")
 def result(laboratory: Laboratory, banded: bool) -> TrialResult:
-    settings = {"uncertainty": {"compute": banded}, "output": {"figure_dpi": 40}}
+    settings = {"uncertainty": {"compute": banded}}
     return biodyn.run_trial(laboratory.walk, laboratory.static, settings=settings)
 
 

@@ -57,8 +57,7 @@ def own(
     (place / "parent.toml").write_text('title = "Parent"\nextends = "plug_in_gait_full"\n', encoding="utf-8")
     (place / "settings.toml").write_text(
         '[model]\nanthropometry = "tables/masses.toml"\nmarker_set = "tables/markers.toml"\n[uncertainty]\ncompute = false\n'
-        "[output]\nfigures = false\n"
-        "[replay]\nwindows_s = [0.05]\nstart_every_s = 0.2\nrest_s = 0.1\nanimation = false\n",
+        "[output]\nfigures = false\n",
         encoding="utf-8",
     )
     out = place / "out"

@@ -30,7 +30,6 @@ from biodyn.uncertainty.inputs import PoseErrors
 THEIA, ISB = pose_systems()
 UNFILTERED = {
     "signals": {"cutoff_hz": 0.0},
-    "inverse_kinematics": {"tolerance": 1e-12},
     "model": {"fit": "none"},
     "uncertainty": {"compute": False},
 }

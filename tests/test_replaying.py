@@ -10,9 +10,10 @@ from typer.testing import CliRunner
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError, SettingsError
+from biodyn.verification.replay import ReplayOptions
 
 pytestmark = pytest.mark.usefixtures("blank_figures")
-SHORT = {"windows_s": (0.05, 0.1), "start_every_s": 0.2, "rest_s": 0.2}
+SHORT = ReplayOptions(windows_s=(0.05, 0.1), start_every_s=0.2, rest_s=0.2)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,6 @@ def result(laboratory):
     settings = {
         "output": {"figures": False, "report": False},
         "uncertainty": {"compute": False},
-        "replay": {"start_every_s": 0.1},
     }
     return biodyn.run_trial(laboratory.walk, laboratory.static, settings=settings)
 
@@ -34,12 +34,6 @@ def folder(result, tmp_path_factory):
 @pytest.fixture(scope="module")
 def replayed(result):
     return biodyn.replay(result, SHORT)
-
-
-@pytest.fixture(scope="module")
-def still(result):
-    """Replayed without an animation."""
-    return biodyn.replay(result, {**SHORT, "animation": False})
 
 
 def test_the_record_of_a_run_holds_its_proof_and_parts(result):
@@ -127,15 +121,9 @@ def test_a_report_of_a_replayed_result_shows_drift_feedback_and_animation(result
     )
 
 
-def test_without_an_animation_none_is_linked(result, still, tmp_path):
+def test_a_damaged_replay_is_reported(result, replayed, tmp_path):
     folder = result.save(tmp_path / "walk")
-    still.save(folder)
-    assert "replay.gif" not in _report(folder)
-
-
-def test_a_damaged_replay_is_said(result, still, tmp_path):
-    folder = result.save(tmp_path / "walk")
-    still.save(folder)
+    replayed.save(folder)
     (folder / "replay" / "replay_drift.csv").unlink()
     outcome = CliRunner().invoke(app, ["report", str(folder)])
     assert outcome.exit_code == 2
@@ -145,7 +133,7 @@ def test_a_damaged_replay_is_said(result, still, tmp_path):
 def test_what_cannot_be_replayed_is_said(folder, tmp_path):
     with pytest.raises(ResultError, match="not a whole biodyn result"):
         biodyn.replay(tmp_path)
-    with pytest.raises(SettingsError, match=r"replay\.method"):
-        biodyn.replay(folder, {"method": "magic"})
+    with pytest.raises(SettingsError, match="no integrator 'magic'"):
+        biodyn.replay(folder, ReplayOptions("magic"))
     outcome = CliRunner().invoke(app, ["replay", str(tmp_path)])
     assert outcome.exit_code == 2

@@ -193,9 +193,9 @@ def test_a_screen_that_takes_nothing() -> None:
 def test_a_stopped_run_leaves_nothing(
     laboratory: Laboratory, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    """Stopped behind the first table, with seconds of drawing large figures to come: without them the run may end before."""
+    """Stopped behind the first table, with figures, report and PDF to come."""
     out = tmp_path / "out"
-    run = started("run", laboratory.walk, "--out", out, "--set", "output.figure_dpi=600")
+    run = started("run", laboratory.walk, "--out", out, "--pdf")
     _wait_for(lambda: any(tmp_path.glob(".out.*.part/tables/*.csv")), run)
     run.send_signal(number)
     said = b"".join(part or b"" for part in run.communicate(timeout=60)).decode()

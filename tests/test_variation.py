@@ -23,10 +23,8 @@ from biodyn.trial.result import TrialResult
 from biodyn.trial.sensitivity import FACTORS
 
 BASE = ("none", "as analysed")
-CUTOFFS_HZ = (4.0, 6.0, 10.0)  # 6 Hz is the analysis itself
+CUTOFFS_HZ = (4.0, 5.0, 6.0, 8.0, 10.0, 15.0)  # 6 Hz is the analysis itself
 SETTINGS = {
-    "variation": {"cutoff_hz": CUTOFFS_HZ},
-    "output": {"figure_dpi": 40},
     "uncertainty": {"compute": False},  # bands are no part of a comparison
 }
 
@@ -189,7 +187,7 @@ def test_weights_change_the_fit_and_nothing_else(varied: TrialResult) -> None:
 def run(laboratory: Laboratory, tmp_path: Path, vary: str) -> Result:
     settings = tmp_path / "s.toml"
     settings.write_text(
-        "[variation]\ncutoff_hz = [4, 10]\n[output]\nfigure_dpi = 40\n[uncertainty]\ncompute = false\n",
+        "[uncertainty]\ncompute = false\n",
         encoding="utf-8",
     )
     arguments = ["run", laboratory.walk, "--vary", vary, "--settings", settings, "--out", tmp_path / "out"]

@@ -15,7 +15,7 @@ from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check, finding_title
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.calibration.subject import KG_A_POUND
+from biodyn.processing.calibration.subject import KG_A_POUND, MASS_MISMATCH_SHARE
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.signals.filtering import rms, vector_rms
 from biodyn.verification.consistency import verify
@@ -32,7 +32,7 @@ _FAIL_FACTOR = 5.0
     causes="a wrong mass (clothes and shoes count), the gain of the plates, a foot beside them",
     place=140,
     turn=110,
-    limit="limits.mass_mismatch_fraction",
+    limit=MASS_MISMATCH_SHARE,
     shown=(100.0, "%"),
     findings={"mass-mismatch": "Stated mass vs. force plates"},
     unless=("sides", "other_load", "force_unit", "zero"),
@@ -56,7 +56,7 @@ def stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
     causes="a wrong mass, offset or gain of the plates",
     kind="result",
     place=30,
-    limit="limits.mass_mismatch_fraction",
+    limit=MASS_MISMATCH_SHARE,
 )
 def body_mass(trial: TrialFacts, limit: float) -> CheckResult:
     """Mean vertical residual: a body that is too light or too heavy shows here first."""

@@ -13,8 +13,8 @@ from biodyn.checks.estimators import residual as base_residual
 from biodyn.checks.estimators.evidence import Evidence, centre_of_mass, gather, required_wrench
 from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped
 from biodyn.checks.estimators.plate_position import FootMarkers
-from biodyn.checks.estimators.plate_signals import not_zeroed, silent_channels
-from biodyn.checks.estimators.residual import ResidualLimits, ResidualRules, unseen_wrench
+from biodyn.checks.estimators.plate_signals import BASELINE_N, not_zeroed, silent_channels
+from biodyn.checks.estimators.residual import ResidualLimits, unseen_wrench
 from biodyn.checks.estimators.signals import long_gaps
 from biodyn.checks.estimators.synchronisation import TimeOffset, estimate_offset
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
@@ -153,8 +153,8 @@ class TrialFacts:
     @cached_property
     def plate_offsets(self) -> tuple[Diagnostic, ...]:
         """Plates that read something while nobody is on them: what was removed, and what is still there."""
-        soles, limit_n = self.analysis.points.sole, self.limits.baseline_n
-        return not_zeroed(self.analysis.plates, soles, self.rate_hz, self.weight_n, limit_n)
+        soles = self.analysis.points.sole
+        return not_zeroed(self.analysis.plates, soles, self.rate_hz, self.weight_n, BASELINE_N)
 
     @cached_property
     def other_loads(self) -> tuple[OtherLoad, ...]:
@@ -229,7 +229,6 @@ def body_against_plates(analysis: TrialAnalysis) -> Evidence:
 
 def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:
     """Limits of the base residual of a trial: see `checks.estimators.residual`."""
-    limits = analysis.settings.limits
     return base_residual.residual_limits(
         analysis.dynamics,
         analysis.reaction,
@@ -243,5 +242,4 @@ def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:
             analysis.recording.markers.rate_hz,
         ),
         analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2,
-        ResidualRules(limits.residual_force_fraction, limits.residual_moment_fraction, limits.centre_of_mass_m),
     )

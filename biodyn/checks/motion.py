@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.checks.estimators.signals import cutoff_too_low, filters_differ
 from biodyn.checks.estimators.smoothed_before import force_content, forces_smoothed, marker_content, markers_smoothed
-from biodyn.checks.estimators.synchronisation import frame_rate, time_offset, true_rate_hz
+from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, frame_rate, time_offset, true_rate_hz
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import SIDE_NAMES, Side
@@ -137,7 +137,7 @@ def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
     causes="synchronisation of cameras and analog signals, a filter that delays the forces",
     place=130,
     turn=70,
-    limit="limits.time_offset_s",
+    limit=TIME_OFFSET_S,
     shown=(1000.0, "ms"),
     findings={"time-offset": "Marker-force synchronisation"},
     unless=("sides", "other_load", "force_unit", "labels", "zero", "frame_rate"),

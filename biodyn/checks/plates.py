@@ -17,6 +17,7 @@ from biodyn.checks.estimators.plate_position import (
     standings,
 )
 from biodyn.checks.estimators.plate_signals import (
+    BASELINE_N,
     CODE,
     LARGEST_FACTOR,
     empty_level,
@@ -37,6 +38,8 @@ from biodyn.processing.contacts.loading import LEAST_BW, OtherLoad
 from biodyn.processing.contacts.stances_off_plates import SILENT
 from biodyn.processing.dynamics.solve import distal_feet
 
+# Shift of a plate, m, from which it is reported: sound recordings show less (`library/checks/checks.toml`).
+PLATE_SHIFT_M = 0.015
 _OFFSET = {CODE: "Force-plate offset"}
 _SILENT_CHANNEL = {"plate-channel-gain": "Force-plate channel without signal"}
 
@@ -89,7 +92,7 @@ def unit_of_the_moments(trial: TrialFacts, limit: float) -> CheckResult:
     causes="plates not zeroed before the recording, drift of the amplifiers",
     place=100,
     turn=40,
-    limit="limits.baseline_n",
+    limit=BASELINE_N,
     shown=(1.0, "N"),
     findings=_OFFSET,
     unless=("sides",),
@@ -113,7 +116,7 @@ def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
     kind="finding",  # the row of the other one shows it
     place=101,
     turn=100,
-    limit="limits.baseline_n",
+    limit=BASELINE_N,
     findings=_OFFSET,
     unless=("sides",),
 )
@@ -180,7 +183,7 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     causes="corners measured wrongly, a plate or the cameras' calibration moved",
     place=120,
     turn=90,
-    limit="limits.plate_shift_m",
+    limit=PLATE_SHIFT_M,
     shown=(100.0, "cm"),
     findings={"plate-moved": "Force-plate position"},
     # a marker of a foot moves the footprint as well
@@ -214,7 +217,7 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     causes="heights of corners measured wrongly, a cover or a floor laid later, the laboratory's zero",
     place=121,
     turn=95,
-    limit="limits.plate_shift_m",
+    limit=PLATE_SHIFT_M,
     shown=(100.0, "cm"),
     findings={"plate-height": "Force-plate height"},
     # exchanged or moved markers of the feet and exchanged plates say the same
@@ -244,7 +247,7 @@ def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     causes="corners, origin or offset of a plate, markers of the foot",
     place=150,
     turn=150,
-    limit="limits.pressure_outside_m",
+    limit=0.03,  # m,
     shown=(100.0, "cm"),
     findings={"cop-outside-sole": "Centre of pressure outside the foot outline"},
     unless=("sides",),

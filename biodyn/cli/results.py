@@ -113,9 +113,7 @@ def export(
 
 def replay(
     result: ResultFolder,
-    method: Annotated[
-        str | None, typer.Option(help="Integrator: euler, rk4 or solve_ivp. Default: the integrator of the settings.")
-    ] = None,
+    method: Annotated[str, typer.Option(help="Integrator: euler, rk4 or solve_ivp.")] = "rk4",
 ) -> None:
     """Simulate the model forward with the computed torques and compare with the recorded motion."""
     console = open_console()
@@ -123,9 +121,10 @@ def replay(
         with progress(console) as step:
             from biodyn.trial.replay import changed_files
             from biodyn.trial.replay import replay as replay_result
+            from biodyn.verification.replay import ReplayOptions
 
             notes = changed_files(result)
-            replayed = replay_result(result, {} if method is None else {"method": method}, progress=step)
+            replayed = replay_result(result, ReplayOptions(method), progress=step)
             folder = replayed.save(result, progress=step)
         print_lines(
             console,

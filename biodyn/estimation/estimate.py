@@ -126,7 +126,7 @@ def estimate_trial(
     axes = np.eye(3) if R_WL is None else R_WL
     plates = plate_unknowns(inputs.contacts, sides, len(trial.moving), inputs.rate_hz, axes, settings, measured)
     unknowns = inertia_unknowns(inputs.model, settings)
-    known = _Known(inputs.model, loads, noise_model_of(inputs, settings, magnitudes))
+    known = _Known(inputs.model, loads, noise_model_of(inputs, magnitudes))
     found = _Found.nothing(inputs, bands)
     parameters, precision = None, np.zeros((len(trial.moving), 6))
     of_stretch: dict[int, FloatArray] = {}
@@ -166,7 +166,7 @@ def estimate_trial(
         if bands
         else None,
     )
-    require_plausible(account, settings.force_sd_n)
+    require_plausible(account)
     return Estimate(fit, dynamics, reaction, account, parameters.shared_parameters)
 
 

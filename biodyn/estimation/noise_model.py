@@ -10,7 +10,6 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side
-from biodyn.estimation.settings import EstimationSettings
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Loads
 from biodyn.processing.gait.events import plate_events
@@ -34,6 +33,7 @@ _AT_LIMIT_RAD = np.radians(0.1)
 _LIMIT_TOLERANCE_RAD = 1e-6
 # Expected error of the balance of moments in a hundredth of a second, Nm.
 MOMENT_SD_NM = 1.5
+FORCE_SD_N = 3.0
 # Factor on the smoothness that the markers themselves ask for.
 _SMOOTHNESS = 5.0
 # Time over which errors of the body model stay similar_times, s.
@@ -70,8 +70,11 @@ def knot_step(rate_hz: float) -> int:
     return max(round(rate_hz / KNOTS_HZ), 1)
 
 
-def noise_model_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magnitudes) -> NoiseModel:
-    """Return the sizes for a trial: noise and smoothness are its own, the others come from the settings."""
+def noise_model_of(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m: float = 1e-3) -> NoiseModel:
+    """Return the noise model of a trial: noise and smoothness are estimated from its markers.
+
+    skin_sd_m: error of a marker of weight 1 in a hundredth of a second besides its noise, by movement of the skin.
+    """
     model, rate_hz = inputs.model, inputs.rate_hz
     raw = inputs.fitted(inputs.raw)
     noise = np.fmax(
@@ -81,9 +84,9 @@ def noise_model_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes
     frame = np.sqrt(FRAME_S * rate_hz)
     similar_times = max(2.0 * _CORRELATION_S * rate_hz, 1.0)
     return NoiseModel(
-        marker_sd_m=np.hypot(noise, settings.marker_sd_m * frame),
+        marker_sd_m=np.hypot(noise, skin_sd_m * frame),
         stiffness=_SMOOTHNESS * np.array([stiffness(hz, rate_hz, _BENT) for hz in cutoffs]),
-        balance=frame * np.repeat([MOMENT_SD_NM, settings.force_sd_n], 3),
+        balance=frame * np.repeat([MOMENT_SD_NM, FORCE_SD_N], 3),
         strikes_alike_share=_STRIKES_ALIKE,
         alike_frames=similar_times,
         unseen_sd_rad=_unseen(model, magnitudes) * frame,

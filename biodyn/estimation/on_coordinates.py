@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.estimation.noise_model import KNOTS_HZ, MOMENT_SD_NM
+from biodyn.estimation.noise_model import FORCE_SD_N, KNOTS_HZ, MOMENT_SD_NM
 from biodyn.estimation.problem import DEGREE, Knots, Path
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
@@ -195,7 +195,7 @@ class _Search:
         self.smooth = self.kept / ((2.0 * np.pi * fastest_hz) ** 3 * knots.knot_s**3) ** 2
         if marked:
             self.kept = self.kept / _UNMEASURED**2
-        by_axis = np.where(problem.rotational[problem.root], MOMENT_SD_NM, settings.force_sd_n)
+        by_axis = np.where(problem.rotational[problem.root], MOMENT_SD_NM, FORCE_SD_N)
         self.scale = problem.balanced[:, None] / (by_axis * np.sqrt(sample))
 
     def path(self, c: FloatArray) -> Path:

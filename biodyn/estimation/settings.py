@@ -8,20 +8,8 @@ from biodyn.library.section import Field, Section
 class EstimationSettings(Section):
     """Estimate of motion and forces, used where `signals.method` is "estimate", or "auto" and chooses it."""
 
-    marker_sd_m: float = Field(
-        0.001,
-        gt=0,
-        le=0.1,
-        description="error of a marker of weight 1 in a hundredth of a second apart from its noise (skin movement), m",
-    )
     force_cutoff_hz: float = Field(
         50.0, ge=10, le=1000, description="cut-off of the plate forces, Hz, at most 0.4 of the marker rate"
-    )
-    force_sd_n: float = Field(
-        3.0,
-        gt=0,
-        le=1000,
-        description="expected error of the balance of forces on the whole body in a hundredth of a second, N",
     )
     plate_place_sd_m: float = Field(
         0.005,

@@ -11,6 +11,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import EstimateError
 from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.noise_model import FORCE_SD_N
 from biodyn.estimation.plates import PlateAccount
 from biodyn.estimation.posterior import Posterior
 from biodyn.processing.dynamics.solve import Dynamics
@@ -152,11 +153,8 @@ _MOST_UNBALANCED = 3.0
 _LOOK = "Look for a force that no plate measured (an aid, a hand on a rail), a foot on two plates, a wrong body mass or plate."
 
 
-def require_plausible(account: EstimateSummary, force_sd_n: float) -> None:
-    """Raise EstimateError where the estimate left the markers, or needs a plate or a body that cannot be.
-
-    force_sd_n: expected error of the balance of forces in a hundredth of a second, N.
-    """
+def require_plausible(account: EstimateSummary) -> None:
+    """Raise EstimateError where the estimate left the markers, or needs a plate or a body that cannot be."""
     if account.marker_rms_m > _FARTHEST_M:
         raise EstimateError(
             f"It has not converged: it moved the markers of the model by {1e3 * account.marker_rms_m:.0f} mm RMS, more than "
@@ -179,7 +177,7 @@ def require_plausible(account: EstimateSummary, force_sd_n: float) -> None:
         if abs(share) > (_MOST_FOOT_SHARE if segment in feet and share > 0.0 else _MOST_MASS_SHARE):
             raise _impossible(f"the mass of {segment} would have to be another one by {100 * share:+.0f} %")
     gross = _gross(account)
-    if gross and account.balance_sd[0] > _MOST_UNBALANCED * force_sd_n:
+    if gross and account.balance_sd[0] > _MOST_UNBALANCED * FORCE_SD_N:
         raise EstimateError(
             f"Motion and forces disagree by {account.residual_unclosed[0]:.0f} N even with {gross}.",
             _LOOK,

@@ -53,8 +53,11 @@ class Fault:
         return ".".join(str(part + 1) if isinstance(part, int) else part for part in self.path)
 
 
-def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
-    """Return what a model says first of a wrong table; an unknown key before what it may have made missing."""
+def first_fault(error: ValidationError, model: type[BaseModel], removed: Mapping[str, str] | None = None) -> Fault:
+    """Return the first fault of a table; an unknown key before what it may have made missing.
+
+    removed: what became of entries, or of whole tables, that earlier versions had, by their path.
+    """
     problems = error.errors(include_url=False)
     problem = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
     if problem["type"] == "literal_error" and isinstance(problem["input"], Mapping | list | tuple):
@@ -66,9 +69,9 @@ def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
         return Fault(path[:-1], "there is no such entry", nearest(str(path[-2]), _QUOTED.findall(problem["msg"])))
     if kind == "extra_forbidden":
         inside = _inside_all(model, path[:-1])
-        today = _name_of_today(inside, str(path[-1]))
-        if today:
-            return Fault(path, f"it is called '{today}' now")
+        fate = (removed or {}).get(".".join(str(part) for part in path))
+        if fate:
+            return Fault(path, fate, "Delete this entry." if "removed" in fate else "")
         known = _keys(inside)
         homes = [section for section in known if path[-1] in _keys(_inside(inside, section))]
         hint = f"It stands in a section: {', '.join(f'{section}.{path[-1]}' for section in homes)}." if homes else ""
@@ -213,12 +216,6 @@ def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 def _keys(annotation: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for option in _options(annotation) if _is_model(option) for key in _fields(option)))
-
-
-def _name_of_today(annotation: Any, former: str) -> str:
-    """The entry that had another name, "" where none had: see `section.Section.renamed`."""
-    names = (getattr(option, "renamed", {}).get(former, "") for option in _options(annotation))
-    return next(filter(None, names), "")
 
 
 def _is_branch(part: str | int, model: type[BaseModel]) -> bool:

@@ -7,9 +7,8 @@ are refused, and every entry has its default, its range and a description, of wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import (
     AfterValidator,
@@ -40,13 +39,38 @@ __all__ = [
 ]
 
 
+#: Settings of earlier versions, and what holds in their place.
+REMOVED = {
+    "signals.smoothing": "it is called 'method' now",
+    "contacts.min_contact_s": "it was removed: a foot contact lasts at least 0.1 s",
+    "contacts.max_foot_distance_m": "it was removed: the centre of pressure is at most 0.05 m outside of the foot outline",
+    "contacts.plate_margin_m": "it was removed: the whole plate is used (0 m)",
+    "contacts.balance_fraction": "it was removed: its value is fixed at 0.1 of body weight",
+    "estimation.marker_sd_m": "it was removed: its value is fixed at 0.001 m",
+    "estimation.force_sd_n": "it was removed: its value is fixed at 3 N, and updated from the trial",
+    "inverse_kinematics.tolerance": "it was removed: its value is fixed at 1e-8 rad or m",
+    "inverse_kinematics.max_iterations": "it was removed: its value is fixed at 60",
+    "limits.residual_force_fraction": "it was removed: its value is fixed at 0.05 of the peak ground force",
+    "limits.residual_moment_fraction": "it was removed: its value is fixed at 0.01 of peak ground force times height",
+    "limits.centre_of_mass_m": "it was removed: its value is fixed at 0.02 m",
+    "limits.fitted_share": "it was removed: its value is fixed at 0.9",
+    "limits.mass_mismatch_fraction": "it was removed: its value is fixed at 0.03",
+    "limits.plate_shift_m": "it was removed: its value is fixed at 0.015 m",
+    "limits.time_offset_s": "it was removed: its value is fixed at 0.016 s",
+    "limits.marker_shift_m": "it was removed: its value is fixed at 0.015 m",
+    "limits.pressure_outside_m": "it was removed: its value is fixed at 0.03 m",
+    "limits.baseline_n": "it was removed: its value is fixed at 10 N",
+    "model.marker_diameter_mm": "it was removed: its value is fixed at 14 mm where the file stores none",
+    "output.figure_dpi": "it was removed: its value is fixed at 110 dots per inch",
+    "poses.origin_mm": "it was removed: uncertainty.magnitudes names a table with this value",
+    "poses.turn_deg": "it was removed: uncertainty.magnitudes names a table with this value",
+    "replay": "it was removed: biodyn.replay(folder, ReplayOptions(...)) takes these options",
+    "variation": "it was removed: the cut-offs of --vary are 4, 5, 6, 8, 10 and 15 Hz, the powers of the weights 0 and 2",
+}
+
+
 class Section(BaseModel):
-    """Parameters of one stage; a section of the settings.
-
-    `renamed` holds the former names of its entries: they are refused with the name of today.
-    """
-
-    renamed: ClassVar[Mapping[str, str]] = {}
+    """Parameters of one stage; a section of the settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
@@ -77,7 +101,7 @@ def invalid_entry(error: ValidationError, model: type[BaseModel], origin: str, b
 
     `origin` names the file, `below` the table of it that was validated, "" for the whole.
     """
-    fault = first_fault(error, model)
+    fault = first_fault(error, model, REMOVED)
     where = ".".join(filter(None, (below, fault.key)))
     if not where:  # of the whole: the preset
         return SettingsError(f"{origin[:1].upper()}{origin[1:]}: {fault.problem}.", fault.hint)

@@ -66,7 +66,6 @@ class ModelSettings(Section):
         "marker and wand show them in each frame (three_points); torques, powers and angles do not depend on it",
     )
     foot_flat: bool = Field(True, description="the feet stand flat in the static trial")
-    marker_diameter_mm: float = Field(14.0, gt=0, le=100, description="used where the file does not tell")
 
 
 class SubjectSettings(Section):
@@ -119,16 +118,4 @@ class PoseSettings(Section):
     use: Literal["auto", "poses", "markers"] = Field(
         "auto",
         description="of a file that holds both: auto takes the markers where a marker set understands them, else the poses",
-    )
-    origin_mm: float | None = Field(
-        None,
-        ge=0,
-        le=200,
-        description="error of a segment's position along each axis, one standard deviation, mm; omitted = the table's",
-    )
-    turn_deg: float | None = Field(
-        None,
-        ge=0,
-        le=45,
-        description="error of a segment's attitude about each axis, one standard deviation, deg; omitted = the table's",
     )

@@ -356,7 +356,7 @@ def _recording(opened: _Opened) -> tuple[Any, ...]:
 def _settings(a: Mapping[str, Any], b: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, tuple[Any, Any]]]:
     """Settings with different values; what is only drawn or written plays no part."""
     for name in sorted({*a, *b}):
-        if not above and name in ("output", "replay", "uncertainty", "variation", "limits"):
+        if not above and name in ("output", "replay", "uncertainty", "variation", "limits"):  # two are of version 0.2
             continue
         own, other = a.get(name), b.get(name)
         if isinstance(own, Mapping) and isinstance(other, Mapping):

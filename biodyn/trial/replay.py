@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,9 @@ from biodyn.output.tables.on_request import CONVERGENCE_DECIMALS, replay_converg
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.reduced import ReducedTree
-from biodyn.settings import settings_from
 from biodyn.trial.bodies.opensim_result import model_motion
 from biodyn.trial.result import TrialResult
-from biodyn.verification.parameters import ReplaySettings
-from biodyn.verification.replay import Convergence, OpenLoop, Tracked, replay_forwards
+from biodyn.verification.replay import Convergence, OpenLoop, ReplayOptions, Tracked, replay_forwards
 
 _FRAME_OF_ANIMATION_S = 0.03
 _SLOWDOWN = 4.0
@@ -36,7 +34,7 @@ class ReplayResult:
     """A replayed trial.
 
     Attributes:
-        actuated: the motion and its forces. coordinates: index in q and in v by name. settings: used.
+        actuated: the motion and its forces. coordinates: index in q and in v by name. options: used.
         walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
         tracked: replay under feedback, one part per stretch; joints_only: without feedback at the base.
         convergence: of every integrator.
@@ -45,7 +43,7 @@ class ReplayResult:
 
     actuated: ActuatedMotion
     coordinates: Mapping[str, tuple[int, int]]
-    settings: ReplaySettings
+    options: ReplayOptions
     walk: Mapping[str, OpenLoop]
     rest: OpenLoop
     tracked: tuple[Tracked, ...]
@@ -69,7 +67,7 @@ class ReplayResult:
 
         cases = {f"Walk, {name} torques": found for name, found in self.walk.items()} | {"Standing still": self.rest}
         return {
-            "drift": drift_figure(cases, self.actuated.rate_hz, self.settings.angle_deg),
+            "drift": drift_figure(cases, self.actuated.rate_hz, self.options.angle_deg),
             "feedback": feedback_figure(self.tables()["replay_feedback"]),
             "convergence": convergence_figure(self.convergence),
         }
@@ -80,7 +78,7 @@ class ReplayResult:
 
         longest = max(self.tracked, key=lambda part: len(part.q))
         rows = slice(longest.frames[0], longest.frames[1] + 1)
-        again_s = max(self.settings.windows_s)
+        again_s = max(self.options.windows_s)
         motions = {
             "recorded": self.actuated.q[rows],
             f"open-loop, restarted every {again_s:g} s": self.restarted[rows],
@@ -99,7 +97,7 @@ class ReplayResult:
         loops = {**{f"walk_{name}": found for name, found in self.walk.items()}, "rest": self.rest}
         return json_ready(
             {
-                "settings": self.settings.model_dump(mode="json"),
+                "settings": asdict(self.options),
                 "residual": "applied as an external wrench on the root, in world axes, about the world origin",
                 "open_loop": {
                     name: {
@@ -119,7 +117,7 @@ class ReplayResult:
 
     def summary(self) -> list[str]:
         """Plain sentences."""
-        s = self.settings
+        s = self.options
         tolerance = f"{s.angle_deg:g}° and {100 * s.position_m:g} cm"
         lines = []
         for name, found in self.walk.items():
@@ -181,39 +179,34 @@ class ReplayResult:
 
         for name, figure in figures.items():
             (target / f"{name}.png").write_bytes(png(figure))
-        (target / REPLAY_ANIMATION).unlink(missing_ok=True)  # of an earlier replay
-        if self.settings.animation:
-            (target / REPLAY_ANIMATION).write_bytes(self.animation())
+        (target / REPLAY_ANIMATION).write_bytes(self.animation())
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
         (target / REPLAY_RECORD).write_text(text, encoding="utf-8")
 
 
 def replay(
     source: TrialResult | StoredResult | str | Path,
-    settings: ReplaySettings | Mapping[str, Any] | None = None,
+    options: ReplayOptions | None = None,
     progress: Progress | None = None,
 ) -> ReplayResult:
     """Integrate forward dynamics with the torques and ground wrenches of a result.
 
     Parameters:
         source: the result of `run_trial` or `load`, or a result folder.
-        settings: entries over those of the result's own section [replay].
+        options: integrator, windows and tolerances.
         progress: called with the name of each step as it begins.
 
-    Raises ResultError where the folder is no result or nothing can be replayed, SettingsError for unknown settings.
+    Raises ResultError where the folder is no result or nothing can be replayed.
     """
     if isinstance(source, TrialResult):
-        arrays, stored = result_arrays(source.analysis), source.analysis.settings.replay.model_dump()
+        arrays = result_arrays(source.analysis)
         imported = source.analysis.imported
         model_file = None if imported is None else imported.model_file
     else:
         view = source.view if isinstance(source, StoredResult) else read_view(Path(source))
-        arrays, stored = dict(view.arrays), view.record["settings"].get("replay", {})
+        arrays = dict(view.arrays)
         model_file = view.model_file
-    if isinstance(settings, ReplaySettings):
-        options = settings
-    else:
-        options = settings_from({"replay": {**stored, **dict(settings or {})}}).replay
+    options = options or ReplayOptions()
     actuated = stored_actuated_motion(arrays)
     coordinates: Mapping[str, tuple[int, int]] = _places(arrays, "", "") | _places(arrays, "assumed_", " (assumed)")
     if model_file is not None:
@@ -223,7 +216,7 @@ def replay(
     return ReplayResult(
         actuated=actuated,
         coordinates=coordinates,
-        settings=options,
+        options=options,
         walk=found.walk,
         rest=found.rest,
         tracked=found.tracked,

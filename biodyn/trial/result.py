@@ -128,10 +128,10 @@ class TrialResult(PlottableResult):
                 write_view(self.view, place, output.packed)
             if output.figures:
                 with clock.step("figures", "drawing figures"):
-                    write_report(self.view, place, figures=True, report=False, dpi=output.figure_dpi)
+                    write_report(self.view, place, figures=True, report=False)
             if output.report:
                 with clock.step("report", "writing the report"):
-                    write_report(self.view, place, figures=False, report=True, dpi=output.figure_dpi)
+                    write_report(self.view, place, figures=False, report=True)
             if above is not None:
                 with clock.step("pdf", "writing the PDF"):
                     write_paper(self.view, place, above)

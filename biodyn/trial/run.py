@@ -191,14 +191,7 @@ def remake_report(
             say(f"{note.message} {note.hint}")
     names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures] if figures else []
     with adding(target, [*names, REPORT_NAME, *([PAPER_NAME] if pdf else [])]) as place:
-        write_report(
-            view,
-            place,
-            figures=figures,
-            report=True,
-            dpi=int(view.record["settings"]["output"]["figure_dpi"]),
-            progress=progress,
-        )
+        write_report(view, place, figures=figures, report=True, progress=progress)
         if above is not None:
             write_paper(view, place, above)
     return target

@@ -20,6 +20,10 @@ from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial
 
 _Level = tuple[str, Settings]
+# Usual cut-offs of markers and forces in gait analysis, and twice and half of them.
+_CUTOFFS_HZ = (4.0, 5.0, 6.0, 8.0, 10.0, 15.0)
+# Power of every marker's weight, by the name of the level.
+_WEIGHT_POWERS = {"all equal": 0.0, "contrast squared": 2.0}
 
 
 def vary_trial(
@@ -38,7 +42,8 @@ def vary_trial(
     """Analyse a walk, and again with every other level of each factor; the result has `sensitivity` tables and a figure.
 
     Parameters:
-        factors: of "hip_centre", "anthropometry", "cutoff", "marker_weights"; levels see `settings.VariationSettings`.
+        factors: of "hip_centre", "anthropometry", "cutoff", "marker_weights"; levels: all regressions and tables of the
+            library, `_CUTOFFS_HZ` and `_WEIGHT_POWERS`.
         others: as for `run_trial`.
 
     Raises SettingsError for an unknown factor, and what `run_trial` raises.
@@ -129,7 +134,7 @@ def _anthropometries(options: Settings, base: TrialAnalysis) -> Iterator[_Level]
 
 def _cutoffs(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
     rate_hz = base.recording.markers.rate_hz
-    for hz in options.variation.cutoff_hz:
+    for hz in _CUTOFFS_HZ:
         if hz != base.cutoff_hz and hz < 0.5 * rate_hz:
             yield f"{hz:g} Hz", _with(options, "signals", cutoff_hz=hz)
 
@@ -137,7 +142,7 @@ def _cutoffs(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
 def _marker_weights(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
     given = options.inverse_kinematics.marker_weights
     weights = {marker.label: given.get(marker.label, marker.weight) for marker in base.model.markers}
-    for level, power in options.variation.marker_weight_powers.items():
+    for level, power in _WEIGHT_POWERS.items():
         changed = {label: weight**power for label, weight in weights.items() if weight > 0.0}
         yield level, _with(options, "inverse_kinematics", marker_weights=given | changed)
 

@@ -20,6 +20,7 @@ from biodyn.checks.body import with_consistency
 from biodyn.checks.estimators.evidence import gather
 from biodyn.checks.estimators.plate_faults import corners_in_order, with_weight_of_plates
 from biodyn.checks.estimators.plate_signals import impossible_load, unloaded_cause
+from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, EstimateError, PlateError, SettingsError
@@ -332,7 +333,7 @@ def estimate(trial: Solved) -> Solved:
             *kept,
             *event_notes,
             *session_notes,
-            *estimate_findings(found.account, settings.limits.time_offset_s, assumed),
+            *estimate_findings(found.account, TIME_OFFSET_S, assumed),
         ),
     )
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.errors import SettingsError
 from biodyn.processing.dynamics.actuated import ActuatedMotion
 from biodyn.verification.integrators import (
     METHODS,
@@ -31,7 +32,6 @@ from biodyn.verification.integrators import (
     replay_windows,
     resting,
 )
-from biodyn.verification.parameters import ReplaySettings
 
 _BASE = 6  # velocity coordinates of the floating base
 # Windows for the order of convergence start here and there; more would only cost time.
@@ -388,40 +388,68 @@ class ForwardReplay:
     restarted: FloatArray
 
 
-def replay_forwards(actuated: ActuatedMotion, settings: ReplaySettings, say: Callable[[str], None]) -> ForwardReplay:
+@dataclass(frozen=True)
+class ReplayOptions:
+    """Options of a replay.
+
+    Attributes:
+        method: integrator, semi-implicit Euler ("euler"), Runge-Kutta of fourth order ("rk4") or DOP853 ("solve_ivp").
+        windows_s: lengths of the windows; start_every_s: interval between their starts. step_s: longest fixed step.
+        angle_deg, position_m: a replay within this angle and distance of the pelvis counts as on the motion.
+        feedback_hz: bandwidth of the tracked replay. Errors of a standing foot double in 10-20 ms: below 10 Hz it cannot hold.
+        rest_s: duration of quiet standing.
+
+    Raises SettingsError for an unknown integrator.
+    """
+
+    method: Method = "rk4"
+    windows_s: tuple[float, ...] = (0.05, 0.1, 0.2, 0.3, 0.5)
+    start_every_s: float = 0.02
+    step_s: float = 0.0025
+    angle_deg: float = 1.0
+    position_m: float = 0.01
+    feedback_hz: float = 20.0
+    rest_s: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise SettingsError(f"There is no integrator '{self.method}'.", f"Integrators: {', '.join(METHODS)}.")
+
+
+def replay_forwards(actuated: ActuatedMotion, options: ReplayOptions, say: Callable[[str], None]) -> ForwardReplay:
     """Integrate forward dynamics with the torques and ground wrenches of a trial; `say` is told what begins."""
-    steps = max(math.ceil(1.0 / (actuated.rate_hz * settings.step_s) - 1e-9), 1)
+    steps = max(math.ceil(1.0 / (actuated.rate_hz * options.step_s) - 1e-9), 1)
     common: dict[str, Any] = {
-        "method": settings.method,
+        "method": options.method,
         "steps": steps,
-        "start_every_s": settings.start_every_s,
-        "angle_rad": math.radians(settings.angle_deg),
-        "position_m": settings.position_m,
+        "start_every_s": options.start_every_s,
+        "angle_rad": math.radians(options.angle_deg),
+        "position_m": options.position_m,
     }
     walk: dict[str, OpenLoop] = {}
     for torques in _TORQUES:
         say(f"replaying windows with {torques} torques")
-        walk[torques] = open_loop(actuated, torques, settings.windows_s, **common)
+        walk[torques] = open_loop(actuated, torques, options.windows_s, **common)
     say("standing still")
-    still = resting(actuated, settings.rest_s)
-    windows = tuple(window for window in settings.windows_s if window <= settings.rest_s) or (settings.rest_s,)
-    rest = open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * settings.rest_s})
+    still = resting(actuated, options.rest_s)
+    windows = tuple(window for window in options.windows_s if window <= options.rest_s) or (options.rest_s,)
+    rest = open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * options.rest_s})
     say("replaying under feedback")
-    how: dict[str, Any] = {"method": settings.method, "steps": steps, "bandwidth_hz": settings.feedback_hz}
+    how: dict[str, Any] = {"method": options.method, "steps": steps, "bandwidth_hz": options.feedback_hz}
     everywhere, joints_only = tracked(actuated, **how), tracked(actuated, **how, base=False)
     say("measuring the integrators")
     orders = convergence(actuated, _ORDER_WINDOW_S, _ORDER_STEPS, _ORDER_TOLERANCES)
-    restarted = _restarted(actuated, settings, steps)
+    restarted = _restarted(actuated, options, steps)
     return ForwardReplay(walk, rest, everywhere, joints_only, orders, restarted)
 
 
-def _restarted(actuated: ActuatedMotion, settings: ReplaySettings, steps: int) -> FloatArray:
+def _restarted(actuated: ActuatedMotion, options: ReplayOptions, steps: int) -> FloatArray:
     """Open-loop motion (T, nq) that returns to the recorded state at the start of every longest window."""
     motion = np.full_like(actuated.q, np.nan)
-    length = max(round(max(settings.windows_s) * actuated.rate_hz), 1)
+    length = max(round(max(options.windows_s) * actuated.rate_hz), 1)
     for stretch in replay_inputs(actuated, "recorded"):
         starts = np.arange(0, len(stretch.times_s) - 1, length)
-        found = replay_windows(stretch, starts, length, settings.method, steps)
+        found = replay_windows(stretch, starts, length, options.method, steps)
         for start, q in zip(starts.tolist(), found.q, strict=True):
             first = stretch.frames[0] + start
             stop = min(first + length, stretch.frames[1] + 1)

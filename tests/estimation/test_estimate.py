@@ -78,7 +78,7 @@ def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Probl
     wrench = np.concatenate([moment + np.cross(p[:, 0], force), force], axis=1)[:, None]
     assert walk.propagation is not None
     places = torque_places(model)
-    sizes = noise_model_of(walk.propagation, EstimationSettings(), load_magnitudes())  # type: ignore[call-arg]
+    sizes = noise_model_of(walk.propagation, load_magnitudes())
     return Problem(
         model=model,
         start=start,

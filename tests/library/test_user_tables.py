@@ -313,20 +313,20 @@ def test_a_table_lies_beside_the_settings_that_name_it(tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "inverse_kinematics.max_iterations = 1e20",
-            ("inverse_kinematics.max_iterations", "whole number", "from 1 to 10000", "1e+20"),
-        ),
-        ("inverse_kinematics.max_iterations = 100000000000000000000", ("max_iterations", "from 1 to 10000")),
-        ("inverse_kinematics.max_iterations = nan", ("max_iterations", "from 1 to 10000", "nan")),
+        ("contacts.threshold_n = 100000000000000000000", ("contacts.threshold_n", "above 0 and at most 1000")),
+        ("signals.spline_gap_s = nan", ("signals.spline_gap_s", "from 0 to 10", "nan")),
         ("signals.cutoff_hz = 0.01", ("signals.cutoff_hz", "from 1 to 1000", "0.01", "the walk itself")),
         ("signals.force_cutoff_hz = 0.5", ("signals.force_cutoff_hz", "the walk itself")),
         ("signals.cutoff_hz = 1e308", ("signals.cutoff_hz", "from 0 to 1000")),
         ('signals.cutoff_hz = "6"', ("signals.cutoff_hz", "a number", "'6'")),
         ("signals.cutoff_hz = true", ("signals.cutoff_hz", "a number", "found true")),
         ("output.figures = 1", ("output.figures", "true or false", "found 1")),
-        ("replay.windows_s = [0.1, inf]", ("replay.windows_s.2", "found inf")),
-        ("replay.windows_s = []", ("replay.windows_s", "at least 1")),
+        (
+            "contacts.override = [{ plate = 1, from_s = inf, side = 'left' }]",
+            ("contacts.override.1.from_s", "found inf"),
+        ),
+        ("contacts.min_contact_s = 0.1", ("contacts.min_contact_s", "removed", "0.1 s", "Delete this entry")),
+        ("replay.windows_s = []", ("'replay'", "removed", "biodyn.replay")),
         ("contacts.threshold_n = 1e20", ("contacts.threshold_n", "above 0 and at most 1000")),
         ("uncertainty.scale = { inertia = 1 }", ("uncertainty.scale.inertia", "inertias")),
         ('model.marker_set = "a\\u0000b"', ("model.marker_set", "control character")),

@@ -105,11 +105,10 @@ def test_a_named_cut_off_gives_the_filter_with_it(laboratory: Laboratory) -> Non
 
 
 def test_cut_offs_are_varied_about_a_filter_and_other_choices_about_the_estimate(laboratory: Laboratory) -> None:
-    settings = {**FAST, "variation": {"cutoff_hz": [4.0]}}
-    by_cutoff = vary_trial(laboratory.walk, ["cutoff"], laboratory.static, settings=settings).analysis
-    assert [one.analysis.method.name for one in by_cutoff.variations] == ["butterworth"]
+    by_cutoff = vary_trial(laboratory.walk, ["cutoff"], laboratory.static, settings=FAST).analysis
+    assert {one.analysis.method.name for one in by_cutoff.variations} == {"butterworth"}
     assert by_cutoff.method.name == "butterworth"
-    by_table = vary_trial(laboratory.walk, ["anthropometry"], laboratory.static, settings=settings).analysis
+    by_table = vary_trial(laboratory.walk, ["anthropometry"], laboratory.static, settings=FAST).analysis
     assert {one.analysis.method.name for one in by_table.variations} == {"estimate"}
     assert by_table.method.name == "estimate"
 

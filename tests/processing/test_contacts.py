@@ -148,13 +148,6 @@ def test_a_foot_partly_on_the_floor_is_not_measured():
     assert "plate 1" in reaction.reason["l"][80]
 
 
-def test_plate_margin_shrinks_the_plate():
-    steps = level_steps(3)
-    scene = walk(steps, [plate(0.6, 0.96, -0.3, 0.3)], 2.0)  # 5 cm of plate beyond heel and toe
-    assert decisions(decide(scene)[0]) == [(1, "l", "assigned")]
-    assert decisions(decide(scene, plate_margin_m=0.09)[0]) == [(1, "l", "rejected")]
-
-
 @pytest.mark.parametrize(
     ("corners", "decision"),
     [

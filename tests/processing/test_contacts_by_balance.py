@@ -124,9 +124,9 @@ def test_a_wrong_or_unknown_mass_is_not_held_against_contacts_that_agree(mass_kn
         assert contacts[1].evidence["balance_mass_kg"] == pytest.approx(MASS_KG, rel=0.01)
 
 
-def test_without_the_balance_nothing_is_asked():
+def test_contacts_without_a_balance_hold_no_evidence_of_it():
     scene = walk(STEPS, [plate(0.4, 0.8, -0.3, 0.3)], 2.4)
-    contacts, _ = decide(scene, balance_of(scene), balance_fraction=0.0)
+    contacts, _ = decide(scene, None)
     assert "balance_missing_n" not in contacts[0].evidence
 
 

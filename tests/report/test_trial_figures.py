@@ -50,7 +50,7 @@ def test_a_new_file_is_a_new_figure(view: TrialView, tmp_path: Path, monkeypatch
         page = trial_report(again, again.figures_svg())
         assert '<section id="knee_alone"' in page
         assert "Mean curves of the knees." in page
-        assert again.figures_png(40)["knee_alone"][:4] == b"\x89PNG"
+        assert again.figures_png()["knee_alone"][:4] == b"\x89PNG"
     finally:
         sys.modules.pop("biodyn.output.figures.trial.knee_alone", None)
 

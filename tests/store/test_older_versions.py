@@ -18,6 +18,7 @@ from biodyn.errors import ResultError
 from biodyn.output.store.folder import RECORD_NAME, RECORD_VERSION, version_1
 from biodyn.output.store.read import read_view
 from biodyn.output.tables import TABLES, tables_of
+from biodyn.verification.replay import ReplayOptions
 
 pytestmark = pytest.mark.usefixtures("blank_figures")
 
@@ -59,8 +60,7 @@ def test_a_report_of_the_first_version_is_made_again(tmp_path: Path, name: str) 
 
 @pytest.mark.slow
 def test_a_result_of_the_first_version_is_replayed(old: Path) -> None:
-    settings = {"windows_s": (0.05, 0.1), "start_every_s": 0.4, "rest_s": 0.1, "animation": False}
-    biodyn.replay(old, settings).save(old)
+    biodyn.replay(old, ReplayOptions(windows_s=(0.05, 0.1), start_every_s=0.4, rest_s=0.1)).save(old)
     assert (old / "replay" / "replay.json").is_file()
     assert command("report", old).exit_code == 0
 

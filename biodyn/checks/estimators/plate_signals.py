@@ -17,6 +17,8 @@ from biodyn.processing.contacts.feet import clear_of_plate
 from biodyn.recording import PlateWrench
 
 CODE = "plate-not-zeroed"
+# Vertical force of an unloaded plate, N, from which an offset is reported.
+BASELINE_N = 10.0
 _LEAST_S = 0.25
 # A zero is steady: 80 % of the frames lie within this of each other. Filtered noise and ringing do, hands and sticks do not.
 _STEADY_N = 10.0

@@ -58,14 +58,13 @@ class ResidualLimits:
     com_height_m: float
 
 
-@dataclass(frozen=True)
-class ResidualRules:
-    """Numbers of the limits: shares after Hicks et al. 2015 (force of the peak net ground force, moment of that force times
-    the height of the centre of mass), and how far the body's centre of mass may lie from where the tables put it, m."""
-
-    force_fraction: float
-    moment_fraction: float
-    centre_of_mass_m: float
+# Limits of the residual (Hicks et al. 2015, doi 10.1115/1.4029304): force as a share of the peak net ground force, moment as a
+# share of that force times the height of the centre of mass.
+FORCE_SHARE = 0.05
+MOMENT_SHARE = 0.01
+# Difference between whole-body centres of mass of two published tables in the same walk: 0.3-1.2 cm; sound walks show 0.2-2.2 cm
+# (docs/validation.md).
+_CENTRE_OF_MASS_M = 0.02
 
 
 def residual_limits(
@@ -75,7 +74,6 @@ def residual_limits(
     plates: Sequence[PlateWrench],
     unseen: tuple[FloatArray, FloatArray],
     weight_n: float,
-    rules: ResidualRules,
 ) -> ResidualLimits:
     """Limits of the residual of a trial, from the frames in which both feet's ground reaction is known.
 
@@ -90,8 +88,8 @@ def residual_limits(
     height = float(np.mean(centre_of_mass_W[valid, 1] - ground)) if valid.any() else np.nan
     # where no frame is known, nothing is added
     unseen_n, unseen_nm = (float(np.nan_to_num(vector_rms(vector[valid]))) for vector in unseen)
-    force_n = rules.force_fraction * peak
-    moment_nm = rules.moment_fraction * height * peak + rules.centre_of_mass_m * weight_n
+    force_n = FORCE_SHARE * peak
+    moment_nm = MOMENT_SHARE * height * peak + _CENTRE_OF_MASS_M * weight_n
     return ResidualLimits(
         force_n=force_n + unseen_n,
         moment_nm=moment_nm + unseen_nm,

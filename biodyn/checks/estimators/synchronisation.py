@@ -14,6 +14,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, second_cutoff_hz
 
+# Offset from which it is reported, s: the largest of sound recordings is less (`library/checks/checks.toml`).
+TIME_OFFSET_S = 0.016
 _SEARCH_S = 0.12
 _STEPS = 49
 _LEAST_S = 0.55

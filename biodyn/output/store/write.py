@@ -133,14 +133,14 @@ def _text(record: Mapping[str, Any], pack: bool) -> str:
 
 
 def write_report(
-    view: TrialView, folder: Path, *, figures: bool, report: bool, dpi: int, progress: Progress | None = None
+    view: TrialView, folder: Path, *, figures: bool, report: bool, progress: Progress | None = None
 ) -> None:
     """Write the figures and the report into an existing folder."""
     if figures:
         if progress is not None:
             progress("drawing figures")
         (folder / FIGURES_FOLDER).mkdir(exist_ok=True)
-        for name, png in view.figures_png(dpi).items():
+        for name, png in view.figures_png().items():
             (folder / FIGURES_FOLDER / f"{name}.png").write_bytes(png)
     if report:
         if progress is not None:

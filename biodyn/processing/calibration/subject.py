@@ -51,15 +51,17 @@ def known_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstima
     return None
 
 
-def in_kilograms(
-    mass: MassEstimate, stands: MassEstimate | None, limit: float
-) -> tuple[MassEstimate, tuple[Diagnostic, ...]]:
+#: Body mass and force plates agree within this share: clothes and shoes weigh 1-3 %.
+MASS_MISMATCH_SHARE = 0.03
+
+
+def in_kilograms(mass: MassEstimate, stands: MassEstimate | None) -> tuple[MassEstimate, tuple[Diagnostic, ...]]:
     """Return a stored mass in kg where the file has it in pounds, with its warning.
 
-    It is in pounds where that is what stands on the plates, to the share `limit`. A mass that the user gives stays.
+    It is in pounds where that is what stands on the plates, to the share `MASS_MISMATCH_SHARE`. A mass that the user gives stays.
     """
     pounds_kg = KG_A_POUND * mass.mass_kg
-    if stands is None or not mass.stored or abs(pounds_kg / stands.mass_kg - 1.0) > limit:
+    if stands is None or not mass.stored or abs(pounds_kg / stands.mass_kg - 1.0) > MASS_MISMATCH_SHARE:
         return mass, ()
     note = Diagnostic(
         "unit-corrected",
@@ -67,7 +69,7 @@ def in_kilograms(
         f"Body mass is {mass.mass_kg:.1f} in the file; {stands.mass_kg:.1f} kg stand on the plates in the static trial. It is "
         f"taken as pounds: {pounds_kg:.1f} kg are used.",
         value=mass.mass_kg,
-        limit=limit,
+        limit=MASS_MISMATCH_SHARE,
         hint="Store the body mass in kg, or give it with --mass.",
     )
     return replace(mass, mass_kg=pounds_kg, source=f"{mass.source}, in pounds"), (note,)

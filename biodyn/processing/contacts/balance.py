@@ -16,9 +16,8 @@ import numpy as np
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.rotations import cross
-from biodyn.processing.contacts.evidence import OUTLINE_ERROR_M, PlateContact
+from biodyn.processing.contacts.evidence import MIN_CONTACT_S, OUTLINE_ERROR_M, PlateContact
 from biodyn.processing.contacts.feet import FootOutline, clear_of_plate, foot_outline
-from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.plates import plate_wrench
@@ -99,6 +98,9 @@ def weight_of(mass_kg: float) -> float:
 
 # Shortest time with a known balance in which a contact is judged.
 MIN_KNOWN_S = 0.08
+# Plates that measure the force required by the motion within this share of body weight support a contact over the edge of a
+# plate; the required vertical force of sound walks has an SD of 2 % (`library/checks/checks.toml`).
+SUPPORTS = 0.1
 # Missing or surplus force above this multiple of the supporting limit contradicts a contact.
 CONTRADICTS = 1.5
 # Least supported share of a load: single support is 60 % of a stance, and the filter removes half of it in fast walking.
@@ -124,7 +126,6 @@ def judge_by_balance(
     contacts: Sequence[PlateContact],
     foot_outlines: Mapping[Side, FootOutline],
     balance: BodyBalance,
-    settings: ContactSettings,
     rate_hz: float,
     smear_s: float,
 ) -> list[PlateContact]:
@@ -161,9 +162,9 @@ def judge_by_balance(
         if np.count_nonzero(on_plates) < least_frames:
             judged.append(item)
         elif item.frame_overhang_m is not None:
-            judged += _over_the_edge(item, item.frame_overhang_m, side, sustained, scale, settings, rate_hz)
+            judged += _over_the_edge(item, item.frame_overhang_m, side, sustained, scale, rate_hz)
         else:
-            judged.append(_whole_sole(item, scale, settings))
+            judged.append(_whole_sole(item, scale))
     return judged
 
 
@@ -240,11 +241,9 @@ def _over_the_edge(
     side: Side,
     sustained: FloatArray,
     scale: _Scale,
-    settings: ContactSettings,
     rate_hz: float,
 ) -> list[PlateContact]:
     """Assign the part of a contact over the plate's edge that the balance supports; reject the rest with the missing force."""
-    limit = settings.balance_fraction
     mean_n = item.contact.evidence["balance_missing_n"]
     overhang = (
         f"the {SIDE_NAMES[side]} foot extends {100 * item.contact.evidence['overhang_m']:.1f} cm beyond the plate"
@@ -252,12 +251,12 @@ def _over_the_edge(
     difference = (
         f"the plates carry {abs(mean_n):.0f} N {'less' if mean_n >= 0.0 else 'more'} than required by the motion"
     )
-    if abs(mean_n) > limit * scale.weight_n:
+    if abs(mean_n) > SUPPORTS * scale.weight_n:
         return [_rejected(item, f"{overhang}, and {difference}")]
-    supported = np.abs(np.nan_to_num(sustained[item.first : item.stop], nan=np.inf)) <= limit
+    supported = np.abs(np.nan_to_num(sustained[item.first : item.stop], nan=np.inf)) <= SUPPORTS
     accepted = supported | (frame_overhang_m <= OUTLINE_ERROR_M)
     first, stop = max(finite_stretches(accepted), key=lambda run: run[1] - run[0], default=(0, 0))
-    if stop - first < max(settings.min_contact_s * rate_hz, MIN_SUPPORTED_SHARE * len(accepted)):
+    if stop - first < max(MIN_CONTACT_S * rate_hz, MIN_SUPPORTED_SHARE * len(accepted)):
         supported_ms = 1000 * (stop - first) / rate_hz
         return [_rejected(item, f"{overhang}; the balance of forces supports only {supported_ms:.0f} ms of it")]
     reason = (
@@ -292,14 +291,14 @@ def _timed(item: PlateContact, start_s: float, end_s: float) -> PlateContact:
     return replace(item, contact=replace(item.contact, start_s=start_s, end_s=end_s), frame_overhang_m=None)
 
 
-def _whole_sole(item: PlateContact, scale: _Scale, settings: ContactSettings) -> PlateContact:
+def _whole_sole(item: PlateContact, scale: _Scale) -> PlateContact:
     """Reject a contact of a sole that is entirely on plates where the force cannot be that of the foot alone.
 
     A measured force above the required one is rejected where several contacts agree on body weight. A missing force is attributed
     to the foot where it acts at the foot; otherwise an unmeasured support carries it, and the force on the foot is correct.
     """
     evidence = item.contact.evidence
-    mean_n, limit_n = evidence["balance_missing_n"], CONTRADICTS * settings.balance_fraction * scale.weight_n
+    mean_n, limit_n = evidence["balance_missing_n"], CONTRADICTS * SUPPORTS * scale.weight_n
     if abs(mean_n) <= limit_n or (mean_n < 0.0 and not scale.agreed):
         return item
     if mean_n < 0.0:

@@ -20,6 +20,7 @@ from biodyn.processing.contacts.balance import BodyBalance, judge_by_balance
 from biodyn.processing.contacts.evidence import (
     MAX_SOLE_HEIGHT_M,
     MIN_ABSENT_S,
+    MIN_CONTACT_S,
     MIN_SHARED_S,
     OUTLINE_ERROR_M,
     FootEvidence,
@@ -154,7 +155,7 @@ def _no_load(contacts: Sequence[PlateContact], numbers: Sequence[int], entry: Co
     return SettingsError(f"contacts.override specifies plate {entry.plate} {span}, where it carries no load.", hint)
 
 
-def without_short_loads(contacts: list[PlateContact], min_contact_s: float) -> list[PlateContact]:
+def without_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
     """Reject loads that are too short for a foot, unless the same foot stands on another plate at that time."""
     checked: list[PlateContact] = []
     for item in contacts:
@@ -164,14 +165,14 @@ def without_short_loads(contacts: list[PlateContact], min_contact_s: float) -> l
             other.contact.side == contact.side is not None
             and other.contact.decision == "assigned"
             and other.plate != item.plate
-            and other.contact.end_s - other.contact.start_s >= min_contact_s
+            and other.contact.end_s - other.contact.start_s >= MIN_CONTACT_S
             and other.contact.start_s < contact.end_s + MIN_SHARED_S
             and other.contact.end_s > contact.start_s - MIN_SHARED_S
             for other in contacts
         )
         is_part = item.cut_before or item.cut_after or contact.decision == "ambiguous"
-        if length < min_contact_s and not is_part and not on_other_plate:
-            reason = f"loaded for {length:.2f} s only, a foot contact lasts at least {min_contact_s:.2f} s"
+        if length < MIN_CONTACT_S and not is_part and not on_other_plate:
+            reason = f"loaded for {length:.2f} s only, a foot contact lasts at least {MIN_CONTACT_S:.2f} s"
             item = replace(item, contact=replace(contact, decision="rejected", side=None, reason=reason), feet=())
         checked.append(item)
     return checked
@@ -212,9 +213,9 @@ def decide_contacts(
     for load, part, level_n in _loads(plates, foot_outlines, rate_hz, settings, smear_s, mass_kg):
         contacts += _decide_part(load, part, level_n)
     contacts.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
-    if balance is not None and settings.balance_fraction > 0.0:
-        contacts = judge_by_balance(contacts, foot_outlines, balance, settings, rate_hz, smear_s)
-    contacts = without_short_loads(contacts, settings.min_contact_s)
+    if balance is not None:
+        contacts = judge_by_balance(contacts, foot_outlines, balance, rate_hz, smear_s)
+    contacts = without_short_loads(contacts)
     return with_overrides(contacts, [plate.number for plate in plates], settings.override, rate_hz)
 
 
@@ -251,7 +252,6 @@ def _loads(
                     first=first,
                     stop=max(min(math.floor(part.end_s * rate_hz) + 1, len(cop)), first + 1),
                     threshold_n=threshold_n,
-                    settings=settings,
                     smear_s=smear_s,
                     mass_kg=mass_kg,
                 )
@@ -322,10 +322,10 @@ def _decide(load: Load) -> list[PlateContact]:
 def _stated_by_file(load: Load, side: Side, feet: Mapping[Side, FootEvidence]) -> PlateContact:
     """Decide about a load whose foot the file states, unless the centre of pressure contradicts it."""
     name, other = SIDE_NAMES[side], SIDE_NAMES[other_side(side)]
-    if is_near(feet[side], load.settings.max_foot_distance_m):
+    if is_near(feet[side]):
         reason = f"the file assigns this force to the {name} foot, and the centre of pressure is within its outline"
         return _result(load, side, "assigned", reason, (side,), feet)
-    if is_near(feet[other_side(side)], load.settings.max_foot_distance_m):
+    if is_near(feet[other_side(side)]):
         reason = f"the file assigns this force to the {name} foot, but the centre of pressure is under the {other} foot"
         return _result(load, None, "ambiguous", reason, SIDES, feet)
     return _without_foot(load, feet, side)
@@ -333,7 +333,7 @@ def _stated_by_file(load: Load, side: Side, feet: Mapping[Side, FootEvidence]) -
 
 def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
     """Decide about a load that at most one foot can have made."""
-    near = [side for side in SIDES if is_near(feet[side], load.settings.max_foot_distance_m)]
+    near = [side for side in SIDES if is_near(feet[side])]
     best = nearest_foot(feet)
     if len(near) == 2:
         standing = [side for side in near if feet[side].on_plate.any()]
@@ -436,8 +436,8 @@ def _without_sharing(load: Load, label: IntArray, smear: int) -> list[PlateConta
         part = _frames_of_load(load, load.first + int(begin), load.first + int(end))
         feet = feet_evidence(part)
         owner: Side | None = {1: SIDES[0], 2: SIDES[1]}.get(int(label[begin]))
-        too_short = part.end_s - part.start_s < load.settings.min_contact_s
-        if owner is None or too_short or not is_near(feet[owner], load.settings.max_foot_distance_m):
+        too_short = part.end_s - part.start_s < MIN_CONTACT_S
+        if owner is None or too_short or not is_near(feet[owner]):
             part_contact = _result(part, None, "ambiguous", "both feet are on the plate", SIDES, feet)
         else:
             part_contact = _single(part, feet)

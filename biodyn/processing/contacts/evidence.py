@@ -14,7 +14,6 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArr
 from biodyn.geometry.points import lengths, signed_distance
 from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals, loadings, missed_at_edges, plate_surface
-from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 
@@ -22,6 +21,10 @@ from biodyn.recording import Contact
 MAX_SOLE_HEIGHT_M = 0.08
 # A sole point this far outside the plate may still press on it: errors of corners and of the foot model.
 REACH_M = 0.10
+# Errors of sole, markers and plates move the centre of pressure of a standing foot this far outside its outline.
+MAX_FOOT_DISTANCE_M = 0.05
+# Shorter loads are no foot contact: the shortest stances of running last 0.15 s.
+MIN_CONTACT_S = 0.1
 # A swinging foot moves at 3 to 5 m/s; the lowest point of a foot that lands or leaves is far slower.
 MAX_SPEED_M_S = 1.0
 # Error of landing and leaving in the filtered motion, at most.
@@ -151,7 +154,7 @@ class Load:
         rate_hz: marker rate.
         start_s, end_s: of the raw force. first, stop: its marker frames, stop exclusive.
         threshold_n: vertical force that counts as contact on this plate (above the setting for a noisy plate).
-        settings: the section [contacts]. smear_s, mass_kg: see `decide.decide_contacts`.
+        smear_s, mass_kg: see `decide.decide_contacts`.
     """
 
     index: int
@@ -167,7 +170,6 @@ class Load:
     first: int
     stop: int
     threshold_n: float
-    settings: ContactSettings
     smear_s: float
     mass_kg: float | None
 
@@ -256,11 +258,11 @@ def nearest_foot(feet: Mapping[Side, FootEvidence]) -> Side:
     return min(SIDES, key=lambda side: feet[side].distance_median_m)
 
 
-def is_near(foot: FootEvidence, max_distance_m: float) -> bool:
+def is_near(foot: FootEvidence) -> bool:
     # At the ends of a load the centre of pressure is inaccurate: twice the distance is allowed there.
     return (
-        foot.distance_median_m <= max_distance_m
-        and foot.distance_95_m <= 2.0 * max_distance_m
+        foot.distance_median_m <= MAX_FOOT_DISTANCE_M
+        and foot.distance_95_m <= 2.0 * MAX_FOOT_DISTANCE_M
         and abs(foot.height_m) < MAX_SOLE_HEIGHT_M
         and foot.known_share >= 0.5
     )
@@ -312,7 +314,7 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
     # A plate far below or above the foot (another stair) does not support it.
     to_plates = np.where(np.abs(heights)[..., None] < MAX_SOLE_HEIGHT_M, to_plates, np.inf)
     height = heights[load.index]
-    outside = np.where(low, to_plates.min(axis=0) + load.settings.plate_margin_m, -np.inf)
+    outside = np.where(low, to_plates.min(axis=0), -np.inf)
     hanging = np.sort(outside.max(axis=1)[firm])[::-1]
     sustained = max(1, round(MIN_OVERHANG_S * load.rate_hz))
     overhang = float(hanging[min(sustained, len(hanging)) - 1]) if len(hanging) else math.nan
@@ -346,7 +348,7 @@ def _may_carry(load: Load, side: Side) -> BoolArray:
     rows = slice(load.first, load.stop)
     if load.plate.side is not None:
         return np.full(load.stop - load.first, load.plate.side == side)
-    reach_m = 2.0 * load.settings.max_foot_distance_m
+    reach_m = 2.0 * MAX_FOOT_DISTANCE_M
     distances = {
         foot: np.where(sole.known[rows], signed_distance(load.cop[rows], sole.outline_W[rows]), np.inf)
         for foot, sole in load.foot_outlines.items()

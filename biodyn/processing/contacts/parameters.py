@@ -20,20 +20,6 @@ class ContactSettings(Section):
     """Thresholds of loads, and their assignment to feet."""
 
     threshold_n: float = Field(20.0, gt=0, le=1000, description="vertical force that counts as contact, N")
-    min_contact_s: float = Field(0.1, gt=0, le=10, description="shortest loading that is a foot contact, s")
-    max_foot_distance_m: float = Field(
-        0.05, gt=0, le=1, description="largest distance of the centre of pressure from the foot outline, m"
-    )
-    plate_margin_m: float = Field(
-        0.0, ge=0, le=1, description="least distance of the foot outline from the plate's edge, m"
-    )
-    balance_fraction: float = Field(
-        0.1,
-        ge=0,
-        le=1,
-        description="a contact over the plate's edge is used where the measured force equals that required by the motion of the "
-        "body within this share of body weight; 0 = the balance of forces is not used",
-    )
     override: tuple[ContactOverride, ...] = Field(
         (),
         max_length=1000,

@@ -14,10 +14,6 @@ class InverseKinematicsSettings(Section):
     method: Annotated[str, OneOf(METHODS)] = Field(
         "least_squares", description="estimation method; least_squares: all markers at once, frame by frame"
     )
-    tolerance: float = Field(
-        1e-8, ge=1e-12, le=0.01, description="largest coordinate change of the last step, rad or m"
-    )
-    max_iterations: int = Field(60, ge=1, le=10_000, description="most iterations per frame")
     visibility_ramp_s: float = Field(
         0.15, ge=0, le=5, description="the weight of a marker fades over this time next to a gap, s"
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from biodyn.library.section import Field, OneOf, Section, field_validator
 from biodyn.processing.signals.smoothing import SMOOTHING
@@ -12,8 +11,6 @@ from biodyn.processing.signals.smoothing.spline import LOWEST_HZ
 
 class SignalSettings(Section):
     """Filtering and gap filling."""
-
-    renamed: ClassVar[Mapping[str, str]] = {"smoothing": "method"}
 
     method: Annotated[str, OneOf(SMOOTHING, besides=("auto",))] = Field(
         "auto",

@@ -132,7 +132,7 @@ def _write(task: Task, record: TrialRecord, result: TrialResult) -> None:
     with replacing(folder, trial_files) as place:
         write_view(result.view, place, output.packed)
         report = output.report or task.wants_report(record.status)
-        write_report(result.view, place, figures=output.figures, report=report, dpi=output.figure_dpi)
+        write_report(result.view, place, figures=output.figures, report=report)
         write_cycles(result, place)
         write_record(record, place)
         seal(place, pack=output.packed)

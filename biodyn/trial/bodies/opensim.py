@@ -63,7 +63,7 @@ FOLLOWED = (
     *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
     *("signals.spline_gap_s", "signals.rigid_gap_s"),
     *("inverse_kinematics.marker_weights", "inverse_kinematics.visibility_ramp_s"),
-    *("variation", "replay", "output", "report"),
+    *("output", "report"),
 )
 # What the record of the torques alone tells, and that of a trial tells otherwise.
 _TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject", TIMINGS_ENTRY)

@@ -24,7 +24,6 @@ from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.from_library.skeleton import SkeletonRecipe, load_skeleton
 from biodyn.model.from_library.without_static import evenly
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
-from biodyn.model.parameters import PoseSettings
 from biodyn.model.skeleton import static_angles
 from biodyn.processing.calibration.standing import Standing
 from biodyn.processing.calibration.subject import known_mass
@@ -127,7 +126,7 @@ class PoseBody:
             return None
         magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
         skeleton, system = load_skeleton(settings.tables.skeleton), _system_of(trial.walk)
-        return pose_errors(trial.model, trial.walk.poses, system, skeleton, settings.poses, magnitudes)
+        return pose_errors(trial.model, trial.walk.poses, system, skeleton, magnitudes)
 
 
 def _system_of(recording: Recording) -> PoseSystem:
@@ -194,15 +193,10 @@ def pose_errors(
     poses: SegmentPoses,
     system: PoseSystem,
     skeleton: SkeletonRecipe,
-    settings: PoseSettings,
     magnitudes: Magnitudes,
 ) -> PoseErrors:
-    """Return the errors of the poses (World) that a model was made of; sizes of the settings before those of the table."""
-    usual = magnitudes.pose_error
-    size = (
-        usual[0] if settings.origin_mm is None else 1e-3 * settings.origin_mm,
-        usual[1] if settings.turn_deg is None else float(np.deg2rad(settings.turn_deg)),
-    )
+    """Return the errors of the poses (World) that a model was made of."""
+    size = magnitudes.pose_error
     segments = {segment.body: segment for segment in system.segments}
     fitted = list(dict.fromkeys(marker.body for marker in model.markers))
     seen = np.isfinite(poses.origins[:, [poses.labels.index(segments[b].label) for b in fitted], 0]).all(axis=1)

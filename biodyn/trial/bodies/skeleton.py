@@ -128,7 +128,7 @@ class MarkerBody:
             plates_mass, mass_notes = standing_mass(trial.static, standing, trial.mapping, foot_bodies(skeleton))
         mass = known_mass(trial.given_mass_kg, (trial.walk, trial.static)) or plates_mass
         if mass is not None:
-            mass, in_pounds = in_kilograms(mass, plates_mass, settings.limits.mass_mismatch_fraction)
+            mass, in_pounds = in_kilograms(mass, plates_mass)
             mass_notes += in_pounds
         options = replace(
             options,
@@ -180,7 +180,7 @@ def scaling_options(trial: Prepared) -> ScalingOptions:
     settings, walk, static = trial.settings.model, trial.walk, trial.static
     stored = {**static.subject.measures, **walk.subject.measures}
     given = trial.settings.subject.measures
-    diameter = stored.get("marker_diameter", settings.marker_diameter_mm / 1000.0)
+    diameter = stored.get("marker_diameter", 0.014)  # m; the usual size in gait laboratories (Vicon, Qualisys)
     return ScalingOptions(
         mass_kg=1.0,
         height_m=trial.given_height_m or stored_height((walk, static))[0],

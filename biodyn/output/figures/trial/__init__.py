@@ -155,11 +155,11 @@ class TrialView:
         drawn = {name: svg(figure) for name, figure in self.figures.items() if name not in in_grid}
         return drawn | {f"replay_{name}": picture(image, f"Forward replay, {name}") for name, image in images.items()}
 
-    def figures_png(self, dpi: int) -> dict[str, bytes]:
+    def figures_png(self) -> dict[str, bytes]:
         """Return all figures as PNG."""
         from biodyn.output.figures.png import png
 
-        return {name: png(figure, dpi) for name, figure in self.figures.items()}
+        return {name: png(figure) for name, figure in self.figures.items()}
 
 
 Describe = Callable[[TrialView], Figure | None]

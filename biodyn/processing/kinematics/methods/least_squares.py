@@ -73,8 +73,6 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
                 lower=lower,
                 upper=upper,
                 q0=start,
-                tolerance=settings.tolerance,
-                max_iterations=settings.max_iterations,
                 prior_weights=prior_weights,
                 q_prior=q_prior,
                 q_near=q_near,

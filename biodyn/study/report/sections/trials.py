@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from biodyn.checks.estimators.residual import FORCE_SHARE, MOMENT_SHARE
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.report.page import Data, resource
 from biodyn.output.store.read import OLD_TRIAL_STATUS
@@ -152,8 +153,8 @@ def limit_sources(facts: RunFacts) -> str:
     limits = facts.usual.settings["limits"]
     return (
         f"Limits: marker tracking error {1000 * limits['marker_rms_m']:.0f} mm (OpenSim checklist; Hicks et al. 2015); "
-        f"residual force {100 * limits['residual_force_fraction']:.0f} % of the peak ground force, residual moment "
-        f"{100 * limits['residual_moment_fraction']:.0f} % of peak ground force times height of the centre of mass "
+        f"residual force {100 * FORCE_SHARE:.0f} % of the peak ground force, residual moment "
+        f"{100 * MOMENT_SHARE:.0f} % of peak ground force times height of the centre of mass "
         "(Hicks et al. 2015, doi 10.1115/1.4029304), both widened by what tables and markers cannot know (docs/methods.md). "
         "Settings: limits."
     )
