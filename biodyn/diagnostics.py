@@ -122,8 +122,8 @@ class Verdict:
 
     def besides(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
         """Return the findings that no check has told already."""
-        told = {code for check in self.checks if check.status != "pass" for code in check.covers}
-        return [finding for finding in findings if finding.code not in told]
+        covered = {code for check in self.checks if check.status != "pass" for code in check.covers}
+        return [finding for finding in findings if finding.code not in covered]
 
     @property
     def to_look_at(self) -> list[Cause]:

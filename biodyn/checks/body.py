@@ -214,8 +214,8 @@ def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
     if analysis.consistency is not None:
         return analysis
     start = time.perf_counter()
-    own = None if analysis.imported is None else analysis.imported.motion
-    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics), own)
+    given_motion = None if analysis.imported is None else analysis.imported.motion
+    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics), given_motion)
     return replace(analysis, consistency=consistency, timings={**analysis.timings, STEP: time.perf_counter() - start})
 
 

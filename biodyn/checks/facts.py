@@ -94,22 +94,22 @@ class TrialFacts:
     def marker_jumps(self) -> FloatArray:
         """Distance (T, M) m of every recorded marker from the median of the frames around, as the signals step found it."""
         known = self.analysis.propagation
-        found = None if known is None else known.signals.jump_m
-        return jumps(self.markers) if found is None else found
+        jump_m = None if known is None else known.signals.jump_m
+        return jumps(self.markers) if jump_m is None else jump_m
 
     @cached_property
     def foot_markers(self) -> Mapping[Side, FootMarkers]:
         """The markers on each foot, by side."""
-        found: dict[Side, FootMarkers] = {}
+        feet: dict[Side, FootMarkers] = {}
         ankle = load_table("checks/checks")["plate_height"]["ankle"]
         for side in SIDES:
             sole = self.analysis.model.sole_body.get(side)
             if sole is None:
                 continue
             bodies = {sole, *(body for body, parent in self.parents.items() if parent == sole)}
-            own = tuple(label for label, body in self.bodies.items() if body in bodies)
-            found[side] = FootMarkers(own, self.landmarks.get(f"{ankle}_{side}", ""))
-        return found
+            labels = tuple(label for label, body in self.bodies.items() if body in bodies)
+            feet[side] = FootMarkers(labels, self.landmarks.get(f"{ankle}_{side}", ""))
+        return feet
 
     # -- frames and gaps --------------------------------------------------------------------------------------------
 
@@ -136,8 +136,8 @@ class TrialFacts:
     def absent(self) -> BoolArray:
         """Frames (T,) in which nobody is there: most markers are missing together, and no plate is loaded."""
         markers, mapping = self.markers, self.analysis.mapping
-        own = [mapping.role(label) is not None for label in markers.labels]
-        absent = ~person_is_there(np.isfinite(markers.positions[:, own, 0]))
+        is_body_marker = [mapping.role(label) is not None for label in markers.labels]
+        absent = ~person_is_there(np.isfinite(markers.positions[:, is_body_marker, 0]))
         for contact in self.analysis.contacts:
             first, last = (round(time_s * self.rate_hz) for time_s in (contact.start_s, contact.end_s))
             absent[max(first, 0) : last + 1] = False
@@ -193,10 +193,12 @@ class TrialFacts:
         """
         if self.evidence is None or self.swapped_plates:
             return ()
-        clear = {one.fault.code for one in self.explained_plates if one.is_sound_then}
+        clear = {plate.fault.code for plate in self.explained_plates if plate.is_sound_then}
         at_fault = {self.evidence.plates[plate].number for plate, _ in self.silent_channels}
-        at_fault |= {self.evidence.plates[one.plate].number for one in self.explained_plates if one.fault.code in clear}
-        return tuple(one for one in self.other_loads if one.plate not in at_fault)
+        at_fault |= {
+            self.evidence.plates[plate.plate].number for plate in self.explained_plates if plate.fault.code in clear
+        }
+        return tuple(plate for plate in self.other_loads if plate.plate not in at_fault)
 
     @cached_property
     def residual_limits(self) -> ResidualLimits:

@@ -64,13 +64,13 @@ class FileFacts:
     def wrenches(self) -> tuple[PlateWrench | PlateError, ...]:
         """What each plate measured, or why that cannot be said."""
         markers = self.recording.markers
-        found: list[PlateWrench | PlateError] = []
+        wrenches: list[PlateWrench | PlateError] = []
         for plate in self.recording.plates:
             try:
-                found.append(plate_wrench(plate, markers.frame_count, markers.rate_hz))
+                wrenches.append(plate_wrench(plate, markers.frame_count, markers.rate_hz))
             except PlateError as error:
-                found.append(error)
-        return tuple(found)
+                wrenches.append(error)
+        return tuple(wrenches)
 
 
 def noticed(file: FileFacts) -> tuple[Diagnostic, ...]:
@@ -92,10 +92,10 @@ def noticed(file: FileFacts) -> tuple[Diagnostic, ...]:
 def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
     """Which markers are missing in many frames?"""
     rare = [f"{label} {100 * seen:.0f} %" for label, seen in file.seen.items() if seen < limit]
-    there = "" if file.person_there.all() else " in which the person is there"
-    text = f"Seen in less than {100 * limit:.0f} % of the frames{there}: {', '.join(rare)}."
-    found = (Diagnostic("marker-visibility", "warning", text),) if rare else ()
-    return CheckResult(value=min(file.seen.values(), default=np.nan), findings=found)
+    period = "" if file.person_there.all() else " in which the person is there"
+    text = f"Seen in less than {100 * limit:.0f} % of the frames{period}: {', '.join(rare)}."
+    findings = (Diagnostic("marker-visibility", "warning", text),) if rare else ()
+    return CheckResult(value=min(file.seen.values(), default=np.nan), findings=findings)
 
 
 @check(
@@ -137,10 +137,10 @@ def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
 )
 def plates_that_can_be_read(file: FileFacts, limit: float) -> CheckResult:
     """Can the forces of every plate be computed, and what is strange about them?"""
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     for wrench in file.wrenches:
         if isinstance(wrench, PlateError):
-            found.append(Diagnostic("plate-not-used", "error", wrench.message, hint=wrench.hint))
+            findings.append(Diagnostic("plate-not-used", "error", wrench.message, hint=wrench.hint))
         else:
-            found += wrench.diagnostics
-    return CheckResult(findings=tuple(found))
+            findings += wrench.diagnostics
+    return CheckResult(findings=tuple(findings))

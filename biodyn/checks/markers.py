@@ -47,9 +47,9 @@ def left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
     analysis, standing = trial.analysis, trial.analysis.static.points
     midline = [body.definition.name for body in analysis.model.bodies if not body.definition.side]
     still = midline or [analysis.model.skeleton.root.name]
-    found = sides_exchanged(trial.markers, standing, trial.landmarks, trial.bodies, still)
+    findings = sides_exchanged(trial.markers, standing, trial.landmarks, trial.bodies, still)
     points = {landmark: standing[label] for landmark, label in trial.landmarks.items() if label in standing}
-    return CheckResult(value=min(handedness(points).values(), default=np.nan), findings=found)
+    return CheckResult(value=min(handedness(points).values(), default=np.nan), findings=findings)
 
 
 @check(
@@ -66,8 +66,8 @@ def labels_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Would two markers fit far better with each other's label?"""
     if trial.analysis.imported is not None:  # there is no static trial
         return CheckResult("not_assessed")
-    found = exchanged_markers(trial.markers, trial.analysis.static.points, trial.bodies, trial.parents)
-    return CheckResult(findings=found)
+    findings = exchanged_markers(trial.markers, trial.analysis.static.points, trial.bodies, trial.parents)
+    return CheckResult(findings=findings)
 
 
 @check(
@@ -87,9 +87,9 @@ def gaps_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     if not trial.has_markers:
         return CheckResult("not_assessed")
     gaps, rate_hz = trial.analysis.gaps, trial.rate_hz
-    left = [(gap.last - gap.first + 1) / rate_hz for gap in gaps if gap.method == "left"]
-    found = gaps_left(gaps, trial.gap_labels, rate_hz, limit, trial.long_gaps)
-    return CheckResult(value=max(left, default=0.0), findings=found)
+    durations_s = [(gap.last - gap.first + 1) / rate_hz for gap in gaps if gap.method == "left"]
+    findings = gaps_left(gaps, trial.gap_labels, rate_hz, limit, trial.long_gaps)
+    return CheckResult(value=max(durations_s, default=0.0), findings=findings)
 
 
 @check(
@@ -108,11 +108,11 @@ def gaps_over_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     if not trial.has_markers:
         return CheckResult("not_assessed", NO_MARKERS)
     gaps, labels = trial.analysis.gaps, trial.gap_labels
-    left = [gap for gap in gaps if gap.method == "left"]
-    filled = len(gaps) - len(left)
+    unfilled = [gap for gap in gaps if gap.method == "left"]
+    filled = len(gaps) - len(unfilled)
     what = "marker" if trial.analysis.pose_misfit is None else "segment"
-    text = f"{filled} filled, {len(left)} not filled." if gaps else f"No {what} had a gap."
-    longest = max(left, key=lambda gap: gap.last - gap.first, default=None)
+    text = f"{filled} filled, {len(unfilled)} not filled." if gaps else f"No {what} had a gap."
+    longest = max(unfilled, key=lambda gap: gap.last - gap.first, default=None)
     length_s = 0.0 if longest is None else (longest.last - longest.first + 1) / trial.rate_hz
     if longest is not None:
         text += f" Longest: {labels[longest.marker]}, {length_s:.2f} s, excluded from the fit in those frames."
@@ -201,8 +201,8 @@ def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckRe
         return CheckResult("not_assessed")
     misfit = trial.analysis.pose_misfit
     if misfit is not None:
-        found = far_poses(misfit, _POSE_FACTOR * limit)
-        return CheckResult(value=float(rms(misfit.origin_m.T).max(initial=0.0)), findings=found)
+        findings = far_poses(misfit, _POSE_FACTOR * limit)
+        return CheckResult(value=float(rms(misfit.origin_m.T).max(initial=0.0)), findings=findings)
     fit = trial.analysis.fit
     return CheckResult(value=float(marker_rms(fit).max(initial=0.0)), findings=hot_spots(fit, limit))
 
@@ -226,8 +226,8 @@ def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
     off = trial.marker_jumps
     limits = spike_limit_m(off, trial.markers.rate_hz)
     worst = int(np.argmax(off.max(axis=0) / limits)) if off.size else 0
-    value, own = (float(off[:, worst].max()), float(limits[worst])) if off.size else (0.0, limit)
-    return CheckResult(value=value, limit=own, findings=spikes(trial.markers, off, limits))
+    value, marker_limit = (float(off[:, worst].max()), float(limits[worst])) if off.size else (0.0, limit)
+    return CheckResult(value=value, limit=marker_limit, findings=spikes(trial.markers, off, limits))
 
 
 @check(

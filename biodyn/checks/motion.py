@@ -49,14 +49,18 @@ def _finding(values: CycleValues) -> Diagnostic:
     cycle, signals, refused = values.cycle, values.signals, values.refused
     worst = sorted(refused.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
     column, fault = worst[0]
-    told = [_told(signals[number], cycle.side, one) for number, one in worst[:_TOLD]]
-    told += [f"and {len(worst) - _TOLD} more variables"] if len(worst) > _TOLD else []
-    others = len(refused.reasons) - len(worst)
-    more = f", with {others} moments and powers that depend on {'it' if len(worst) == 1 else 'them'}" if others else ""
+    descriptions = [_told(signals[number], cycle.side, fault) for number, fault in worst[:_TOLD]]
+    descriptions += [f"and {len(worst) - _TOLD} more variables"] if len(worst) > _TOLD else []
+    dependent = len(refused.reasons) - len(worst)
+    more = (
+        f", with {dependent} moments and powers that depend on {'it' if len(worst) == 1 else 'them'}"
+        if dependent
+        else ""
+    )
     return Diagnostic(
         "cycle-impossible",
         "warning",
-        f"Cycle {cycle.number + 1} of the {SIDE_NAMES[cycle.side]} side: {'; '.join(told)}. Not physiological: "
+        f"Cycle {cycle.number + 1} of the {SIDE_NAMES[cycle.side]} side: {'; '.join(descriptions)}. Not physiological: "
         f"{'this is' if len(worst) == 1 else 'these are'} left out of the gait cycles{more}.",
         value=fault.value,
         limit=fault.limit,
@@ -105,8 +109,8 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     by_markers = analysis.propagation is not None and analysis.propagation.signals.automatic is not None
     # a higher one than the markers chose would let more noise through than it saves
     low = () if by_markers else cutoff_too_low(markers_hz, analysis.activity.kind)
-    found = (*filters_differ(markers_hz, analysis.force_cutoff_hz), *low)
-    return CheckResult(value=analysis.force_cutoff_hz, limit=markers_hz, findings=found)
+    findings = (*filters_differ(markers_hz, analysis.force_cutoff_hz), *low)
+    return CheckResult(value=analysis.force_cutoff_hz, limit=markers_hz, findings=findings)
 
 
 @check(

@@ -81,8 +81,8 @@ def unit_of_the_moments(trial: TrialFacts, limit: float) -> CheckResult:
     if trial.evidence is None:
         return CheckResult()
     explained = bool(trial.swapped_plates)
-    found = () if explained else moment_unit(trial.evidence)
-    return CheckResult(value=moment_ratio(trial.evidence), findings=found)
+    findings = () if explained else moment_unit(trial.evidence)
+    return CheckResult(value=moment_ratio(trial.evidence), findings=findings)
 
 
 @check(
@@ -103,8 +103,8 @@ def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     plates, soles = trial.analysis.plates, trial.analysis.points.sole
     levels = [removed_level_n(plate) for plate in plates]
-    left = [empty_level(plate, soles, trial.rate_hz) for plate in plates]
-    levels += [level.force_n for level in left if level is not None]
+    remaining = [empty_level(plate, soles, trial.rate_hz) for plate in plates]
+    levels += [level.force_n for level in remaining if level is not None]
     return CheckResult(value=max(levels, key=abs, default=np.nan), findings=unremoved(trial.plate_offsets))
 
 
@@ -122,8 +122,8 @@ def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
     """Was an offset removed that somebody should know of?"""
-    left = unremoved(trial.plate_offsets)
-    return CheckResult(findings=tuple(note for note in trial.plate_offsets if note not in left))
+    remaining = unremoved(trial.plate_offsets)
+    return CheckResult(findings=tuple(note for note in trial.plate_offsets if note not in remaining))
 
 
 @check(
@@ -228,15 +228,15 @@ def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     inputs = trial.analysis.propagation
     if trial.evidence is None or inputs is None or not trial.has_markers or trial.analysis.recording.on_poses:
         return CheckResult()
-    found = standings(
+    foot_heights = standings(
         trial.evidence,
         trial.analysis.points,
         inputs.signals.markers,
         trial.foot_markers,
         trial.analysis.static.points if trial.analysis.static.source == "static trial" else {},
     )
-    apart = [abs(higher) for higher in relative_heights(found).values()]
-    notes = plate_height(trial.evidence, found, trial.analysis.subject.height_m, limit)
+    apart = [abs(higher) for higher in relative_heights(foot_heights).values()]
+    notes = plate_height(trial.evidence, foot_heights, trial.analysis.subject.height_m, limit)
     return CheckResult(value=max(apart, default=np.nan), findings=notes)
 
 
@@ -257,9 +257,9 @@ def pressure_within_the_foot(trial: TrialFacts, limit: float) -> CheckResult:
     if trial.evidence is None:
         return CheckResult()
     contacts = trial.analysis.contacts
-    beside = [c.evidence.get("cop_distance_95_m", np.nan) for c in contacts if c.decision == "assigned"]
-    found = pressure_beside_sole(contacts, trial.rate_hz, limit)
-    return CheckResult(value=float(max(beside, default=np.nan)), findings=found)
+    distances = [c.evidence.get("cop_distance_95_m", np.nan) for c in contacts if c.decision == "assigned"]
+    findings = pressure_beside_sole(contacts, trial.rate_hz, limit)
+    return CheckResult(value=float(max(distances, default=np.nan)), findings=findings)
 
 
 _COVERAGE = "time of the {} foot on the ground against the time in which its ground reaction was measured"
@@ -286,9 +286,9 @@ def contacts(trial: TrialFacts, limit: float) -> CheckResult:
     """At least one contact must be known to be of one foot; contacts that were not used are told with their reasons."""
     if not trial.analysis.has_forces:
         return CheckResult("not_assessed", NO_FORCES)
-    found = trial.analysis.contacts
-    used = {side: sum(c.decision == "assigned" and c.side == side for c in found) for side in SIDES}
-    not_used = [c for c in found if c.decision != "assigned"]
+    contacts_found = trial.analysis.contacts
+    used = {side: sum(c.decision == "assigned" and c.side == side for c in contacts_found) for side in SIDES}
+    not_used = [c for c in contacts_found if c.decision != "assigned"]
     text = "Used: " + ", ".join(f"{used[side]} of the {SIDE_NAMES[side]} foot" for side in SIDES) + "."
     if not_used:
         text += " Not used: " + "; ".join(f"plate {c.plate} at {c.start_s:.2f} s, {c.reason}" for c in not_used) + "."
@@ -423,26 +423,25 @@ def stance_moments_known(analysis: TrialAnalysis) -> BoolArray:
 def loads_without_a_foot(trial: TrialFacts, limit: float) -> CheckResult:
     """Did something else than a foot load a plate?"""
     loads = trial.unexplained_loads
-    found = (other_load_finding(loads, trial.rate_hz),) if loads else ()
-    value = max((one.peak_n for one in loads), default=0.0) / trial.weight_n
-    return CheckResult(value=value if trial.evidence is not None else np.nan, findings=found)
+    findings = (other_load_finding(loads, trial.rate_hz),) if loads else ()
+    value = max((load.peak_n for load in loads), default=0.0) / trial.weight_n
+    return CheckResult(value=value if trial.evidence is not None else np.nan, findings=findings)
 
 
 def other_load_finding(loads: Sequence[OtherLoad], rate_hz: float) -> Diagnostic:
     """Name the loads; the largest is the value."""
-    told = "; ".join(
-        f"plate {one.plate}, {one.start_s:.2f} to {one.end_s:.2f} s, up to {one.peak_n:.0f} N" for one in loads
+    descriptions = "; ".join(
+        f"plate {load.plate}, {load.start_s:.2f} to {load.end_s:.2f} s, up to {load.peak_n:.0f} N" for load in loads
     )
-    largest = max(loads, key=lambda one: one.peak_n)
+    largest = max(loads, key=lambda load: load.peak_n)
     return Diagnostic(
         "other-load",
         "warning",
-        f"A load was on a plate without a foot near it ({told}): a crutch, a walker, a hand or another person. It is given to "
-        "no foot.",
+        f"Plates were loaded without a foot nearby ({descriptions}): a crutch, a walker, a hand or another person. The load is "
+        "not assigned to a foot.",
         value=largest.peak_n,
         unit="N",
         frames=(round(largest.start_s * rate_hz), round(largest.end_s * rate_hz)),
-        hint="The torques of a leg come from its own foot's contact and stay, where the aid was not on the same plate. What the "
-        "aid carries is missing in the balance of the whole body: mass and residual are not judged, and the torques of trunk "
-        "and arms lack it.",
+        hint="Torques of a leg are valid if the aid was on another plate than its foot. Mass and residual are not assessed, and "
+        "torques of trunk and arms are wrong, because the load of the aid is missing in the balance of the whole body.",
     )

@@ -143,7 +143,7 @@ def check(
 
 def checks(*kinds: Kind) -> tuple[CheckDefinition, ...]:
     """All checks of the given kinds (of every kind where none is given), in the order in which people see them."""
-    return tuple(found for found in _CHECKS.values() if not kinds or found.kind in kinds)
+    return tuple(definition for definition in _CHECKS.values() if not kinds or definition.kind in kinds)
 
 
 def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
@@ -152,7 +152,7 @@ def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
     A silent check is asked for its number alone, and not at all where it has none.
     """
     results: dict[str, CheckResult] = {}
-    for definition in sorted(checks(*kinds), key=lambda found: found.turn):
+    for definition in sorted(checks(*kinds), key=lambda definition: definition.turn):
         later = [code for code in definition.unless if code not in results]
         if later:
             raise ValueError(f"check '{definition.code}' names '{later[0]}' in unless, which is not asked before it")

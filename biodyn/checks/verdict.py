@@ -33,17 +33,17 @@ def judge(analysis: TrialAnalysis) -> TrialAnalysis:
     analysis = with_consistency(analysis)
     results = ask_in_turn(TrialFacts(analysis.as_fitted), "result")
     diagnostics = _with(analysis.diagnostics, results.values())
-    told = _outcomes("result", results, diagnostics)
-    return replace(analysis, diagnostics=diagnostics, verdict=verdict_of(told, diagnostics))
+    outcomes = _outcomes("result", results, diagnostics)
+    return replace(analysis, diagnostics=diagnostics, verdict=verdict_of(outcomes, diagnostics))
 
 
-def verdict_of(told: Sequence[Check], findings: Sequence[Diagnostic]) -> Verdict:
+def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Verdict:
     """Return the verdict: the gravest status of all checks and findings decides.
 
     A finding of severity `info` decides nothing, and neither does a check that was not assessed, unless it is essential:
     then nothing says that the numbers are right, and the trial is not assessed.
     """
-    decisive = [check for check in told if check.status in ("warn", "fail") or _missed(check)]
+    decisive = [check for check in outcomes if check.status in ("warn", "fail") or _missed(check)]
     covered = {code for check in decisive for code in check.covers}
     causes = [  # findings name what went wrong, checks what follows from it
         Cause(note.code, finding_title(note.code), note.status, note.message, note.hint)
@@ -54,7 +54,7 @@ def verdict_of(told: Sequence[Check], findings: Sequence[Diagnostic]) -> Verdict
     order = list(STATUS_WORDS)
     causes.sort(key=lambda cause: order.index(cause.status))
     first = begin_with([cause.code for cause in causes], findings)
-    return Verdict(gravest(cause.status for cause in causes), tuple(told), tuple(causes), first)
+    return Verdict(gravest(cause.status for cause in causes), tuple(outcomes), tuple(causes), first)
 
 
 def _missed(check: Check) -> bool:
@@ -72,11 +72,11 @@ def _outcomes(kind: Kind, results: Mapping[str, CheckResult], diagnostics: Seque
 
 
 def _outcome(definition: CheckDefinition, result: CheckResult, diagnostics: Sequence[Diagnostic]) -> Check:
-    own = [note for note in diagnostics if note.code in definition.findings]
+    own_findings = [note for note in diagnostics if note.code in definition.findings]
     return Check(
         code=definition.code,
         title=result.title or definition.title,
-        status=result.status or _status(definition, result, own),
+        status=result.status or _status(definition, result, own_findings),
         text=result.text,
         value=result.value,
         limit=result.limit,
@@ -85,11 +85,11 @@ def _outcome(definition: CheckDefinition, result: CheckResult, diagnostics: Sequ
         hint=result.hint,
         essential=definition.essential,
         covers=definition.covers,
-        found=tuple(dict.fromkeys(note.code for note in own)),
+        found=tuple(dict.fromkeys(note.code for note in own_findings)),
     )
 
 
-def _status(definition: CheckDefinition, result: CheckResult, own: Sequence[Diagnostic]) -> Status:
+def _status(definition: CheckDefinition, result: CheckResult, findings: Sequence[Diagnostic]) -> Status:
     """What the findings say; without one the check passes, unless it had a number to find and did not."""
     known = definition.shown is None or (result.value is not None and bool(np.isfinite(result.value)))
-    return gravest(note.status for note in own) if own or known else "not_assessed"
+    return gravest(note.status for note in findings) if findings or known else "not_assessed"

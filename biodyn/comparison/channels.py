@@ -70,7 +70,7 @@ class Writing:
             ("sign", self.signs, expected.signs),
             ("side", self.side, expected.side),
         )
-        return tuple(name for name, own, other in pairs if own != other)
+        return tuple(name for name, value, other in pairs if value != other)
 
 
 @dataclass(frozen=True)
@@ -129,19 +129,19 @@ def frame_axes(frame: Frame, motion: SegmentMotion, parent: int, segment: int) -
 
 def written(moment_W: FloatArray, axes: FloatArray, writing: Writing, mass_kg: float) -> FloatArray:
     """A moment (T, 3) Nm in World as the file would write it; `axes` (T, 3, 3) of the writing's frame."""
-    own = np.einsum("tij,ti->tj", axes, moment_W)[:, [AXES.index(axis) for axis in writing.axes]]
-    return np.asarray(own * writing.signs / units_to_nm(mass_kg)[writing.unit])
+    components = np.einsum("tij,ti->tj", axes, moment_W)[:, [AXES.index(axis) for axis in writing.axes]]
+    return np.asarray(components * writing.signs / units_to_nm(mass_kg)[writing.unit])
 
 
 def unwritten(channel: FloatArray, axes: FloatArray, writing: Writing, mass_kg: float) -> FloatArray:
     """The moment (T, 3) Nm in World of a file's channel. The inverse of `written`, also for axes that are not perpendicular."""
     values = channel * writing.signs * units_to_nm(mass_kg)[writing.unit]
-    own = np.empty_like(values)
-    own[:, [AXES.index(axis) for axis in writing.axes]] = values
-    found = np.full_like(own, np.nan)
-    known = np.isfinite(own).all(axis=1) & np.isfinite(axes).all(axis=(1, 2))
-    found[known] = np.linalg.solve(np.swapaxes(axes[known], 1, 2), own[known][..., None])[..., 0]
-    return found
+    components = np.empty_like(values)
+    components[:, [AXES.index(axis) for axis in writing.axes]] = values
+    moment = np.full_like(components, np.nan)
+    known = np.isfinite(components).all(axis=1) & np.isfinite(axes).all(axis=(1, 2))
+    moment[known] = np.linalg.solve(np.swapaxes(axes[known], 1, 2), components[known][..., None])[..., 0]
+    return moment
 
 
 def read_channel(
@@ -168,8 +168,8 @@ def read_channel(
             known = frames & np.isfinite(channel).all(axis=1) & np.isfinite(computed).all(axis=1)
             if not known.any():
                 continue
-            whose: Literal["own", "other"] = "own" if side == "own" else "other"
-            misfits |= dict(_ways(channel[known], computed[known], expected, frame, whose, mass_kg))
+            file_side: Literal["own", "other"] = "own" if side == "own" else "other"
+            misfits |= dict(_ways(channel[known], computed[known], expected, frame, file_side, mass_kg))
     if expected not in misfits:
         return Reading(expected, expected, float("nan"), is_told=False)
     best = min(misfits.values())
@@ -180,13 +180,16 @@ def read_channel(
     ]
     least = min((misfits[way] for way in believed), default=0.0)
     near = [way for way in believed if misfits[way] <= _ALIKE * least]
-    found = min(near, key=lambda way: (len(way.departures(expected)), misfits[way]), default=expected)
+    convention = min(near, key=lambda way: (len(way.departures(expected)), misfits[way]), default=expected)
     alike = tuple(
         way
         for way, misfit in misfits.items()
-        if way != found and misfit <= _ALIKE * misfits[found] and way.unit == found.unit and way.side == found.side
+        if way != convention
+        and misfit <= _ALIKE * misfits[convention]
+        and way.unit == convention.unit
+        and way.side == convention.side
     )
-    return Reading(expected, found, 1.0 - misfits[found], alike)
+    return Reading(expected, convention, 1.0 - misfits[convention], alike)
 
 
 def _ways(
@@ -203,7 +206,7 @@ def _ways(
     """
     size = np.sqrt(np.mean(channel**2, axis=0))
     weight = 1.0 / np.maximum(size, _LEAST_SIZE * size.max()) ** 2
-    own, cross, square = computed.T @ computed, computed.T @ channel, np.sum(channel**2, axis=0)
+    square_computed, cross, square = computed.T @ computed, computed.T @ channel, np.sum(channel**2, axis=0)
     units = units_to_nm(mass_kg)
     for order in permutations(range(3)):
         axes = (AXES[order[0]], AXES[order[1]], AXES[order[2]])
@@ -213,10 +216,10 @@ def _ways(
             place = np.zeros((3, 3))
             place[order, range(3)] = signs
             seen = place if frame != expected.frame else _small_turn(cross @ place.T).T @ place
-            shared, alone = np.sum(cross * seen, axis=0), np.sum(seen * (own @ seen), axis=0)
+            shared, alone = np.sum(cross * seen, axis=0), np.sum(seen * (square_computed @ seen), axis=0)
             for unit, factor in units.items():
-                left = square - 2.0 * shared / factor + alone / factor**2
-                misfit = float(weight @ left) / (3.0 * len(channel))
+                residual = square - 2.0 * shared / factor + alone / factor**2
+                misfit = float(weight @ residual) / (3.0 * len(channel))
                 yield Writing(unit, frame, axes, signs, side), max(misfit, _ROUND_OFF)
 
 
@@ -233,10 +236,10 @@ def _small_turn(cross: FloatArray) -> FloatArray:
 
 def one_way(readings: Sequence[Reading]) -> Sequence[Reading]:
     """Readings of one file's joints; a joint that tells nothing of its unit takes that of the others."""
-    told = [reading.found.unit for reading in readings if reading.is_told]
-    if not told:
+    units = [reading.found.unit for reading in readings if reading.is_told]
+    if not units:
         return readings
-    usual = max(set(told), key=told.count)
+    usual = max(set(units), key=units.count)
     return [r if r.is_told else replace(r, found=replace(r.found, unit=usual)) for r in readings]
 
 
@@ -268,18 +271,18 @@ def laboratory_body(
     """
     points = {label: _MM * output.values @ ours.R_WL.T for label, output in recording.model_outputs.items()}
     suffixes = laboratory_table()["suffixes"]
-    found = [entry for entry in _segments() if entry["name"] in ours.names and _is_there(entry, suffixes, points)]
-    if len(found) < len([entry for entry in _segments() if entry["name"] in ours.names]) or len(found) < 2:
+    entries = [entry for entry in _segments() if entry["name"] in ours.names and _is_there(entry, suffixes, points)]
+    if len(entries) < len([entry for entry in _segments() if entry["name"] in ours.names]) or len(entries) < 2:
         return None
-    frame = ours.only([entry["name"] for entry in found], np.ones(len(ours.time_s), dtype=bool))
-    R = np.stack([_axes(entry, suffixes, points, frame.motion.R[:, s]) for s, entry in enumerate(found)], axis=1)
-    p = np.stack([points[entry["origin"]] for entry in found], axis=1)
+    frame = ours.only([entry["name"] for entry in entries], np.ones(len(ours.time_s), dtype=bool))
+    R = np.stack([_axes(entry, suffixes, points, frame.motion.R[:, s]) for s, entry in enumerate(entries)], axis=1)
+    p = np.stack([points[entry["origin"]] for entry in entries], axis=1)
     known = np.asarray(np.isfinite(R).all(axis=(1, 2, 3)) & np.isfinite(p).all(axis=(1, 2)))
     wrench = measured_wrenches(recording, frame, contacts)
     return replace(
         frame,
         motion=motion_of_poses(R, p, known, ours.time_s),
-        inertias=_inertias(found, frame, points, R, p, mass_kg),
+        inertias=_inertias(entries, frame, points, R, p, mass_kg),
         wrench=wrench,
         mass_kg=mass_kg,
         known=known,
@@ -321,14 +324,14 @@ def motion_of_poses(R: FloatArray, p: FloatArray, known: BoolArray, time_s: Floa
     for first, stop in finite_stretches(known):
         if stop - first < _LEAST_FRAMES:
             continue
-        own = slice(first, stop)
-        t = time_s[own]
-        a[own] = make_interp_spline(t, p[own], k=_DEGREE)(t, nu=2)
-        spline = make_interp_spline(t, R[own].reshape(stop - first, -1), k=_DEGREE)
-        rate, change = (spline(t, nu=order).reshape(R[own].shape) for order in (1, 2))
-        back = np.swapaxes(R[own], -1, -2)
+        rows = slice(first, stop)
+        t = time_s[rows]
+        a[rows] = make_interp_spline(t, p[rows], k=_DEGREE)(t, nu=2)
+        spline = make_interp_spline(t, R[rows].reshape(stop - first, -1), k=_DEGREE)
+        rate, change = (spline(t, nu=order).reshape(R[rows].shape) for order in (1, 2))
+        back = np.swapaxes(R[rows], -1, -2)
         # Rdot = [omega] R, so [omega] = Rdot R^T and [alpha] is the skew part of Rddot R^T
-        omega[own], alpha[own] = _vector(rate @ back), _vector(change @ back)
+        omega[rows], alpha[rows] = _vector(rate @ back), _vector(change @ back)
     return SegmentMotion(R, p, omega, alpha, a)
 
 
@@ -342,15 +345,15 @@ def measured_wrenches(recording: Recording, frame: MovingBody, contacts: Sequenc
     rate_hz = recording.markers.rate_hz
     feet = {frame.sides[s]: s for s in range(len(frame.names)) if np.any(frame.wrench[:, s])}
     plates = {plate.number: plate for plate in recording.rotated(frame.R_WL).plates}
-    found = np.zeros((len(frame.time_s), len(frame.names), 6))
+    wrenches = np.zeros((len(frame.time_s), len(frame.names), 6))
     for contact in contacts:
         if contact.decision != "assigned" or contact.side not in feet or contact.plate not in plates:
             continue
-        raw = plate_wrench(plates[contact.plate], len(found), rate_hz)
-        wrench = resample_wrench(raw, len(found), rate_hz).wrench
+        raw = plate_wrench(plates[contact.plate], len(wrenches), rate_hz)
+        wrench = resample_wrench(raw, len(wrenches), rate_hz).wrench
         during = (frame.time_s >= contact.start_s - _FLANK_S) & (frame.time_s <= contact.end_s + _FLANK_S)
-        found[during, feet[contact.side]] += wrench[during]
-    return found
+        wrenches[during, feet[contact.side]] += wrench[during]
+    return wrenches
 
 
 def _inertias(
@@ -362,8 +365,8 @@ def _inertias(
     mass_kg: float,
 ) -> SegmentInertias:
     """Inertias by the laboratory's table; those of segments that it leaves out are ours, for its body mass."""
-    own = frame.inertias
-    mass, com, tensor = own.mass.copy(), own.com.copy(), own.tensor.copy()
+    ours = frame.inertias
+    mass, com, tensor = ours.mass.copy(), ours.com.copy(), ours.tensor.copy()
     for s, entry in enumerate(entries):
         if "far" not in entry:
             continue
@@ -411,20 +414,20 @@ def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: 
     unit, factor = _unit(first[known] * signs, other[known], mass_kg)
     in_nm = other * factor * signs
     shift = _shift(first, in_nm, known, rate_hz)
-    moved = _later(first, shift)
-    a, b = (np.repeat(x[:, :, None], 3, axis=2) for x in (moved, in_nm))
-    between = filter_of_either(a, b, known & np.isfinite(moved).all(axis=1), rate_hz)
+    shifted = _later(first, shift)
+    a, b = (np.repeat(x[:, :, None], 3, axis=2) for x in (shifted, in_nm))
+    between = filter_of_either(a, b, known & np.isfinite(shifted).all(axis=1), rate_hz)
 
     def value(held: frozenset[str]) -> FloatArray:
-        found = first
+        curve = first
         if SHIFT in held:
-            found = np.where(np.isfinite(moved), moved, first)
+            curve = np.where(np.isfinite(shifted), shifted, first)
         if FILTER in held and between is not None:
             low, first_is_sharper = between
-            sharp = found if first_is_sharper else in_nm
+            sharp = curve if first_is_sharper else in_nm
             change = low.applied(np.where(known[:, None], sharp, np.nan), rate_hz) - sharp
-            found = found + (np.nan_to_num(change) if first_is_sharper else -np.nan_to_num(change))
-        return found
+            curve = curve + (np.nan_to_num(change) if first_is_sharper else -np.nan_to_num(change))
+        return curve
 
     causes = [cause for cause, is_there in ((SHIFT, shift != 0), (FILTER, between is not None)) if is_there]
     parts, _, _ = parts_of_difference(causes, value) if causes else ({}, first, first)
@@ -441,29 +444,29 @@ def _r(a: FloatArray, b: FloatArray) -> float:
 
 def _unit(first: FloatArray, other: FloatArray, mass_kg: float) -> tuple[str, float]:
     """The unit of the other curves; Nm where another one does not fit clearly better."""
-    left = {unit: float(np.sum((other * factor - first) ** 2)) for unit, factor in units_to_nm(mass_kg).items()}
-    best = min(left, key=lambda unit: left[unit])
-    believed = left[best] < (1.0 - _LEAST_GAIN) * left["Nm"] and left[best] < 0.5 * float(np.sum(first**2))
+    residual = {unit: float(np.sum((other * factor - first) ** 2)) for unit, factor in units_to_nm(mass_kg).items()}
+    best = min(residual, key=lambda unit: residual[unit])
+    believed = residual[best] < (1.0 - _LEAST_GAIN) * residual["Nm"] and residual[best] < 0.5 * float(np.sum(first**2))
     unit = best if believed else "Nm"
     return unit, units_to_nm(mass_kg)[unit]
 
 
 def _later(x: FloatArray, frames: int) -> FloatArray:
     """The curves (T, C) some frames later; NaN where there were none."""
-    found = np.full_like(x, np.nan)
+    delayed = np.full_like(x, np.nan)
     if frames >= 0:
-        found[frames:] = x[: len(x) - frames]
+        delayed[frames:] = x[: len(x) - frames]
     else:
-        found[:frames] = x[-frames:]
-    return found
+        delayed[:frames] = x[-frames:]
+    return delayed
 
 
 def _shift(first: FloatArray, other: FloatArray, known: BoolArray, rate_hz: float) -> int:
     """By how many frames the other curves come later; 0 where that explains too little."""
     most = round(_MOST_SHIFT_S * rate_hz)
-    left = {}
+    residual = {}
     for frames in range(-most, most + 1):
         apart = (other - _later(first, frames))[known]
-        left[frames] = float(np.nanmean(apart**2))
-    best = min(left, key=lambda frames: left[frames])
-    return best if left[best] < (1.0 - _LEAST_GAIN) * left[0] else 0
+        residual[frames] = float(np.nanmean(apart**2))
+    best = min(residual, key=lambda frames: residual[frames])
+    return best if residual[best] < (1.0 - _LEAST_GAIN) * residual[0] else 0

@@ -44,19 +44,19 @@ def facts(exchange: Exchange, joints: list[int], estimated: bool = False) -> tup
 
     estimated: one of the motions at least is an estimate, of which a cut-off would be no truth.
     """
-    found = [*_centres(exchange, joints), *_axes(exchange, joints)]
-    found += _smoother_estimate(exchange) if estimated else _filters(SMOOTHING, "motion", exchange.motion_filter)
-    found += _filters(FORCE_SMOOTHING, "ground forces", exchange.force_filter)
+    result = [*_centres(exchange, joints), *_axes(exchange, joints)]
+    result += _smoother_estimate(exchange) if estimated else _filters(SMOOTHING, "motion", exchange.motion_filter)
+    result += _filters(FORCE_SMOOTHING, "ground forces", exchange.force_filter)
     masses = exchange.a.mass_kg, exchange.b.mass_kg
     if f"{masses[0]:.1f}" != f"{masses[1]:.1f}":
-        found.append(Fact(MASS, f"body mass {masses[0]:.1f} kg and {masses[1]:.1f} kg"))
-    found += _inertias(exchange, joints, masses)
-    return tuple(found)
+        result.append(Fact(MASS, f"body mass {masses[0]:.1f} kg and {masses[1]:.1f} kg"))
+    result += _inertias(exchange, joints, masses)
+    return tuple(result)
 
 
 def _inertias(exchange: Exchange, joints: list[int], masses: tuple[float, float]) -> list[Fact]:
     """Mass, size and mass centre of each segment, where its two numbers are not written alike."""
-    found = []
+    result = []
     a, b = exchange.a.inertias, exchange.b.inertias
     for s in joints:
         share = [f"{100 * x.mass[s] / m:.2f}" for x, m in zip((a, b), masses, strict=True)]
@@ -66,8 +66,8 @@ def _inertias(exchange: Exchange, joints: list[int], masses: tuple[float, float]
         parts += [f"radius of gyration {gyration[0]} and {gyration[1]} mm"] if gyration[0] != gyration[1] else []
         parts += [f"mass centre against its joint {_away(apart)}"] if np.linalg.norm(apart) > _LEAST_M else []
         if parts:
-            found.append(Fact(INERTIAS, f"{exchange.a.names[s]}: {', '.join(parts)}"))
-    return found
+            result.append(Fact(INERTIAS, f"{exchange.a.names[s]}: {', '.join(parts)}"))
+    return result
 
 
 def _away(offset_m: FloatArray) -> str:
@@ -77,34 +77,34 @@ def _away(offset_m: FloatArray) -> str:
 
 
 def _centres(exchange: Exchange, joints: list[int]) -> list[Fact]:
-    found = []
+    result = []
     for s in joints:
         if np.linalg.norm(exchange.offset[s]) > _LEAST_M:
             where = f"{_away(exchange.offset[s])} in the axes of {exchange.a.names[s]}"
-            found.append(Fact(CENTRES, f"{joint_words(exchange, s)} centre {where}"))
-    return found
+            result.append(Fact(CENTRES, f"{joint_words(exchange, s)} centre {where}"))
+    return result
 
 
 def _axes(exchange: Exchange, joints: list[int]) -> list[Fact]:
-    found = []
+    result = []
     for s in joints:
-        own = exchange.turn_with_centres[s].T @ exchange.turn[s]
-        turn = Rotation.from_matrix(own).as_rotvec(degrees=True)
+        relative = exchange.turn_with_centres[s].T @ exchange.turn[s]
+        turn = Rotation.from_matrix(relative).as_rotvec(degrees=True)
         if np.linalg.norm(turn) > _LEAST_DEG:
-            found.append(
+            result.append(
                 Fact(
                     AXES,
                     f"{exchange.a.names[s]} axes turned by {np.linalg.norm(turn):.1f} degrees "
                     f"({turn[0]:+z.1f} about forward, {turn[1]:+z.1f} about up, {turn[2]:+z.1f} about right)",
                 )
             )
-    return found
+    return result
 
 
-def _filters(cause: str, what: str, found: tuple[RelativeFilter, bool] | None) -> list[Fact]:
-    if found is None:
+def _filters(cause: str, what: str, relative_filter: tuple[RelativeFilter, bool] | None) -> list[Fact]:
+    if relative_filter is None:
         return []
-    between, first_is_sharper = found
+    between, first_is_sharper = relative_filter
     which = "the second" if first_is_sharper else "the first"
     sharp = "not filtered" if np.isinf(between.high_hz) else f"{between.high_hz:.3g} Hz"
     how = f"{what}: {which} is smoother, {between.low_hz:.3g} Hz against {sharp}"
@@ -222,7 +222,7 @@ def differences(exchange: Exchange) -> tuple[Difference, ...]:
     """Return angles and moments of every joint that both analyses have, with the causes of each difference."""
     a, b = exchange.a, exchange.b
     valid = a.valid & b.valid
-    found: list[Difference] = []
+    result: list[Difference] = []
     for quantity, (parts, first, other) in (("moment", exchange.moment_parts()), ("angle", exchange.angle_parts())):
         scale = np.rad2deg(1.0) if quantity == "angle" else 1.0
         for s in joints_of(a):
@@ -232,8 +232,8 @@ def differences(exchange: Exchange) -> tuple[Difference, ...]:
             for plane, name in enumerate(PLANES):
                 curves = {cause: scale * part[:, s, plane] for cause, part in parts.items()}
                 ends = (scale * first[:, s, plane], scale * other[:, s, plane])
-                found.append(difference(a.joints[s], a.sides[s], name, quantity, ends, curves, frames))  # type: ignore[arg-type]
-    return tuple(found)
+                result.append(difference(a.joints[s], a.sides[s], name, quantity, ends, curves, frames))  # type: ignore[arg-type]
+    return tuple(result)
 
 
 def joints_of(body: MovingBody) -> list[int]:
@@ -252,13 +252,13 @@ def difference(
 ) -> Difference:
     """Return the difference of two curves (T,) with its causes' parts (T,), over some frames (T,) bool."""
     first, other = (np.where(frames, end, np.nan) for end in ends)
-    own = {cause: np.where(frames, part, np.nan) for cause, part in parts.items()}
+    known_parts = {cause: np.where(frames, part, np.nan) for cause, part in parts.items()}
     whole = other - first
     rms = float(np.sqrt(np.nanmean(whole**2)))
     size = float(np.sqrt(np.nanmean(first**2)))
     are_equal = rms <= _NOTHING * max(size, 1.0)
-    made = {} if are_equal else shares(own, whole)
-    rest = whole - sum(own.values(), np.zeros_like(whole))
+    made = {} if are_equal else shares(known_parts, whole)
+    rest = whole - sum(known_parts.values(), np.zeros_like(whole))
     if not are_equal:
         made[UNEXPLAINED] = 1.0 - sum(made.values())
     return Difference(
@@ -274,17 +274,17 @@ def difference(
         left=float(np.sqrt(np.nanmean(rest**2))),
         first=first,
         other=other,
-        parts=own,
+        parts=known_parts,
     )
 
 
-def called(found: Sequence[Difference], names: Mapping[str, str]) -> tuple[Difference, ...]:
+def called(items: Sequence[Difference], names: Mapping[str, str]) -> tuple[Difference, ...]:
     """Return the differences with other names of causes; those of one name are added up."""
     return tuple(
         replace(
-            one, shares=_by_name(one.shares, names, 0.0), parts=_by_name(one.parts, names, np.zeros_like(one.first))
+            item, shares=_by_name(item.shares, names, 0.0), parts=_by_name(item.parts, names, np.zeros_like(item.first))
         )
-        for one in found
+        for item in items
     )
 
 
@@ -296,21 +296,23 @@ def _by_name(values: Mapping[str, Any], names: Mapping[str, str], nothing: Any) 
     return made
 
 
-def overall(found: Sequence[Difference], quantity: Quantity) -> dict[str, float]:
+def overall(items: Sequence[Difference], quantity: Quantity) -> dict[str, float]:
     """Shares of all joints and planes together, each weighted by the mean square of its difference; largest first."""
-    own = [d for d in found if d.quantity == quantity and d.shares]
-    square = sum(d.rms**2 for d in own)
-    names = dict.fromkeys(name for name in (*CAUSES, *(n for d in own for n in d.shares)))
-    total = {name: sum(d.rms**2 * d.shares.get(name, 0.0) for d in own) / square for name in names} if square else {}
-    held = {name: share for name, share in total.items() if any(name in d.shares for d in own)}
+    selected = [d for d in items if d.quantity == quantity and d.shares]
+    square = sum(d.rms**2 for d in selected)
+    names = dict.fromkeys(name for name in (*CAUSES, *(n for d in selected for n in d.shares)))
+    total = (
+        {name: sum(d.rms**2 * d.shares.get(name, 0.0) for d in selected) / square for name in names} if square else {}
+    )
+    held = {name: share for name, share in total.items() if any(name in d.shares for d in selected)}
     return dict(sorted(held.items(), key=lambda item: -item[1]))
 
 
-def explained(found: Sequence[Difference], quantity: Quantity) -> float:
+def explained(items: Sequence[Difference], quantity: Quantity) -> float:
     """Share of the mean square of all differences of a quantity that the causes take away together; NaN without any."""
-    own = [d for d in found if d.quantity == quantity and d.shares]
-    square = sum(d.rms**2 for d in own)
-    return 1.0 - sum(d.left**2 for d in own) / square if square else float("nan")
+    selected = [d for d in items if d.quantity == quantity and d.shares]
+    square = sum(d.rms**2 for d in selected)
+    return 1.0 - sum(d.left**2 for d in selected) / square if square else float("nan")
 
 
 # Events nearer than this are the same: tables hold them to 10 microseconds.
@@ -347,7 +349,7 @@ def spans_differ(first: Sequence[Span], other: Sequence[Span]) -> bool:
 
 
 def cycle_differences(
-    found: Iterable[Difference], time_s: FloatArray, rate_hz: float, first: Sequence[Span], other: Sequence[Span]
+    in_time: Iterable[Difference], time_s: FloatArray, rate_hz: float, first: Sequence[Span], other: Sequence[Span]
 ) -> tuple[Difference, ...]:
     """Return the differences of the mean curves over 0-100 % of the cycle, each analysis by its own cycles, with their causes.
 
@@ -362,29 +364,29 @@ def cycle_differences(
         return ()
     rows = np.round(np.asarray(time_s) * rate_hz).astype(np.int64)
     result = []
-    for one in found:
-        side = one.side or next((s for s in SIDES if _of(first, s) and _of(other, s)), "")
+    for item in in_time:
+        side = item.side or next((s for s in SIDES if _of(first, s) and _of(other, s)), "")
         spans = _of(first, side), _of(other, side)
-        if not all(spans) or one.quantity not in _OF_CYCLES:
+        if not all(spans) or item.quantity not in _OF_CYCLES:
             continue
-        names = list(one.parts)
-        curves = np.column_stack([one.first, one.other, *(one.parts[name] for name in names)])
+        names = list(item.parts)
+        curves = np.column_stack([item.first, item.other, *(item.parts[name] for name in names)])
         whole = np.full((int(rows[-1]) + 1, curves.shape[1]), np.nan)
         whole[rows] = curves
-        a, b = (_mean(whole, rate_hz, own) for own in spans)
+        a, b = (_mean(whole, rate_hz, cycles) for cycles in spans)
         known = np.asarray(np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1))
         if known.sum() < LEAST_FRAMES:
             continue
         parts = {name: 0.5 * (a[:, 2 + k] + b[:, 2 + k]) for k, name in enumerate(names)}
         parts[EVENTS] = 0.5 * ((b - a)[:, 0] + (b - a)[:, 1])
         ends = a[:, 0], b[:, 1]
-        result.append(difference(one.joint, one.side, one.plane, _OF_CYCLES[one.quantity], ends, parts, known))
+        result.append(difference(item.joint, item.side, item.plane, _OF_CYCLES[item.quantity], ends, parts, known))
     return tuple(result)
 
 
 def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...]:
     """Return how far the strikes that bound the cycles lie apart, side by side, and how many only one analysis has."""
-    found = []
+    result = []
     for side in SIDES:
         a, b = (_strikes(_of(spans, side)) for spans in (first, other))
         nearest = [min(b, key=lambda t, at=at: abs(t - at), default=np.inf) for at in a]  # type: ignore[misc]
@@ -397,8 +399,8 @@ def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...
         alone = len(a) - len(late), len(b) - len(late)
         words += [f"{n} only in the {which}" for n, which in zip(alone, ("first", "second"), strict=True) if n > 0]
         if words:
-            found.append(Fact(EVENTS, f"{SIDE_NAMES[side]} foot strikes of whole cycles: {', '.join(words)}"))
-    return tuple(found)
+            result.append(Fact(EVENTS, f"{SIDE_NAMES[side]} foot strikes of whole cycles: {', '.join(words)}"))
+    return tuple(result)
 
 
 def _mean(curves: FloatArray, rate_hz: float, spans: Sequence[Span]) -> FloatArray:

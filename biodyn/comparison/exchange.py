@@ -59,11 +59,11 @@ class RelativeFilter:
     def applied(self, x: FloatArray, rate_hz: float) -> FloatArray:
         """The sharper signal (T, ...) as the smoother one has it; each run of numbers by itself, NaN stays NaN."""
         columns = np.asarray(x, dtype=np.float64).reshape(len(x), -1)
-        found = columns.copy()
+        filtered = columns.copy()
         for first, stop in finite_stretches(np.asarray(np.isfinite(columns).all(axis=1))):
             if stop - first >= _LEAST_FRAMES:
-                found[first:stop] = self._run(columns[first:stop], rate_hz)
-        return found.reshape(x.shape)
+                filtered[first:stop] = self._run(columns[first:stop], rate_hz)
+        return filtered.reshape(x.shape)
 
     def _run(self, x: FloatArray, rate_hz: float) -> FloatArray:
         spectrum, line, frequency_hz = _odd_spectrum(x, rate_hz)
@@ -109,11 +109,11 @@ def filter_between(
     if not parts:
         return None
     plain = np.sum([(bb - 2 * ab + aa).sum(axis=0) for _, bb, ab, aa in parts], axis=0)
-    moved = plain > _NOTHING * np.sum([aa.sum(axis=0) for _, _, _, aa in parts], axis=0)
-    if not moved.any():
+    differs = plain > _NOTHING * np.sum([aa.sum(axis=0) for _, _, _, aa in parts], axis=0)
+    if not differs.any():
         return None
-    left = np.sum([_left(part) for part in parts], axis=0)[:, moved]
-    explained = _upper_half(np.maximum(1.0 - left / plain[moved], 0.0))
+    residual = np.sum([_left(part) for part in parts], axis=0)[:, differs]
+    explained = _upper_half(np.maximum(1.0 - residual / plain[differs], 0.0))
     best = int(np.argmax(explained))
     return RelativeFilter(*_TRIALS[best], float(explained[best])) if explained[best] >= LEAST_EXPLAINED else None
 
@@ -122,7 +122,7 @@ def filter_of_either(
     first: FloatArray, second: FloatArray, known: BoolArray, rate_hz: float
 ) -> tuple[RelativeFilter, bool] | None:
     """Return the filter between two signals (T, K, 3) and whether the first is the sharper; None where there is none."""
-    found = [
+    candidates = [
         (between, is_first)
         for between, is_first in (
             (filter_between(first, second, known, rate_hz), True),
@@ -130,13 +130,13 @@ def filter_of_either(
         )
         if between is not None
     ]
-    return max(found, key=lambda item: item[0].explained, default=None)
+    return max(candidates, key=lambda item: item[0].explained, default=None)
 
 
 def _upper_half(explained: FloatArray) -> FloatArray:
     """Mean of the better half of each row (N, K): the others jump, or are hardly known."""
-    own = np.sort(explained, axis=1)
-    return np.asarray(own[:, own.shape[1] // 2 :].mean(axis=1))
+    ordered = np.sort(explained, axis=1)
+    return np.asarray(ordered[:, ordered.shape[1] // 2 :].mean(axis=1))
 
 
 def _left(part: tuple[FloatArray, ...]) -> FloatArray:
@@ -153,8 +153,8 @@ def _by_vector(values: FloatArray) -> FloatArray:
 def _odd_spectrum(x: FloatArray, rate_hz: float) -> tuple[NDArray[np.complex128], FloatArray, FloatArray]:
     """Spectrum of (T, K) without the line through its ends, mirrored through them; that line; the frequencies."""
     line = x[0] + np.linspace(0.0, 1.0, len(x))[:, None] * (x[-1] - x[0])
-    own = x - line
-    whole = np.concatenate([own, -own[-2:0:-1]])
+    detrended = x - line
+    whole = np.concatenate([detrended, -detrended[-2:0:-1]])
     frequency_hz = np.asarray(np.fft.rfftfreq(len(whole), 1.0 / rate_hz), dtype=np.float64)
     return np.fft.rfft(whole, axis=0), line, frequency_hz
 
@@ -183,12 +183,12 @@ def parts_of_difference(
     for size in range(n + 1):
         for names in combinations(causes, size):
             held = frozenset(names)
-            found = none if size == 0 else both if size == n else value(held)
+            result = none if size == 0 else both if size == n else value(held)
             for cause in causes:
                 if cause in held:
-                    parts[cause] += found / (n * comb(n - 1, size - 1))
+                    parts[cause] += result / (n * comb(n - 1, size - 1))
                 else:
-                    parts[cause] -= found / (n * comb(n - 1, size))
+                    parts[cause] -= result / (n * comb(n - 1, size))
     return parts, none, both
 
 
@@ -260,7 +260,7 @@ class Exchange:
 
         None of it where the axis does not follow the line between the centres, in either analysis.
         """
-        found = np.broadcast_to(np.eye(3), (len(self._all), 3, 3)).copy()
+        turns = np.broadcast_to(np.eye(3), (len(self._all), 3, 3)).copy()
         for s in self._all:
             for child in (c for c in self._all if self.a.parents[c] == s):
                 line_a = _line(self.a.motion, s, child)
@@ -268,8 +268,8 @@ class Exchange:
                 if angle_between(_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < _ALONG_RAD and (
                     angle_between(line_a, np.array([0.0, -1.0, 0.0])) < _ALONG_RAD
                 ):
-                    found[s] = _least_turn(line_a, line_b)
-        return found
+                    turns[s] = _least_turn(line_a, line_b)
+        return turns
 
     @property
     def _all(self) -> range:
@@ -295,28 +295,28 @@ class Exchange:
     def _motions(self) -> dict[frozenset[str], SegmentMotion]:
         """The motion, of the segments as a defines them, with the smoothing or the fit of either."""
         a, b, between = self.a.motion, self._b_by_geometry_of_a, self.motion_filter
-        found = {frozenset[str](): a, frozenset((SMOOTHING, FIT)): b}
+        motions = {frozenset[str](): a, frozenset((SMOOTHING, FIT)): b}
         if between is None:
-            return found | {frozenset((SMOOTHING,)): a, frozenset((FIT,)): b}
+            return motions | {frozenset((SMOOTHING,)): a, frozenset((FIT,)): b}
         low, a_is_sharper = between
         sharp = a if a_is_sharper else b
         smooth = low.motion(sharp, self.rate_hz)
         if a_is_sharper:
-            return found | {frozenset((SMOOTHING,)): smooth, frozenset((FIT,)): _with_change(b, smooth, a)}
-        return found | {frozenset((SMOOTHING,)): _with_change(a, smooth, b), frozenset((FIT,)): smooth}
+            return motions | {frozenset((SMOOTHING,)): smooth, frozenset((FIT,)): _with_change(b, smooth, a)}
+        return motions | {frozenset((SMOOTHING,)): _with_change(a, smooth, b), frozenset((FIT,)): smooth}
 
     def motion(self, held: frozenset[str]) -> SegmentMotion:
         """The motion of a with the named parts of b."""
-        moved = self._motions[held & {SMOOTHING, FIT}]
+        result = self._motions[held & {SMOOTHING, FIT}]
         if CENTRES in held:
-            moved = moved.moved(self.offset)
+            result = result.moved(self.offset)
         turn = np.broadcast_to(np.eye(3), self.turn.shape)
         rest = np.swapaxes(self.turn_with_centres, 1, 2) @ self.turn
         if CENTRES in held:
             turn = turn @ self.turn_with_centres
         if AXES in held:
             turn = turn @ rest
-        return replace(moved, R=moved.R @ turn)
+        return replace(result, R=result.R @ turn)
 
     # -- forces and body ----------------------------------------------------------------------------------------------
 
@@ -355,21 +355,21 @@ class Exchange:
         whole = self.b.wrench - self.a.wrench
         only_one = self._contact[..., None]
         smoothing = np.where(only_one, 0.0, self._smoothing_of_force)
-        found = self.a.wrench.copy()
+        result = self.a.wrench.copy()
         if FORCE_SMOOTHING in held:
-            found += smoothing
+            result += smoothing
         if CONTACTS in held:
-            found += np.where(only_one, whole, 0.0)
+            result += np.where(only_one, whole, 0.0)
         if FORCES in held:
-            found += np.where(only_one, 0.0, whole - smoothing)
-        return found
+            result += np.where(only_one, 0.0, whole - smoothing)
+        return result
 
     def inertias(self, held: frozenset[str]) -> SegmentInertias:
         """The segments' inertias of a with the mass or the distribution of b."""
         a, b = self.a.inertias, self.b.inertias
         factor = self.b.mass_kg / self.a.mass_kg
-        found = b.scaled(1.0 / factor) if INERTIAS in held else a
-        return found.scaled(factor) if MASS in held else found
+        result = b.scaled(1.0 / factor) if INERTIAS in held else a
+        return result.scaled(factor) if MASS in held else result
 
     # -- the difference in parts --------------------------------------------------------------------------------------
 
@@ -413,8 +413,8 @@ class Exchange:
         if cause in _OF_FORCES:
             return bool(np.abs(self.wrench(frozenset((cause,))) - self.a.wrench).max() > _SAME)
         held = self.inertias(frozenset((cause,)))
-        own = self.a.inertias
-        pairs = ((held.mass, own.mass), (held.com, own.com), (held.tensor, own.tensor))
+        original = self.a.inertias
+        pairs = ((held.mass, original.mass), (held.com, original.com), (held.tensor, original.tensor))
         return any(bool(np.abs(x - y).max() > _SAME) for x, y in pairs)
 
 
@@ -436,7 +436,7 @@ def _accelerations(motion: SegmentMotion) -> FloatArray:
 def _with_change(motion: SegmentMotion, smooth: SegmentMotion, sharp: SegmentMotion) -> SegmentMotion:
     """A motion with what smoothing took from another one."""
     added = [
-        own + high - low for own, high, low in zip(motion.parts[1:], sharp.parts[1:], smooth.parts[1:], strict=True)
+        value + high - low for value, high, low in zip(motion.parts[1:], sharp.parts[1:], smooth.parts[1:], strict=True)
     ]
     return SegmentMotion(motion.R @ np.swapaxes(smooth.R, -1, -2) @ sharp.R, *added)
 

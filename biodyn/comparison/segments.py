@@ -69,8 +69,8 @@ class SegmentInertias:
 
     def of(self, segments: Sequence[int]) -> SegmentInertias:
         """Some segments of it."""
-        own = list(segments)
-        return SegmentInertias(self.mass[own], self.com[own], self.tensor[own])
+        rows = list(segments)
+        return SegmentInertias(self.mass[rows], self.com[rows], self.tensor[rows])
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,13 @@ class MovingBody:
     @cached_property
     def beyond(self) -> BoolArray:
         """(S, S) True where the segment of the column lies beyond the joint of the row, or is its own segment."""
-        found = np.eye(len(self.names), dtype=bool)
+        distal = np.eye(len(self.names), dtype=bool)
         for s in range(len(self.names)):
             up = self.parents[s]
             while up >= 0:
-                found[up, s] = True
+                distal[up, s] = True
                 up = self.parents[up]
-        return found
+        return distal
 
     def in_world_of(self, other: MovingBody) -> MovingBody:
         """The same analysis in the World axes of another one of the recording."""
@@ -187,18 +187,18 @@ def moving_body(arrays: Mapping[str, np.ndarray]) -> MovingBody:
 
 def _valid(arrays: Mapping[str, np.ndarray], multibody: Multibody, links: Sequence[int]) -> BoolArray:
     """(T, S) frames in which every measured coordinate of the segment's joint has a torque; none where it has none."""
-    found = np.zeros((len(arrays["q"]), len(links)), dtype=bool)
+    valid = np.zeros((len(arrays["q"]), len(links)), dtype=bool)
     places = [int(place) for place in arrays["coordinate_v"]]
     for s, link in enumerate(links):
-        own = []
+        columns = []
         at = link
         while at >= 0 and (at == link or at not in links):
             span = multibody.v_slice(multibody.body_names[at])
-            own += [c for c, place in enumerate(places) if span.start <= place < span.stop]
+            columns += [c for c, place in enumerate(places) if span.start <= place < span.stop]
             at = int(multibody.parents[at])
-        if own:
-            found[:, s] = arrays["torque_valid"][:, own].all(axis=1)
-    return found
+        if columns:
+            valid[:, s] = arrays["torque_valid"][:, columns].all(axis=1)
+    return valid
 
 
 def _link_motion(
@@ -210,22 +210,22 @@ def _link_motion(
     R[known], p[known] = body_poses(multibody, q[known])
     V = body_velocities(multibody, q[known], v[known])
     A = body_accelerations(multibody, q[known], v[known], vdot[known])
-    own = R[known]
-    omega[known] = np.einsum("tsij,tsj->tsi", own, V[..., :3])
-    alpha[known] = np.einsum("tsij,tsj->tsi", own, A[..., :3])
+    R_known = R[known]
+    omega[known] = np.einsum("tsij,tsj->tsi", R_known, V[..., :3])
+    alpha[known] = np.einsum("tsij,tsj->tsi", R_known, A[..., :3])
     # classical, not spatial, acceleration (Featherstone 2008, eq. 2.46)
-    a[known] = np.einsum("tsij,tsj->tsi", own, A[..., 3:] + np.cross(V[..., :3], V[..., 3:]))
+    a[known] = np.einsum("tsij,tsj->tsi", R_known, A[..., 3:] + np.cross(V[..., :3], V[..., 3:]))
     return SegmentMotion(R, p, omega, alpha, a)
 
 
 def _parents(of_links: IntArray, links: Sequence[int]) -> list[int]:
-    found = []
+    parents = []
     for link in links:
         up = int(of_links[link])
         while up >= 0 and up not in links:
             up = int(of_links[up])
-        found.append(links.index(up) if up >= 0 else -1)
-    return found
+        parents.append(links.index(up) if up >= 0 else -1)
+    return parents
 
 
 #: The planes of a joint, in the order of the last axis of its angles and moments: about the parent's transverse axis (z),
@@ -240,12 +240,12 @@ def moment_of_segments(
     motion: SegmentMotion, inertias: SegmentInertias, gravity_W: FloatArray, beyond: BoolArray
 ) -> FloatArray:
     """Moments (T, S, 3) Nm, World, that the joints need to move and carry the segments beyond them, without the ground."""
-    own = motion.moved(inertias.com)
-    force = inertias.mass[:, None] * (own.a - gravity_W)
+    at_com = motion.moved(inertias.com)
+    force = inertias.mass[:, None] * (at_com.a - gravity_W)
     tensor_W = motion.R @ inertias.tensor @ np.swapaxes(motion.R, -1, -2)
     spin = np.einsum("tsij,tsj->tsi", tensor_W, motion.omega)
     moment = np.einsum("tsij,tsj->tsi", tensor_W, motion.alpha) + np.cross(motion.omega, spin)
-    return _about_joints(moment + np.cross(own.p, force), force, motion.p, beyond)
+    return _about_joints(moment + np.cross(at_com.p, force), force, motion.p, beyond)
 
 
 def moment_of_ground(motion: SegmentMotion, wrench: FloatArray, beyond: BoolArray) -> FloatArray:
@@ -261,12 +261,12 @@ def _about_joints(moment_Wo: FloatArray, force: FloatArray, p: FloatArray, beyon
 
 def in_planes(moment_W: FloatArray, motion: SegmentMotion, parents: tuple[int, ...]) -> FloatArray:
     """Moments (T, S, 3) along the axes of their joint, in the order of `PLANES`; the root's stay NaN."""
-    found = np.full_like(moment_W, np.nan)
+    by_plane = np.full_like(moment_W, np.nan)
     for s, parent in enumerate(parents):
         if parent >= 0:
             axes = joint_coordinate_axes(motion.R[:, parent], motion.R[:, s])
-            found[:, s] = np.einsum("tij,ti->tj", axes, moment_W[:, s])[:, _PLANE_AXES]
-    return found
+            by_plane[:, s] = np.einsum("tij,ti->tj", axes, moment_W[:, s])[:, _PLANE_AXES]
+    return by_plane
 
 
 def joint_moments(body: MovingBody) -> FloatArray:
@@ -277,9 +277,9 @@ def joint_moments(body: MovingBody) -> FloatArray:
 
 def joint_angles(motion: SegmentMotion, parents: tuple[int, ...]) -> FloatArray:
     """Joint angles (T, S, 3) rad by plane, each curve without jumps of a whole turn; NaN for the root."""
-    found = np.full(motion.p.shape, np.nan)
+    by_plane = np.full(motion.p.shape, np.nan)
     for s, parent in enumerate(parents):
         if parent >= 0:
             angles = cardan_zxy(np.swapaxes(motion.R[:, parent], -1, -2) @ motion.R[:, s])
-            found[:, s] = np.unwrap(angles, axis=0)
-    return found
+            by_plane[:, s] = np.unwrap(angles, axis=0)
+    return by_plane

@@ -61,11 +61,11 @@ class Variable:
 @cache
 def variables() -> Mapping[str, Variable]:
     """Every variable of the library by name."""
-    found: dict[str, Variable] = {}
+    by_name: dict[str, Variable] = {}
     for kind in load_table("variables/variables")["kind"].values():
         for name, entry in kind["variable"].items():
             low, high = entry.get("limits", (-math.inf, math.inf))
-            found[name] = Variable(
+            by_name[name] = Variable(
                 name=name,
                 title=entry["title"],
                 unit=kind["unit"],
@@ -77,7 +77,7 @@ def variables() -> Mapping[str, Variable]:
                 jump=float(entry.get("jump", kind["jump"])),
                 note=entry.get("note", kind.get("note", "")),
             )
-    return MappingProxyType(found)
+    return MappingProxyType(by_name)
 
 
 def variable(name: str) -> Variable:
@@ -94,7 +94,7 @@ def nearest_variable(name: str, known: Iterable[str]) -> str:
     """A hint for a name that is not known: the variable of that title ("knee_flexion": knee_angle), else the nearest name."""
     known = tuple(known)
     words = name.casefold().replace("_", " ")
-    titled = next((one for one in known if variable(one).title.casefold() == words), "")
+    titled = next((candidate for candidate in known if variable(candidate).title.casefold() == words), "")
     return f"{variable(titled).title} is '{titled}'. {listed(known)}" if titled else nearest(name, known)
 
 
@@ -137,18 +137,18 @@ def curve_faults(curves: FloatArray, names: Sequence[str], factor: float = 1.0) 
     widens (above 1) or narrows all limits.
     """
     meanings = [variable(name) for name in names]
-    low, high = factor * np.array([one.limits for one in meanings]).reshape(-1, 2).T
-    jump = factor * np.array([one.jump for one in meanings])
+    low, high = factor * np.array([meaning.limits for meaning in meanings]).reshape(-1, 2).T
+    jump = factor * np.array([meaning.jump for meaning in meanings])
     beyond = np.maximum(curves - high, low - curves)
     steps = np.diff(curves, axis=0)
-    found: dict[int, CurveFault] = {}
+    faults: dict[int, CurveFault] = {}
     for column in np.flatnonzero((beyond > 0.0).any(axis=0) | (np.abs(steps) > jump).any(axis=0)).tolist():
         if (beyond[:, column] > 0.0).any():
             at = int(np.nanargmax(beyond[:, column]))
             value = float(curves[at, column])
             limit = float(high[column] if value > high[column] else low[column])
-            found[column] = CurveFault("range", value, limit, float(PERCENT[at]))
+            faults[column] = CurveFault("range", value, limit, float(PERCENT[at]))
         else:
             at = int(np.nanargmax(np.abs(steps[:, column])))
-            found[column] = CurveFault("jump", float(steps[at, column]), float(jump[column]), float(PERCENT[at + 1]))
-    return found
+            faults[column] = CurveFault("jump", float(steps[at, column]), float(jump[column]), float(PERCENT[at + 1]))
+    return faults

@@ -104,7 +104,7 @@ class NormChoice:
     @property
     def norms(self) -> tuple[Norms, ...]:
         """What is shown."""
-        return tuple(one.norms for one in self.chosen)
+        return tuple(item.norms for item in self.chosen)
 
 
 def choose_norms(setting: str, walker: Walker) -> NormChoice:
@@ -124,15 +124,15 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
     sets = [load_norm_set(name) for name in (tried_norms() if setting == AUTO else (setting,))]
     chosen: list[ChosenSet] = []
     reasons: list[str] = []
-    for one in sets:
-        why_not = _why_not(one, walker, setting == AUTO)
+    for norm_set in sets:
+        why_not = _why_not(norm_set, walker, setting == AUTO)
         if why_not:
             reasons.append(why_not)
             continue
-        speed = walker.speed(one.measure)
-        norms = one.at(speed, walker.age_years)
-        chosen.append(ChosenSet(one, speed, norms))
-        reasons.append(f"Shown: {norms.words}; this walk: {speed:.2f} {SPEED_WORDS[one.measure]}.")
+        speed = walker.speed(norm_set.measure)
+        norms = norm_set.at(speed, walker.age_years)
+        chosen.append(ChosenSet(norm_set, speed, norms))
+        reasons.append(f"Shown: {norms.words}; this walk: {speed:.2f} {SPEED_WORDS[norm_set.measure]}.")
     shown = [reason for reason in reasons if reason.startswith("Shown")]
     if not chosen:
         shown = ["No norms are shown.", *reasons]
@@ -158,8 +158,8 @@ def _why_not(norms: NormSet, walker: Walker, by_age: bool) -> str:
 
 def _beside(sets: list[NormSet], walker: Walker, setting: str) -> Iterator[str]:
     """What must be said of norms that the user named."""
-    for one in sets if setting != AUTO else ():
-        serves = one.table.get("serves")
+    for norm_set in sets if setting != AUTO else ():
+        serves = norm_set.table.get("serves")
         if serves is not None and not walker.is_served((serves[0], serves[1])):
             yield "They were named in the settings and are of another age than the person."
 
@@ -185,18 +185,18 @@ def score_reference(setting: str, walker: Walker | None) -> ScoreReference:
     speed. (Bovi 2011 has nine variables of adults; the zero of pelvic tilt, hip flexion and ankle is its own protocol's.)
     """
     automatic = setting in (AUTO, NONE)
-    own = score_norms() if automatic else load_norm_set(setting)
-    serves = own.table.get("serves")
+    norm_set = score_norms() if automatic else load_norm_set(setting)
+    serves = norm_set.table.get("serves")
     other = False
     if walker is not None and walker.stage and serves is not None:
         other = not walker.is_served((serves[0], serves[1]))
     if automatic:
-        norms = own.at(own.usual_speed)
-        beside = "; no published norms of adults have all nine variables on comparable axes"
-        return ScoreReference(norms, norms.words + (beside if other else ""), other)
-    speed = own.usual_speed if walker is None else walker.speed(own.measure)
-    low, high = own.speeds
-    norms = own.at(min(max(speed if math.isfinite(speed) else own.usual_speed, low), high))
+        norms = norm_set.at(norm_set.usual_speed)
+        remark = "; no published norms of adults have all nine variables on comparable axes"
+        return ScoreReference(norms, norms.words + (remark if other else ""), other)
+    speed = norm_set.usual_speed if walker is None else walker.speed(norm_set.measure)
+    low, high = norm_set.speeds
+    norms = norm_set.at(min(max(speed if math.isfinite(speed) else norm_set.usual_speed, low), high))
     return ScoreReference(norms, norms.words, other)
 
 
@@ -222,18 +222,18 @@ def _number(value: float) -> float | None:
 
 
 def _shown(choice: NormChoice) -> list[dict[str, Any]]:
-    found = []
-    for one in choice.chosen:
-        norms = one.norms
+    entries = []
+    for item in choice.chosen:
+        norms = item.norms
         entry: dict[str, Any] = {
             name: getattr(norms, name) for name in ("name", "group", "short", "band", "citation", "licence", "speed")
         }
-        entry["at_speed"] = one.speed
-        if one.source.file:
+        entry["at_speed"] = item.speed
+        if item.source.file:
             entry["curves"] = {name: _plain(curve) for name, curve in norms.curves.items()}
             entry["scalars"] = {name: asdict(scalar) for name, scalar in norms.scalars.items()}
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def _plain(curve: NormCurve) -> dict[str, Any]:
@@ -270,11 +270,11 @@ def _of_entry(entry: Mapping[str, Any], age_years: float | None) -> Norms:
         return load_norm_set(entry["name"]).at(entry["at_speed"], age_years)
     curves = {
         name: NormCurve(
-            _array(one["mean"]), None if one["sd"] is None else _array(one["sd"]), one["unit"], one["reach"]
+            _array(item["mean"]), None if item["sd"] is None else _array(item["sd"]), item["unit"], item["reach"]
         )
-        for name, one in entry["curves"].items()
+        for name, item in entry["curves"].items()
     }
-    scalars = {name: NormScalar(**one) for name, one in entry["scalars"].items()}
+    scalars = {name: NormScalar(**item) for name, item in entry["scalars"].items()}
     words = {name: str(entry[name]) for name in ("name", "group", "short", "band", "citation", "licence", "speed")}
     return Norms(curves=curves, scalars=scalars, **words)
 
@@ -317,9 +317,11 @@ SIZE_FREE: Final[tuple[SizeFree, ...]] = (
 
 def size_free(strides: Mapping[str, float], walker: Walker) -> dict[str, float]:
     """Return the dimensionless parameters of a stride (or of means over strides), and the stride length in body heights."""
-    found = {
-        one.name: strides[one.parameter] / one.divisor(walker.leg_m) for one in SIZE_FREE if one.parameter in strides
+    values = {
+        parameter.name: strides[parameter.parameter] / parameter.divisor(walker.leg_m)
+        for parameter in SIZE_FREE
+        if parameter.parameter in strides
     }
     if "stride_length_m" in strides:
-        found["stride_per_height"] = strides["stride_length_m"] / walker.height_m
-    return found
+        values["stride_per_height"] = strides["stride_length_m"] / walker.height_m
+    return values

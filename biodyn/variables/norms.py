@@ -128,8 +128,8 @@ class NormSet:
         speed = self.table["speed"]
         if "reference" in speed:
             return float(speed["reference"])
-        own = next((i for i, name in enumerate(speed["names"]) if name in ("free", "self-selected")), 0)
-        return float(speed["mean"][own])
+        row = next((i for i, name in enumerate(speed["names"]) if name in ("free", "self-selected")), 0)
+        return float(speed["mean"][row])
 
     def at(self, speed: float, age_years: float | None = None) -> Norms:
         """Return the norms at a speed (in their measure): of the nearest group, or by the model."""
@@ -162,12 +162,12 @@ class NormSet:
         known = [values for mean_sd in published for values in mean_sd if values is not None]
         # all at once: an interpolator costs much more than a curve
         between = iter(PchipInterpolator(self.table["percent"], np.stack(known, axis=1))(PERCENT).T)
-        found = {}
+        curves = {}
         for (name, entry), (_, sd) in zip(entries.items(), published, strict=True):
             mean = entry.get("sign", 1) * next(between)
             spread = None if sd is None else self._growth(entry, row, speed) * next(between)
-            found[name] = NormCurve(mean, spread, entry["unit"], entry.get("reach", 1.0))
-        return found
+            curves[name] = NormCurve(mean, spread, entry["unit"], entry.get("reach", 1.0))
+        return curves
 
     def _published(
         self, entry: Mapping[str, Any], row: int | None, speed: float
@@ -206,8 +206,8 @@ def _of_library(name: str) -> NormSet:
 
 def load_norms(name: str) -> Norms:
     """Return norms at the speed at which their people walk by themselves."""
-    found = load_norm_set(name)
-    return found.at(found.usual_speed)
+    norm_set = load_norm_set(name)
+    return norm_set.at(norm_set.usual_speed)
 
 
 def score_norms() -> NormSet:

@@ -134,11 +134,11 @@ def consistent_motion(actuated: ActuatedMotion) -> ConsistencyCheck:
         inside = slice(max(start, first + 1), min(end, stop - 1))  # the stencil needs the curve on both sides
         time_s = actuated.time_s[inside]
         around = {k: curve(time_s + k * h) for k in (-_REACH, -1, 1, _REACH)}
-        here = actuated.q[inside]
-        steps = {k: difference(mb, here, q) for k, (q, _, _) in around.items()}
+        rows = actuated.q[inside]
+        steps = {k: difference(mb, rows, q) for k, (q, _, _) in around.items()}
         rates = {k: v for k, (_, v, _) in around.items()}
-        found = [(8.0 * (f[1] - f[-1]) - (f[_REACH] - f[-_REACH])) / (12.0 * h) for f in (steps, rates)]
-        gaps = [np.abs(found[0] - actuated.v[inside]), np.abs(found[1] - actuated.vdot[inside])]
+        result = [(8.0 * (f[1] - f[-1]) - (f[_REACH] - f[-_REACH])) / (12.0 * h) for f in (steps, rates)]
+        gaps = [np.abs(result[0] - actuated.v[inside]), np.abs(result[1] - actuated.vdot[inside])]
         error[inside] = np.maximum(*((gap / scale).max(axis=1) for gap, scale in zip(gaps, scales, strict=True)))
         absolute = max(absolute, *(float(gap.max(initial=0.0)) for gap in gaps))
     return ConsistencyCheck(
@@ -294,13 +294,13 @@ def _check(equation: _Equation, parts: Sequence[_Difference], known: BoolArray) 
     """The check of an equation over all frames (T,), from its differences in the known ones."""
     error = np.full(len(known), np.nan)
     absolute = float("nan")
-    left, largest = np.concatenate([part.left for part in parts]), np.max([part.largest for part in parts], axis=0)
+    residual, largest = np.concatenate([part.left for part in parts]), np.max([part.largest for part in parts], axis=0)
     least = parts[0].natural
     if least is None:
         least = _SMALLEST_SCALE * largest.max(initial=0.0) or 1.0
-    if len(left):
+    if len(residual):
         # Not nanmax: a NaN among known frames is a failure, shown as an infinite error.
-        size = np.nan_to_num(np.abs(left), nan=np.inf)
+        size = np.nan_to_num(np.abs(residual), nan=np.inf)
         error[known] = (size / np.maximum(largest, least)).max(axis=1)
         absolute = float(size.max())
     return ConsistencyCheck(
@@ -348,7 +348,7 @@ def _whole_body(
 
 def _beyond_joints(mb: Multibody, motion: SegmentMotion, demand: FloatArray, tau: FloatArray) -> FloatArray:
     """Torques (n, nv) from what the segments beyond each joint demand (n, B, 6); those of other joints as they are."""
-    demand, found = demand.copy(), tau.copy()
+    demand, result = demand.copy(), tau.copy()
     for i in range(len(mb.bodies) - 1, 0, -1):  # parents stand before their children
         demand[:, mb.parents[i]] += demand[:, i]
     for i, body in enumerate(mb.bodies):
@@ -356,8 +356,8 @@ def _beyond_joints(mb: Multibody, motion: SegmentMotion, demand: FloatArray, tau
             continue
         column = mb.v_slice(body.name).start
         part = slice(0, 3) if body.joint.kind == "revolute" else slice(3, 6)
-        found[:, column] = np.sum(motion.axes[:, i] * about(motion.p_WB[:, i], demand[:, i])[:, part], axis=1)
-    return found
+        result[:, column] = np.sum(motion.axes[:, i] * about(motion.p_WB[:, i], demand[:, i])[:, part], axis=1)
+    return result
 
 
 def _power(

@@ -46,13 +46,13 @@ def torque_contributions(actuated: ActuatedMotion) -> TorqueContributions:
     vdot[:, 3:6] += cross(v[:, :3], v[:, 3:6])
     v[:, 3:6] = 0.0
     still = np.zeros_like(v)
-    found = {
+    parts = {
         "gravity": inverse_dynamics(mb, q, still, still),
         "inertia": inverse_dynamics(weightless, q, still, vdot),
         "velocity": inverse_dynamics(weightless, q, v, still),
         "ground": inverse_dynamics(weightless, q, still, still, actuated.wrenches[known], actuated.wrench_bodies),
     }
     values = {name: np.full_like(actuated.v, np.nan) for name in CONTRIBUTIONS}
-    for name, part in found.items():
+    for name, part in parts.items():
         values[name][known] = part
     return TorqueContributions(values)

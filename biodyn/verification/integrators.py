@@ -124,9 +124,9 @@ class ReplayInput:
         wrenches = values[:, mb.nv - _BASE :].reshape(len(values), -1, 6).copy()
         if self.torques == "recomputed":
             q, v, vdot = self.curve(time_s)
-            found = inverse_dynamics(mb, q, v, vdot, wrenches[:, 1:], self.bodies[1:])
-            wrenches[:, 0] = residual_wrench(q, found)
-            tau[:, _BASE:] = found[:, _BASE:]
+            generalised = inverse_dynamics(mb, q, v, vdot, wrenches[:, 1:], self.bodies[1:])
+            wrenches[:, 0] = residual_wrench(q, generalised)
+            tau[:, _BASE:] = generalised[:, _BASE:]
         return tau, wrenches
 
 
@@ -136,13 +136,13 @@ def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInp
     if not floats(mb):
         raise ResultError("A replay needs a body with one free-floating base.")
     bodies = np.concatenate([[0], actuated.wrench_bodies]).astype(np.int64)
-    found = []
+    inputs = []
     for first, stop, start, end in actuated.stretches():
         rows = slice(start, end)
         q, tau = actuated.q[rows], actuated.tau[rows]
         wrenches = actuated.wrenches[rows].reshape(end - start, -1)
         forces = np.concatenate([tau[:, _BASE:], residual_wrench(q, tau), wrenches], axis=1)
-        found.append(
+        inputs.append(
             ReplayInput(
                 multibody=mb,
                 frames=(start, end - 1),
@@ -154,9 +154,9 @@ def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInp
                 torques=torques,
             )
         )
-    if not found:
+    if not inputs:
         raise ResultError("No stretch of the trial has motion and torques to replay.")
-    return tuple(found)
+    return tuple(inputs)
 
 
 def residual_wrench(q: FloatArray, tau: FloatArray) -> FloatArray:

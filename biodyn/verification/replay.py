@@ -124,11 +124,11 @@ def open_loop(
     """Replay windows that start all over the trial, all at once."""
     length = round(max(windows_s) * actuated.rate_hz)
     every = max(round(start_every_s * actuated.rate_hz), 1)
-    found = []
+    deviations = []
     for stretch in replay_inputs(actuated, torques):
         starts = np.arange(0, len(stretch.times_s) - 1, every)
-        found.append(deviation(actuated, stretch, replay_windows(stretch, starts, length, method, steps)))
-    whole = _joined(found)
+        deviations.append(deviation(actuated, stretch, replay_windows(stretch, starts, length, method, steps)))
+    whole = _joined(deviations)
     rows = tuple(
         row
         for window_s in windows_s
@@ -205,16 +205,16 @@ def tracked(
     for stretch in replay_inputs(actuated, "recorded"):
         first, last = stretch.frames
         law = feedback_law(actuated.mechanics, actuated.q[first : last + 1], bandwidth_hz, base)
-        found = replay_windows(
+        window = replay_windows(
             stretch, np.zeros(1, dtype=np.int64), last - first, method, steps, feedback=law, offset=offset
         )
-        q, v = found.q[0], found.v[0]
+        q, v = window.q[0], window.v[0]
         frames = np.arange(last - first + 1)
         q_ref, v_ref, _ = stretch.reference(stretch.times_s)
         tau = actuated.tau[first : last + 1].copy()
         tau[:, :_BASE] = 0.0
         results.append(
-            Tracked(stretch.frames, q, deviation(actuated, stretch, found), law(frames, q, v, q_ref, v_ref), tau)
+            Tracked(stretch.frames, q, deviation(actuated, stretch, window), law(frames, q, v, q_ref, v_ref), tau)
         )
     return tuple(results)
 
@@ -272,9 +272,9 @@ def convergence(
         errors, evaluations = [], []
         for control in controls:
             kind = {"rtol": control} if method == "solve_ivp" else {"steps": int(control)}
-            found = replay_windows(stretch, starts, length, method, **kind)  # type: ignore[arg-type]
-            errors.append(float(np.abs(difference(actuated.mechanics, exact, found.q[:, -1])).max()))
-            evaluations.append(found.evaluations / len(starts))
+            replayed = replay_windows(stretch, starts, length, method, **kind)  # type: ignore[arg-type]
+            errors.append(float(np.abs(difference(actuated.mechanics, exact, replayed.q[:, -1])).max()))
+            evaluations.append(replayed.evaluations / len(starts))
         order = np.nan if method == "solve_ivp" else _order(np.array(controls, dtype=float), np.array(errors))
         results.append(
             Convergence(method, length / actuated.rate_hz, tuple(controls), tuple(errors), tuple(evaluations), order)
@@ -296,7 +296,7 @@ def _joined(parts: Sequence[Deviation]) -> Deviation:
 
 
 def _drift(
-    found: Deviation,
+    deviation: Deviation,
     torques: Torques,
     window_s: float,
     ground: str,
@@ -305,13 +305,13 @@ def _drift(
     position_m: float,
 ) -> DriftRow | None:
     end = round(window_s * rate_hz)
-    if end >= found.inside.shape[1]:
+    if end >= deviation.inside.shape[1]:
         return None
-    rows = found.measured[:, end] if ground == "measured" else found.inside[:, end]
+    rows = deviation.measured[:, end] if ground == "measured" else deviation.inside[:, end]
     if not rows.any():
         return None
     values = []
-    for part in (found.joint_rad, found.position_m, found.orientation_rad):
+    for part in (deviation.joint_rad, deviation.position_m, deviation.orientation_rad):
         largest = np.max(np.where(np.isnan(part[rows, : end + 1]), np.inf, part[rows, : end + 1]), axis=1)
         values += [x if np.isfinite(x) else np.nan for x in (float(np.median(largest)), float(largest.max()))]
     joint, position, orientation = values[:2], values[2:4], values[4:]
@@ -320,36 +320,36 @@ def _drift(
         window_s,
         ground,
         windows=int(rows.sum()),
-        lost=int(np.isnan(found.joint_rad[rows, end]).sum()),
+        lost=int(np.isnan(deviation.joint_rad[rows, end]).sum()),
         joint_median_deg=float(np.degrees(joint[0])),
         joint_worst_deg=float(np.degrees(joint[1])),
         position_median_cm=100.0 * position[0],
         position_worst_cm=100.0 * position[1],
         orientation_median_deg=float(np.degrees(orientation[0])),
         orientation_worst_deg=float(np.degrees(orientation[1])),
-        coordinate=_most_drifted(found, rows, end),
-        within=float(found.within(angle_rad, position_m)[rows, end].mean()),
+        coordinate=_most_drifted(deviation, rows, end),
+        within=float(deviation.within(angle_rad, position_m)[rows, end].mean()),
     )
 
 
-def _most_drifted(found: Deviation, rows: BoolArray, end: int) -> int:
-    sizes = np.nan_to_num(found.joint_rad[rows, : end + 1])
-    return int(found.coordinate[rows, : end + 1].flat[int(np.argmax(sizes))])
+def _most_drifted(deviation: Deviation, rows: BoolArray, end: int) -> int:
+    sizes = np.nan_to_num(deviation.joint_rad[rows, : end + 1])
+    return int(deviation.coordinate[rows, : end + 1].flat[int(np.argmax(sizes))])
 
 
 def _held(within: BoolArray, inside: BoolArray, share: float) -> int:
     """Most frames after which at least this share of the windows (that are so long) is within the tolerance."""
     count = inside.sum(axis=0)
-    kept = np.where(count > 0, (within & inside).sum(axis=0) / np.maximum(count, 1), 0.0)
-    failed = np.flatnonzero(kept < share)
+    share_within = np.where(count > 0, (within & inside).sum(axis=0) / np.maximum(count, 1), 0.0)
+    failed = np.flatnonzero(share_within < share)
     possible = int(np.flatnonzero(count > 0)[-1])
     return min(int(failed[0]) - 1, possible) if len(failed) else possible
 
 
-def _doubling(found: Deviation, rate_hz: float) -> float:
+def _doubling(deviation: Deviation, rate_hz: float) -> float:
     """Doubling time from the growth of the joints' error while it is small: slope of its median logarithm."""
     low, high = np.radians(1e-3), np.radians(1.0)
-    size = np.where(found.inside & (found.joint_rad > 0.0), found.joint_rad, np.nan)
+    size = np.where(deviation.inside & (deviation.joint_rad > 0.0), deviation.joint_rad, np.nan)
     logs = np.log(size)
     growth = []
     for row in logs:
@@ -449,8 +449,8 @@ def _restarted(actuated: ActuatedMotion, options: ReplayOptions, steps: int) -> 
     length = max(round(max(options.windows_s) * actuated.rate_hz), 1)
     for stretch in replay_inputs(actuated, "recorded"):
         starts = np.arange(0, len(stretch.times_s) - 1, length)
-        found = replay_windows(stretch, starts, length, options.method, steps)
-        for start, q in zip(starts.tolist(), found.q, strict=True):
+        result = replay_windows(stretch, starts, length, options.method, steps)
+        for start, q in zip(starts.tolist(), result.q, strict=True):
             first = stretch.frames[0] + start
             stop = min(first + length, stretch.frames[1] + 1)
             motion[first:stop] = q[: stop - first]

@@ -137,7 +137,7 @@ def gather(
     loads = _loads(contacts, plates, len(required), rate_hz)
     vertical = np.stack([plate.wrench[:, 4] for plate in plates])
     stances = [(side, first, stop) for side in SIDES for first, stop in finite_stretches(bearing[side])]
-    found: list[tuple[Step, tuple[Side, int, int] | None, float]] = []
+    matched_steps: list[tuple[Step, tuple[Side, int, int] | None, float]] = []
     complete = np.isfinite(required[:, 0])
     carried = {side: np.zeros(len(complete), dtype=bool) for side in SIDES}
     for plate, first, stop in loads:
@@ -146,12 +146,12 @@ def gather(
         side = stance[0] if stance is not None and score >= _LEAST_OVERLAP else None
         if side is not None and stance is not None:
             carried[side][min(first, stance[1]) : max(stop, stance[2])] = True
-        here = np.zeros(len(complete), dtype=bool)
-        here[first:stop] = True
+        during = np.zeros(len(complete), dtype=bool)
+        during[first:stop] = True
         force = vertical[plate]
-        firm = here & (force > FIRM_SHARE * np.max(force[first:stop]))
-        others = np.delete(vertical, plate, axis=0)
-        alone = firm & np.isfinite(required[:, 0]) & (others < threshold_n).all(axis=0)
+        firm = during & (force > FIRM_SHARE * np.max(force[first:stop]))
+        other_plates = np.delete(vertical, plate, axis=0)
+        alone = firm & np.isfinite(required[:, 0]) & (other_plates < threshold_n).all(axis=0)
         if side is not None:
             alone &= ~_widened(bearing[other_side(side)], rate_hz, smear_s + STANCE_DELAY_S, smear_s)
         heel, toe = _footprint(points, side, first, stop)
@@ -159,8 +159,8 @@ def gather(
         rolls = steps_ahead and not cut
         step = Step(plate, first, stop, side, alone, firm, score >= _WHOLE_OVERLAP, heel, toe, rolls)
         carried_share = float(force[alone].sum() / required[alone, 4].sum()) if alone.any() else np.nan
-        found.append((step, stance if side is not None else None, carried_share))
-    steps = _only_whole(found)
+        matched_steps.append((step, stance if side is not None else None, carried_share))
+    steps = _only_whole(matched_steps)
     # A step whose plate shows less than its foot bears is not measured completely, whatever the reason.
     for step in steps:
         if step.side is not None and not step.whole:
@@ -213,18 +213,18 @@ def _loads(
             loads[-1] = (loads[-1][0], loads[-1][1], max(contact.end_s, loads[-1][2]))
         else:
             loads.append((index[contact.plate], contact.start_s, contact.end_s))
-    found = []
+    frame_ranges = []
     for plate, start_s, end_s in sorted(loads, key=lambda load: load[1]):
         first, stop = round(start_s * rate_hz), min(round(end_s * rate_hz) + 1, frames)
         if stop - first > 1:
-            found.append((plate, first, stop))
-    return found
+            frame_ranges.append((plate, first, stop))
+    return frame_ranges
 
 
-def _only_whole(found: Sequence[tuple[Step, tuple[Side, int, int] | None, float]]) -> tuple[Step, ...]:
+def _only_whole(matched_steps: Sequence[tuple[Step, tuple[Side, int, int] | None, float]]) -> tuple[Step, ...]:
     """The steps; `carried` only where no other plate shares the stance, `whole` where the force is as full as in the fullest."""
-    stances = [stance for _, stance, _ in found]
-    shares = np.array([share for _, _, share in found])
+    stances = [stance for _, stance, _ in matched_steps]
+    shares = np.array([share for _, _, share in matched_steps])
     fullest = np.nanmax(shares) if np.isfinite(shares).any() else np.nan
     return tuple(
         replace(
@@ -232,7 +232,7 @@ def _only_whole(found: Sequence[tuple[Step, tuple[Side, int, int] | None, float]
             carried=step.whole and stances.count(stance) == 1,
             whole=step.whole and stances.count(stance) == 1 and not share < _FULL_SHARE * fullest,
         )
-        for step, stance, share in found
+        for step, stance, share in matched_steps
     )
 
 

@@ -51,10 +51,10 @@ def moved_marker(
 
     `static`: (3,) m by label; `soft`: labels on parts that move against their segment, not judged by distances.
     """
-    found = offsets(fit, markers)
-    if not found:
+    candidates = offsets(fit, markers)
+    if not candidates:
         return ()
-    first, rest = found[0], found[1:]
+    first, rest = candidates[0], candidates[1:]
     size = float(np.linalg.norm(first.offset_m))
     # A marker that alone sees a coordinate wanders off when it is left out: far away is no place it was stuck to.
     rivals = [item.share for item in rest if np.linalg.norm(item.offset_m) < _WANDERS * size]
@@ -64,7 +64,7 @@ def moved_marker(
         or first.share < _LEAST_SHARE
         or (rivals and max(rivals) > _SECOND_BEST * first.share)
     ):
-        return _stretched(fit, markers, static, soft, found)
+        return _stretched(fit, markers, static, soft, candidates)
     return (
         Diagnostic(
             "marker-moved",
@@ -86,33 +86,33 @@ def _stretched(
     markers: Markers,
     static: Mapping[str, FloatArray],
     soft: Collection[str],
-    found: Sequence[Offset],
+    candidates: Sequence[Offset],
 ) -> tuple[Diagnostic, ...]:
     """A marker whose distances to others of its segment are not those of the static trial: a fit may bend to it."""
     changes: dict[str, list[float]] = {}
     firm = [m for m in fit.model.markers if m.label in static and m.label not in soft]
     every = max(markers.frame_count // _DISTANCES, 1)
-    for one, other in combinations(firm, 2):
-        if one.body != other.body:
+    for first, other in combinations(firm, 2):
+        if first.body != other.body:
             continue
-        p, q = (markers.positions[::every, markers.labels.index(m.label)] for m in (one, other))
+        p, q = (markers.positions[::every, markers.labels.index(m.label)] for m in (first, other))
         distance = np.linalg.norm(p - q, axis=1)
         distance = distance[np.isfinite(distance)]
         if len(distance) < _FRAMES:
             continue
         middle = float(np.median(distance))
-        change = middle - float(np.linalg.norm(static[one.label] - static[other.label]))
+        change = middle - float(np.linalg.norm(static[first.label] - static[other.label]))
         # 80th percentile: a marker exchanged for some of the time is another fault
         bending = float(np.percentile(np.abs(distance - middle), 80))
         if abs(change) > _STRETCH_M and bending < _BENDING * abs(change):
-            for marker in (one, other):
+            for marker in (first, other):
                 changes.setdefault(marker.label, []).append(abs(change))
     if not changes:
         return ()
     most = max(len(values) for values in changes.values())
     names = [label for label, values in changes.items() if len(values) == most]
     # Of a pair alone the distance does not tell which: the one whose absence relieves the fit more comes first.
-    relief = {item.label: item.share for item in found}
+    relief = {item.label: item.share for item in candidates}
     names.sort(key=lambda label: -relief.get(label, 0.0))
     change = max(max(changes[label]) for label in names)
     return (
@@ -147,7 +147,7 @@ def offsets(fit: Fit, markers: Markers) -> list[Offset]:
     enough = known.sum(axis=0) >= _FRAMES // 2
     mean = np.where(known[..., None], residual, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)[:, None]
     pull = np.where(enough, np.linalg.norm(mean, axis=1) * np.sqrt(weights), 0.0)
-    found = []
+    candidates = []
     for column in np.argsort(-pull)[:_CANDIDATES]:
         if pull[column] == 0.0:
             continue
@@ -160,15 +160,15 @@ def offsets(fit: Fit, markers: Markers) -> list[Offset]:
         if solved.sum() < _FRAMES // 2:
             continue
         R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral()))
-        left = _residual(R, p, links, p_LM, seen)
-        left[~solved] = np.nan
-        cost = float(np.nansum(without * np.nansum(left**2, axis=2)))
-        own = left[np.isfinite(left[:, column, 0]), column]
-        offset = own.mean(axis=0)
-        spread = float(np.sqrt(np.mean(np.sum((own - offset) ** 2, axis=1))))
+        residual_without = _residual(R, p, links, p_LM, seen)
+        residual_without[~solved] = np.nan
+        cost = float(np.nansum(without * np.nansum(residual_without**2, axis=2)))
+        marker_residual = residual_without[np.isfinite(residual_without[:, column, 0]), column]
+        offset = marker_residual.mean(axis=0)
+        spread = float(np.sqrt(np.mean(np.sum((marker_residual - offset) ** 2, axis=1))))
         marker = model.markers[column]
-        found.append(Offset(marker.label, marker.body, offset, spread, 1.0 - cost / base))
-    return sorted(found, key=lambda item: item.share, reverse=True)
+        candidates.append(Offset(marker.label, marker.body, offset, spread, 1.0 - cost / base))
+    return sorted(candidates, key=lambda item: item.share, reverse=True)
 
 
 def _residual(R: FloatArray, p: FloatArray, links: np.ndarray, p_LM: FloatArray, p_WM: FloatArray) -> FloatArray:

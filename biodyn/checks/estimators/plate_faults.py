@@ -166,19 +166,19 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
     """Name pairs of plates that agree with the body once their channels are exchanged."""
     now = [mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)]
     notes: list[Diagnostic] = []
-    for one, other in combinations(range(len(evidence.plates)), 2):
-        before = sum(value.total for value in (now[one], now[other]) if value is not None)
+    for first, second in combinations(range(len(evidence.plates)), 2):
+        before = sum(value.total for value in (now[first], now[second]) if value is not None)
         if before <= SOUND:
             continue
-        swapped = _swapped(evidence, one, other)
-        after = [mismatch(swapped, n, swapped.plates[n]) for n in (one, other)]
+        swapped = _swapped(evidence, first, second)
+        after = [mismatch(swapped, n, swapped.plates[n]) for n in (first, second)]
         remaining = sum(value.total for value in after if value is not None)
         if remaining > REMAINING * before or remaining > _SOUND_AGAIN * SOUND:
             continue
-        numbers = [evidence.plates[n].number for n in (one, other)]
+        numbers = [evidence.plates[n].number for n in (first, second)]
         what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
         hint = "Check FORCE_PLATFORM:CHANNEL and the cables: each plate shows the other one's steps."
-        notes.append(_note("plates-swapped", what, before, remaining, _frames(evidence, (one, other)), hint))
+        notes.append(_note("plates-swapped", what, before, remaining, _frames(evidence, (first, second)), hint))
     return tuple(notes)
 
 
@@ -199,7 +199,7 @@ class ExplainedPlate:
 
 def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
     """Return the plates that disagree with the body, and the simple fault of each that explains it."""
-    found = []
+    explained = []
     for number, plate in enumerate(evidence.plates):
         before = mismatch(evidence, number, plate)
         if before is None or before.total <= SOUND:
@@ -210,22 +210,22 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
             if result is not None and (best is None or result.total < best[0]):
                 best = (result.total, fault)
         if best is not None and best[0] <= REMAINING * before.total:
-            found.append(ExplainedPlate(number, best[1], before.total, best[0]))
-    return tuple(found)
+            explained.append(ExplainedPlate(number, best[1], before.total, best[0]))
+    return tuple(explained)
 
 
-def plate_faults(evidence: Evidence, found: Sequence[ExplainedPlate]) -> tuple[Diagnostic, ...]:
+def plate_faults(evidence: Evidence, explained: Sequence[ExplainedPlate]) -> tuple[Diagnostic, ...]:
     """Name the simple fault of each of the `explained_plates` of a trial."""
     return tuple(
         _note(
-            one.fault.code,
-            f"Plate {evidence.plates[one.plate].number} measures {one.fault.what}",
-            one.before,
-            one.after,
-            _frames(evidence, (one.plate,)),
-            one.fault.hint,
+            plate.fault.code,
+            f"Plate {evidence.plates[plate.plate].number} measures {plate.fault.what}",
+            plate.before,
+            plate.after,
+            _frames(evidence, (plate.plate,)),
+            plate.fault.hint,
         )
-        for one in found
+        for plate in explained
     )
 
 
@@ -264,8 +264,8 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | 
 def levers(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray:
     """How far (n, 3) m each frame's force must be moved horizontally for its moment about the centre of mass to be right."""
     centre = evidence.centre_of_mass[rows]
-    asked, seen = evidence.required[rows], plate.wrench[rows]
-    missing = (asked[:, :3] - cross(centre, asked[:, 3:])) - (seen[:, :3] - cross(centre, seen[:, 3:]))
+    required, seen = evidence.required[rows], plate.wrench[rows]
+    missing = (required[:, :3] - cross(centre, required[:, 3:])) - (seen[:, :3] - cross(centre, seen[:, 3:]))
     weight = evidence.weight_n
     return np.column_stack([missing[:, 2], np.zeros(len(missing)), -missing[:, 0]]) / weight
 
@@ -290,12 +290,12 @@ def undone(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
         yield fault, replace(plate, wrench=np.hstack([m_W + cross(centre, f_W), f_W]))
 
 
-def _swapped(evidence: Evidence, one: int, other: int) -> Evidence:
+def _swapped(evidence: Evidence, first: int, second: int) -> Evidence:
     """The evidence with the channels of two plates exchanged: each load then happened on the other plate."""
     plates = list(evidence.plates)
-    plates[one] = _carried(evidence.plates[other], evidence.plates[one])
-    plates[other] = _carried(evidence.plates[one], evidence.plates[other])
-    place = {one: other, other: one}
+    plates[first] = _carried(evidence.plates[second], evidence.plates[first])
+    plates[second] = _carried(evidence.plates[first], evidence.plates[second])
+    place = {first: second, second: first}
     steps: Sequence[Step] = [replace(step, plate=place.get(step.plate, step.plate)) for step in evidence.steps]
     return replace(evidence, plates=tuple(plates), steps=tuple(steps))
 
@@ -327,8 +327,8 @@ def _quarter_turn(count: int) -> FloatArray:
 
 
 def _frames(evidence: Evidence, plates: tuple[int, ...]) -> tuple[int, int] | None:
-    own = [step for step in evidence.steps if step.plate in plates]
-    return (min(s.first for s in own), max(s.stop for s in own) - 1) if own else None
+    steps = [step for step in evidence.steps if step.plate in plates]
+    return (min(s.first for s in steps), max(s.stop for s in steps) - 1) if steps else None
 
 
 def _note(code: str, what: str, before: float, after: float, frames: tuple[int, int] | None, hint: str) -> Diagnostic:
@@ -402,9 +402,9 @@ def corners_in_order(
     faults = [
         [_total(evidence, n, plate) for fault, plate in undone(evidence.plates[n]) if not fault.z_up] for n in judged
     ]
-    best, *others = np.argsort(totals.sum(axis=0))
+    best, *alternatives = np.argsort(totals.sum(axis=0))
     then = totals[:, best]
-    other, fault = totals[:, others].sum(axis=0).min(), np.sum(faults, axis=0).min()
+    other, fault = totals[:, alternatives].sum(axis=0).min(), np.sum(faults, axis=0).min()
     if then.min() > _LIKE_SOUND or (then > REMAINING * now).any():
         return tuple(plates), ()
     if then.sum() > REMAINING * other or then.sum() > _OF_FAULT * fault:
@@ -424,8 +424,8 @@ def with_weight_of_plates(evidence: Evidence) -> Evidence:
 
 
 def _total(evidence: Evidence, number: int, plate: PlateWrench) -> float:
-    found = mismatch(evidence, number, plate)
-    return float("inf") if found is None else found.total
+    result = mismatch(evidence, number, plate)
+    return float("inf") if result is None else result.total
 
 
 def _note_corner_order(numbers: Sequence[int], listing: _Listing, means: tuple[float, ...]) -> Diagnostic:

@@ -67,31 +67,31 @@ class _Row:
 
 def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
     """Name the plate that seems shifted by more than `limit_m`, with the shift that would remove the disagreement."""
-    found = estimate_shift(evidence)
-    if found is None or found.gain < _LEAST_GAIN:
+    estimate = estimate_shift(evidence)
+    if estimate is None or estimate.gain < _LEAST_GAIN:
         return ()
     foot = estimate_foot(evidence)
-    if foot is not None and foot.gain > found.gain + _RIVAL_GAIN:
+    if foot is not None and foot.gain > estimate.gain + _RIVAL_GAIN:
         size = float(np.hypot(foot.forward_m, foot.outward_m))
         return (_foot_note(foot, size, limit_m),) if size >= limit_m and _on_plate(evidence, foot.side) else ()
-    size = float(np.linalg.norm(found.shift_m))
-    if size < limit_m or size < _SIGNIFICANT * found.sd_m:
+    size = float(np.linalg.norm(estimate.shift_m))
+    if size < limit_m or size < _SIGNIFICANT * estimate.sd_m:
         return ()
-    plate = evidence.plates[found.plate]
-    own = [step for step in evidence.steps if step.plate == found.plate]
-    what, where, cause = _of_plate(plate) if plate.outlined else _of_table(plate, {step.side for step in own})
+    plate = evidence.plates[estimate.plate]
+    steps = [step for step in evidence.steps if step.plate == estimate.plate]
+    what, where, cause = _of_plate(plate) if plate.outlined else _of_table(plate, {step.side for step in steps})
     return (
         Diagnostic(
             "plate-moved",
             "warning",
             f"{what} {100 * size:.1f} cm from {where} "
-            f"({100 * found.shift_m[0]:+.1f} cm forward, {100 * found.shift_m[2]:+.1f} cm to the right): moving it there "
-            f"removes {100 * found.gain / found.before:.0f} % of the squared disagreement between feet, body and plates. "
+            f"({100 * estimate.shift_m[0]:+.1f} cm forward, {100 * estimate.shift_m[2]:+.1f} cm to the right): moving it there "
+            f"removes {100 * estimate.gain / estimate.before:.0f} % of the squared disagreement between feet, body and plates. "
             "Nothing was changed.",
             value=size,
             limit=limit_m,
             unit="m",
-            frames=(min(s.first for s in own), max(s.stop for s in own) - 1),
+            frames=(min(s.first for s in steps), max(s.stop for s in steps) - 1),
             hint=cause,
         ),
     )
@@ -277,12 +277,12 @@ def standings(
     markers: World, filtered; static: (3,) m World of each label in the static trial, empty where there is none.
     """
     column = {label: k for k, label in enumerate(markers.labels)}
-    found = []
+    heights = []
     for step in evidence.steps:
-        own = None if step.side is None else feet.get(step.side)
-        labels = [] if own is None else [label for label in own.foot if label in column]
+        foot_labels = None if step.side is None else feet.get(step.side)
+        labels = [] if foot_labels is None else [label for label in foot_labels.foot if label in column]
         rows, plate = _flat(step, points), evidence.plates[step.plate]
-        if own is None or not labels or len(rows) < _LEAST_FRAMES_plate_height or not plate.outlined:
+        if foot_labels is None or not labels or len(rows) < _LEAST_FRAMES_plate_height or not plate.outlined:
             continue
         corners = plate.corners
         above = _above(markers.positions[rows][:, [column[label] for label in labels]], corners)
@@ -290,47 +290,47 @@ def standings(
             continue
         k = int(np.nanargmin(above))
         ankle = over_zero = np.nan
-        if own.ankle in column:
-            seen = markers.positions[rows][:, [column[own.ankle]]]
+        if foot_labels.ankle in column:
+            seen = markers.positions[rows][:, [column[foot_labels.ankle]]]
             ankle, over_zero = float(_above(seen, corners)[0]), float(_above(seen, _ZERO)[0])
         stood = np.array([static[label][1] if label in static else np.nan for label in labels])
-        found.append(Standing(step.plate, float(above[k]), labels[k], ankle, over_zero, _level(stood - above)))
-    return tuple(found)
+        heights.append(Standing(step.plate, float(above[k]), labels[k], ankle, over_zero, _level(stood - above)))
+    return tuple(heights)
 
 
-def relative_heights(found: Sequence[Standing]) -> dict[int, float]:
+def relative_heights(heights: Sequence[Standing]) -> dict[int, float]:
     """Return by plate how much higher (m) it lies in the file, against the other plates, than the feet stand on it.
 
     Of two plates the first one is the measure of the other, of more the middle one; empty where fewer than two are told.
     """
-    told = sorted({one.plate for one in found if np.isfinite(one.level_m)})
-    if len(told) < 2:
+    plates = sorted({height.plate for height in heights if np.isfinite(height.level_m)})
+    if len(plates) < 2:
         return {}
-    levels = {n: float(np.nanmean([one.level_m for one in found if one.plate == n])) for n in told}
-    middle = levels[told[0]] if len(told) == 2 else float(np.median(list(levels.values())))
+    levels = {n: float(np.nanmean([height.level_m for height in heights if height.plate == n])) for n in plates}
+    middle = levels[plates[0]] if len(plates) == 2 else float(np.median(list(levels.values())))
     return {n: level - middle for n, level in levels.items()}
 
 
 def plate_height(
-    evidence: Evidence, found: Sequence[Standing], height_m: float | None, limit_m: float
+    evidence: Evidence, heights: Sequence[Standing], height_m: float | None, limit_m: float
 ) -> tuple[Diagnostic, ...]:
     """Name plates on which no foot could stand as the file has them, and plates whose heights do not fit each other.
 
     height_m: of the body, None where it is not known; limit_m: of the difference between plates.
     """
-    judged = [_by_itself(n, found, height_m) for n in sorted({standing.plate for standing in found})]
+    judged = [_by_itself(n, heights, height_m) for n in sorted({standing.plate for standing in heights})]
     single = [impossible for impossible in judged if impossible is not None]
     notes = [_single_note(evidence, [each for each in single if each.kind == kind], height_m) for kind in _SAYS]
-    relative, named = relative_heights(found), {each.plate for each in single}
+    relative, named = relative_heights(heights), {each.plate for each in single}
     off = {n: higher for n, higher in relative.items() if abs(higher) >= limit_m}
-    told: list[Diagnostic] = []
+    notes_between: list[Diagnostic] = []
     if len(relative) == 2:
-        one, other = relative
-        if other in off and not named & {one, other}:
-            told = [_pair(evidence, one, other, off[other], limit_m)]
+        first, other = relative
+        if other in off and not named & {first, other}:
+            notes_between = [_pair(evidence, first, other, off[other], limit_m)]
     else:
-        told = [_alone(evidence, n, higher, limit_m) for n, higher in off.items() if n not in named]
-    return (*(note for note in notes if note is not None), *told)
+        notes_between = [_alone(evidence, n, higher, limit_m) for n, higher in off.items() if n not in named]
+    return (*(note for note in notes if note is not None), *notes_between)
 
 
 def _flat(step: Step, points: GaitPoints) -> IntArray:
@@ -353,10 +353,10 @@ def _above(positions: FloatArray, corners: FloatArray) -> FloatArray:
 
 def _level(differences: FloatArray) -> float:
     """Mean of what the markers say, m; NaN where they say different things: one was moved, or the foot bends."""
-    own = differences[np.isfinite(differences)]
-    if len(own) < 2 or float(own.std()) > float(load_table("checks/checks")["plate_height"]["markers_sd_m"]):
+    known = differences[np.isfinite(differences)]
+    if len(known) < 2 or float(known.std()) > float(load_table("checks/checks")["plate_height"]["markers_sd_m"]):
         return float("nan")
-    return float(own.mean())
+    return float(known.mean())
 
 
 # -- what one plate says by itself -------------------------------------------------------------------------------------
@@ -380,17 +380,19 @@ class _Impossible:
         return self.over_zero_m - self.over_plate_m
 
 
-def _by_itself(n: int, found: Sequence[Standing], height_m: float | None) -> _Impossible | None:
+def _by_itself(n: int, heights: Sequence[Standing], height_m: float | None) -> _Impossible | None:
     """What is impossible of a plate as the file has it, whatever the others say."""
     table = load_table("checks/checks")["plate_height"]
-    own = [one for one in found if one.plate == n]
-    lowest = float(np.median([one.lowest_m for one in own]))
+    plate_heights = [height for height in heights if height.plate == n]
+    lowest = float(np.median([height.lowest_m for height in plate_heights]))
     if lowest < table["lowest_marker_m"]:
-        return _Impossible(n, "marker", lowest, np.nan, min(own, key=lambda one: one.lowest_m).lowest)
-    seen = [one for one in own if np.isfinite(one.ankle_m)]
+        return _Impossible(n, "marker", lowest, np.nan, min(plate_heights, key=lambda height: height.lowest_m).lowest)
+    seen = [height for height in plate_heights if np.isfinite(height.ankle_m)]
     if not seen or height_m is None:
         return None
-    over_plate, over_zero = (float(np.median([getattr(one, name) for one in seen])) for name in ("ankle_m", "zero_m"))
+    over_plate, over_zero = (
+        float(np.median([getattr(height, name) for height in seen])) for name in ("ankle_m", "zero_m")
+    )
     if over_plate < table["ankle_share"] * height_m:
         return _Impossible(n, "ankle", over_plate, over_zero)
     low, high = np.array(table["ankle_range"]) * height_m
@@ -419,7 +421,7 @@ def _single_note(evidence: Evidence, plates: Sequence[_Impossible], height_m: fl
         return None
     table, height = load_table("checks/checks")["plate_height"], np.nan if height_m is None else height_m
     kind = plates[0].kind
-    worst = min(plates, key=lambda one: -abs(one.raised_m) if kind == "zero" else one.over_plate_m)
+    worst = min(plates, key=lambda item: -abs(item.raised_m) if kind == "zero" else item.over_plate_m)
     text = _SAYS[kind].format(
         plates=_plates(evidence, plates, *(("lies", "lie") if kind == "zero" else ("is", "are"))),
         worst=evidence.plates[worst.plate].number,
@@ -431,25 +433,25 @@ def _single_note(evidence: Evidence, plates: Sequence[_Impossible], height_m: fl
     )
     limits = {"marker": table["lowest_marker_m"], "ankle": table["ankle_share"] * height, "zero": table["raised_m"]}
     value = abs(worst.raised_m) if kind == "zero" else worst.over_plate_m
-    return _note(evidence, [one.plate for one in plates], value, float(limits[kind]), text)
+    return _note(evidence, [item.plate for item in plates], value, float(limits[kind]), text)
 
 
 def _over(height_m: float) -> str:
     return f"{1e3 * abs(height_m):.0f} mm {'over' if height_m > 0.0 else 'under'}"
 
 
-def _plates(evidence: Evidence, plates: Sequence[_Impossible], one: str, several: str) -> str:
-    *first, last = [str(evidence.plates[found.plate].number) for found in plates]
-    return f"Plates {', '.join(first)} and {last} {several}" if first else f"Plate {last} {one}"
+def _plates(evidence: Evidence, plates: Sequence[_Impossible], singular: str, plural: str) -> str:
+    *first, last = [str(evidence.plates[item.plate].number) for item in plates]
+    return f"Plates {', '.join(first)} and {last} {plural}" if first else f"Plate {last} {singular}"
 
 
-def _pair(evidence: Evidence, one: int, other: int, higher: float, limit_m: float) -> Diagnostic:
-    first, second = evidence.plates[one].number, evidence.plates[other].number
+def _pair(evidence: Evidence, first_plate: int, second_plate: int, higher: float, limit_m: float) -> Diagnostic:
+    first, second = evidence.plates[first_plate].number, evidence.plates[second_plate].number
     text = (
         f"The file puts plate {second} {_by(higher)} against plate {first} than the feet stand on them, measured by their "
         "markers against the static trial: one of the two heights is wrong."
     )
-    return _note(evidence, [one, other], abs(higher), limit_m, text)
+    return _note(evidence, [first_plate, second_plate], abs(higher), limit_m, text)
 
 
 def _alone(evidence: Evidence, n: int, higher: float, limit_m: float) -> Diagnostic:
@@ -465,7 +467,7 @@ def _by(higher: float) -> str:
 
 
 def _note(evidence: Evidence, plates: Sequence[int], value: float, limit: float, text: str) -> Diagnostic:
-    own = [step for step in evidence.steps if step.plate in plates]
+    steps = [step for step in evidence.steps if step.plate in plates]
     return Diagnostic(
         "plate-height",
         "warning",
@@ -473,6 +475,6 @@ def _note(evidence: Evidence, plates: Sequence[int], value: float, limit: float,
         value=value,
         limit=limit,
         unit="m",
-        frames=(min(step.first for step in own), max(step.stop for step in own) - 1),
+        frames=(min(step.first for step in steps), max(step.stop for step in steps) - 1),
         hint=_HINT,
     )

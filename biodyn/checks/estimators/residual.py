@@ -151,7 +151,7 @@ def unseen_wrench(
     """
     fixed = _fixed_wrench(fit, rate_hz)
     assumed = residual_sd(fit, dynamics, magnitudes, stride_s)
-    force, moment = (np.hypot(one, other) for one, other in zip(fixed, assumed, strict=True))
+    force, moment = (np.hypot(first, other) for first, other in zip(fixed, assumed, strict=True))
     return force, moment
 
 
@@ -193,15 +193,15 @@ def _fixed_groups(model: SubjectModel) -> dict[str, tuple[float, FloatArray, Flo
         R, p = pose[parent]
         bearer[name], pose[name] = bearer[parent], (R @ body.R_PB, p + R @ body.p_PB)
         R, p = pose[name]
-        own = (body.inertia.mass, p + R @ body.inertia.com, R @ body.inertia.tensor @ R.T)
-        parts.setdefault(bearer[name], []).append(own)
-    return {name: _together(own) for name, own in parts.items()}
+        part = (body.inertia.mass, p + R @ body.inertia.com, R @ body.inertia.tensor @ R.T)
+        parts.setdefault(bearer[name], []).append(part)
+    return {name: _together(part) for name, part in parts.items()}
 
 
 def _together(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[float, FloatArray, FloatArray]:
     """One rigid body of several: parallel-axis theorem."""
-    mass = sum(own[0] for own in parts)
-    centre = np.sum([own[0] * own[1] for own in parts], axis=0) / mass
+    mass = sum(part[0] for part in parts)
+    centre = np.sum([part[0] * part[1] for part in parts], axis=0) / mass
     inertia = np.zeros((3, 3))
     for m, c, tensor in parts:
         d = c - centre
@@ -211,11 +211,11 @@ def _together(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[float,
 
 def _static_attitudes(model: SubjectModel) -> dict[str, FloatArray]:
     """R_WB of every segment while standing."""
-    found: dict[str, FloatArray] = {}
+    R_WB: dict[str, FloatArray] = {}
     for body in model.bodies:
         parent = body.definition.parent
-        found[body.definition.name] = found[parent] @ body.R_PB if parent else body.R_PB
-    return found
+        R_WB[body.definition.name] = R_WB[parent] @ body.R_PB if parent else body.R_PB
+    return R_WB
 
 
 def _facing_of(R_WB: FloatArray) -> FloatArray:
@@ -235,8 +235,8 @@ def _facing(R_WB: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def _about_vertical(angle: FloatArray) -> FloatArray:
-    c, s, zero, one = np.cos(angle), np.sin(angle), np.zeros_like(angle), np.ones_like(angle)
-    rows = [np.stack(row, axis=-1) for row in ((c, zero, s), (zero, one, zero), (-s, zero, c))]
+    c, s, zero, unit = np.cos(angle), np.sin(angle), np.zeros_like(angle), np.ones_like(angle)
+    rows = [np.stack(row, axis=-1) for row in ((c, zero, s), (zero, unit, zero), (-s, zero, c))]
     return np.stack(rows, axis=-2)
 
 

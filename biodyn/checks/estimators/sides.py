@@ -93,7 +93,7 @@ def handedness(points: Mapping[str, FloatArray]) -> dict[str, float]:
 
 def _sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """The same for every frame (T,), from points (T, 3); NaN where a point is missing or a line is too short."""
-    found = {}
+    sines = {}
     for part in load_table("checks/checks")["facing"]:
         known = {
             group: [points[name] for name in part[group] if name in points]
@@ -106,8 +106,8 @@ def _sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         lengths = np.hypot(facing[:, 0], facing[:, 2]), np.hypot(across[:, 0], across[:, 2])
         # X forward, Y up, Z right: facing x across points down for a person with right on the right
         sine = (facing[:, 0] * across[:, 2] - facing[:, 2] * across[:, 0]) / np.maximum(lengths[0] * lengths[1], 1e-12)
-        found[part["part"]] = np.where(np.minimum(*lengths) > _SHORTEST_M, sine, np.nan)
-    return found
+        sines[part["part"]] = np.where(np.minimum(*lengths) > _SHORTEST_M, sine, np.nan)
+    return sines
 
 
 def mirrored(

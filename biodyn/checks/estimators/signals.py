@@ -57,30 +57,31 @@ def gaps_left(
     that are more than an information (`long_gaps`).
     """
     worth = [gap for gap in gaps if (gap.last - gap.first + 1) / rate_hz > worth_s]
-    left = [gap for gap in worth if gap.method == "left"]
+    unfilled = [gap for gap in worth if gap.method == "left"]
     notes = []
-    for together in _vanished_together(left):
+    for together in _vanished_together(unfilled):
         notes.append(_many_missing(together, labels, rate_hz, worth_s, _grave(together, long)))
-        left = [gap for gap in left if gap not in together]
+        unfilled = [gap for gap in unfilled if gap not in together]
     guessed = [gap for gap in worth if gap.method != "left"]
-    for kind in (left, guessed):
+    for kind in (unfilled, guessed):
         by_marker: dict[int, list[Gap]] = {}
         for gap in kind:
             by_marker.setdefault(gap.marker, []).append(gap)
         notes += [
-            _missing(own, labels[marker], rate_hz, worth_s, _grave(own, long)) for marker, own in by_marker.items()
+            _missing(marker_gaps, labels[marker], rate_hz, worth_s, _grave(marker_gaps, long))
+            for marker, marker_gaps in by_marker.items()
         ]
     return tuple(notes)
 
 
-def _grave(own: Sequence[Gap], long: Sequence[Gap]) -> Severity:
-    return "warning" if any(gap in long for gap in own) else "info"
+def _grave(gaps: Sequence[Gap], long: Sequence[Gap]) -> Severity:
+    return "warning" if any(gap in long for gap in gaps) else "info"
 
 
-def _vanished_together(left: Sequence[Gap]) -> list[list[Gap]]:
+def _vanished_together(unfilled: Sequence[Gap]) -> list[list[Gap]]:
     """Groups of gaps of many markers over nearly the same frames."""
     groups: list[list[Gap]] = []
-    for gap in left:
+    for gap in unfilled:
         group = next((group for group in groups if _shared(gap, group[0]) > _TOGETHER), None)
         if group is None:
             groups.append([gap])
@@ -120,14 +121,16 @@ def _many_missing(
     )
 
 
-def _missing(own: Sequence[Gap], label: str, rate_hz: float, worth_s: float, severity: Severity) -> Diagnostic:
-    left = own[0].method == "left"
-    longest = max(own, key=lambda gap: gap.last - gap.first)
+def _missing(gaps: Sequence[Gap], label: str, rate_hz: float, worth_s: float, severity: Severity) -> Diagnostic:
+    is_unfilled = gaps[0].method == "left"
+    longest = max(gaps, key=lambda gap: gap.last - gap.first)
     length = (longest.last - longest.first + 1) / rate_hz
     what = (
-        "not filled: excluded from the fit in those frames" if left else "filled from the other markers of its segment"
+        "not filled: excluded from the fit in those frames"
+        if is_unfilled
+        else "filled from the other markers of its segment"
     )
-    count = "1 gap" if len(own) == 1 else f"{len(own)} gaps, the longest"
+    count = "1 gap" if len(gaps) == 1 else f"{len(gaps)} gaps, the longest"
     return Diagnostic(
         "marker-gap",
         severity,
@@ -136,7 +139,7 @@ def _missing(own: Sequence[Gap], label: str, rate_hz: float, worth_s: float, sev
         limit=worth_s,
         unit="s",
         frames=(longest.first, longest.last),
-        hint="Fill it in the capture software where other cameras saw it." if left else "",
+        hint="Fill it in the capture software where other cameras saw it." if is_unfilled else "",
         about=label,
     )
 

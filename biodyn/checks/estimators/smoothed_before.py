@@ -31,16 +31,16 @@ def force_content(plates: Sequence[PlateWrench], weight_n: float) -> float:
 
     plates: at their own rates, not filtered. NaN where no plate carried a foot, or all are too slow to hold 40 Hz.
     """
-    found = []
+    ratios = []
     for plate in plates:
         force = np.nan_to_num(plate.wrench[:, _VERTICAL])
         if plate.rate_hz <= 2.0 * _FORCE_BANDS_HZ[1][1] or np.abs(force).max(initial=0.0) < _LEAST_LOAD * weight_n:
             continue
         if np.count_nonzero(np.abs(force) > 0.1 * weight_n) >= 0.25 * plate.rate_hz:
-            found.append(
+            ratios.append(
                 _ratio(np.diff(force * _tapered(len(force), plate.rate_hz))[:, None], plate.rate_hz, _FORCE_BANDS_HZ)
             )
-    return float(np.median([ratio for _, ratio in found])) if found else math.nan
+    return float(np.median([ratio for _, ratio in ratios])) if ratios else math.nan
 
 
 def marker_content(markers: Markers) -> float:
@@ -51,15 +51,15 @@ def marker_content(markers: Markers) -> float:
     rate_hz = markers.rate_hz
     if rate_hz <= 2.0 * _MARKER_BANDS_HZ[1][1]:
         return math.nan
-    found = []
+    ratios = []
     for path in np.moveaxis(markers.positions, 1, 0):
         stretches = finite_stretches(np.isfinite(path).all(axis=1))
         first, stop = max(stretches, key=lambda ends: ends[1] - ends[0], default=(0, 0))
         if stop - first >= _LEAST_S * rate_hz:
             bend = np.diff(path[first:stop], 2, axis=0) * rate_hz**2
-            found.append(_ratio(bend * np.hanning(len(bend))[:, None], rate_hz, _MARKER_BANDS_HZ))
-    found.sort(reverse=True)
-    fastest = [ratio for _, ratio in found[: max(_FEWEST, len(found) // _FASTEST)]]
+            ratios.append(_ratio(bend * np.hanning(len(bend))[:, None], rate_hz, _MARKER_BANDS_HZ))
+    ratios.sort(reverse=True)
+    fastest = [ratio for _, ratio in ratios[: max(_FEWEST, len(ratios) // _FASTEST)]]
     return float(np.median(fastest)) if len(fastest) >= _FEWEST else math.nan
 
 

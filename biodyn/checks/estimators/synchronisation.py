@@ -43,19 +43,23 @@ class TimeOffset:
     forward_swing: float = 1.0
 
 
-def time_offset(found: TimeOffset | None, limit_s: float) -> tuple[Diagnostic, ...]:
+def time_offset(estimate: TimeOffset | None, limit_s: float) -> tuple[Diagnostic, ...]:
     """Say where the forces come more than `limit_s` before or after the markers; found: by `estimate_offset`."""
-    if found is None or found.explained < _LEAST_EXPLAINED or abs(found.late_s) < max(limit_s, found.uncertain_s):
+    if (
+        estimate is None
+        or estimate.explained < _LEAST_EXPLAINED
+        or abs(estimate.late_s) < max(limit_s, estimate.uncertain_s)
+    ):
         return ()
-    sense = "late" if found.late_s > 0.0 else "early"
+    sense = "late" if estimate.late_s > 0.0 else "early"
     return (
         Diagnostic(
             "time-offset",
             "warning",
-            f"The forces seem {1000 * abs(found.late_s):.0f} ms {sense}: so shifted, the plates agree best with the "
-            f"acceleration of the body's centre of mass ({100 * found.explained:.0f} % of the vertical force's variation). "
+            f"The forces seem {1000 * abs(estimate.late_s):.0f} ms {sense}: so shifted, the plates agree best with the "
+            f"acceleration of the body's centre of mass ({100 * estimate.explained:.0f} % of the vertical force's variation). "
             "Nothing was changed.",
-            value=found.late_s,
+            value=estimate.late_s,
             limit=limit_s,
             unit="s",
             hint="Check the synchronisation of cameras and analog signals, and filters that delay the forces.",
@@ -74,17 +78,17 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     rows = _inside(evidence.complete, round(_SEARCH_S * evidence.rate_hz))
     if rows.sum() < _LEAST_S * evidence.rate_hz:
         return None
-    asked = evidence.required[rows, 4]
-    level = np.column_stack([asked, np.ones(len(asked))])
+    required_n = evidence.required[rows, 4]
+    level = np.column_stack([required_n, np.ones(len(required_n))])
     shifts = np.linspace(-_SEARCH_S, _SEARCH_S, _STEPS)
     costs = np.array([_cost(level, curve(times[rows] + shift)) for shift in shifts])
     best = int(np.argmin(costs))
     if best in (0, len(shifts) - 1):
         return None
-    left, middle, right = costs[best - 1 : best + 2]
-    curvature = left - 2.0 * middle + right
+    before, middle, right = costs[best - 1 : best + 2]
+    curvature = before - 2.0 * middle + right
     step = shifts[1] - shifts[0]
-    late = float(shifts[best] + 0.5 * step * (left - right) / curvature)
+    late = float(shifts[best] + 0.5 * step * (before - right) / curvature)
     total = float(np.var(curve(times[rows] + late)) * rows.sum())
     hz = second_cutoff_hz(evidence.force_cutoff_hz, _ERROR_HZ)
     slow = curve if hz == 0.0 else CubicSpline(times, butterworth_lowpass(curve(times), evidence.rate_hz, hz))
@@ -93,7 +97,7 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     explained = 1.0 - middle / total if total > 0.0 else 0.0
     pushed = CubicSpline(times, np.nan_to_num(evidence.measured[:, 3]))(times[rows] + late)
     swing, forward_swing = _swings(evidence.required[rows], curve(times[rows] + late), pushed)
-    change = float(np.std(asked))
+    change = float(np.std(required_n))
     return TimeOffset(
         late,
         error_n / slope if slope else np.inf,
@@ -104,9 +108,9 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     )
 
 
-def _swings(asked: FloatArray, pressed: FloatArray, pushed: FloatArray) -> tuple[float, float]:
+def _swings(required: FloatArray, pressed: FloatArray, pushed: FloatArray) -> tuple[float, float]:
     """Size of the force's changes beside those asked for (N, 6): of the vertical force (N,) N, and of that along the walk."""
-    ahead, up = asked[:, 3], asked[:, 4]
+    ahead, up = required[:, 3], required[:, 4]
     (scale, _), *_ = np.linalg.lstsq(np.column_stack([up, np.ones(len(up))]), pressed, rcond=None)
     weights = float(np.mean(up) / np.mean(pressed)) if np.mean(pressed) else np.nan
     return float(scale) * weights, float(ahead @ pushed / (ahead @ ahead)) * weights if ahead.any() else np.nan
