@@ -1,4 +1,4 @@
-"""Doubt as a result: findings, checks and verdicts that travel with the answer to the console, `run.json` and the report."""
+"""Findings, checks and verdicts, as shown on the console, in `run.json` and in the report."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Literal
 Severity = Literal["info", "warning", "error"]
 Status = Literal["pass", "warn", "fail", "not_assessed"]
 
-#: Every status as people read it, the gravest first.
+#: Displayed words of every status, the most severe first.
 STATUS_WORDS: dict[Status, str] = {"fail": "fail", "warn": "warn", "not_assessed": "not assessed", "pass": "pass"}
-#: What a finding's severity does to the verdict.
+#: Status of the verdict by severity of a finding.
 STATUS_OF_SEVERITY: dict[Severity, Status] = {"info": "pass", "warning": "warn", "error": "fail"}
 
 
@@ -21,12 +21,12 @@ class Diagnostic:
 
     Attributes:
         code: stable short name in kebab-case, e.g. ``marker-error``.
-        severity: ``info`` (does not colour the verdict), ``warning`` (review recommended), ``error`` (fails the trial).
-        message: one plain sentence with the numbers in it.
-        value, limit, unit: the measured number against its limit, in the named unit, where there is one.
-        frames: first and last frame concerned (0-based, inclusive), where it concerns some frames only.
+        severity: ``info`` (does not affect the verdict), ``warning`` (review recommended), ``error`` (fails the trial).
+        message: one sentence with values and units.
+        value, limit, unit: the measured number against its limit, in the named unit, if there is a number.
+        frames: first and last frame concerned (0-based, inclusive), if not all frames are concerned.
         hint: the likely cause and what to do.
-        about: label of the marker, plate or coordinate concerned, where it is one.
+        about: label of the marker, plate or coordinate concerned, if it concerns a single one.
     """
 
     code: str
@@ -41,7 +41,7 @@ class Diagnostic:
 
     @property
     def status(self) -> Status:
-        """What the finding says about the trial."""
+        """Status of the trial by this finding."""
         return STATUS_OF_SEVERITY[self.severity]
 
     def as_dict(self) -> dict[str, Any]:
@@ -58,12 +58,12 @@ class Check:
     Attributes:
         code: stable short name; title: for people.
         status: `pass` (within the limit), `warn` (beyond it), `fail` (the numbers must not be used as they are),
-            `not_assessed` (nothing to check it with).
-        text: the finding in one or two plain sentences; of a check of the recording mostly "", its findings tell.
-        value, limit, unit: the deciding number against its limit, where there is one.
-        source: where the limit comes from; hint: what to do where the check does not pass.
-        essential: a trial whose essential check was not assessed cannot pass.
-        covers: codes of findings that tell the same: they are not told again as causes of the verdict.
+            `not_assessed` (data for the check are missing).
+        text: the finding in one or two plain sentences; of checks of the recording mostly "", because findings contain it.
+        value, limit, unit: the deciding number against its limit, if there is one.
+        source: source of the limit; hint: what to do if the check does not pass.
+        essential: without this check the trial cannot pass.
+        covers: codes of findings with the same content, which are not repeated as causes of the verdict.
         found: codes of the findings that belong to it.
     """
 
@@ -81,7 +81,7 @@ class Check:
     found: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return a check of the result as plain values; a hint only where there is something to do."""
+        """Return a check of the result as plain values; with a hint unless it passes."""
         values = {name: value for name, value in asdict(self).items() if name != "found"}
         return values | {"hint": self.hint if self.status in ("warn", "fail") else "", "covers": list(self.covers)}
 
@@ -110,9 +110,9 @@ class Cause:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of a trial as a whole: its status, the checks, and what decided, the gravest first; no causes where it passes.
+    """Verdict of a trial: status, checks, and causes with the most severe first; no causes if it passes.
 
-    begin_with: codes of the causes that others only follow from.
+    begin_with: codes of the primary causes.
     """
 
     status: Status
@@ -121,18 +121,18 @@ class Verdict:
     begin_with: frozenset[str] = frozenset()
 
     def besides(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """Return the findings that no check has told already."""
+        """Return the findings that are not covered by a check."""
         covered = {code for check in self.checks if check.status != "pass" for code in check.covers}
         return [finding for finding in findings if finding.code not in covered]
 
     @property
     def to_look_at(self) -> list[Cause]:
-        """The causes in the order in which to look at them: first what others only follow from."""
+        """Causes in the order of inspection: primary causes first."""
         return sorted(self.causes, key=lambda cause: cause.code not in self.begin_with)
 
     @property
     def sentence(self) -> str:
-        """One line: the status and what decided it."""
+        """One line with the status and its causes."""
         titles = list(dict.fromkeys(cause.title for cause in self.causes if cause.status == self.status))
         if not titles:
             passed, count = sum(check.status == "pass" for check in self.checks), len(self.checks)
@@ -142,13 +142,13 @@ class Verdict:
 
 
 def gravest(statuses: Iterable[Status]) -> Status:
-    """The gravest of several statuses; `pass` where there are none."""
+    """Return the most severe status; `pass` without any."""
     order = list(STATUS_WORDS)
     return min(statuses, key=order.index, default="pass")
 
 
 def plates_in_words(numbers: Sequence[int]) -> str:
-    """Return how a sentence about plates begins: "Plate 2", "Plates 1, 2 and 4"."""
+    """Return the subject of a sentence about plates: "Plate 2", "Plates 1, 2 and 4"."""
     if len(numbers) == 1:
         return f"Plate {numbers[0]}"
     return f"Plates {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

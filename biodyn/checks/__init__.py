@@ -1,15 +1,14 @@
-"""What can be said against a trial: checks of the recording and of the result, and the verdict that follows from them.
+"""Checks of a recording and of its results, and the verdict that follows from them. Nothing is corrected here.
 
-Goes in: a `TrialAnalysis` with everything computed. Comes out: the same with its findings (`diagnostics`), with what the
-checks of the recording measured (`TrialAnalysis.data_checks`), and with the `verdict`; nothing is corrected.
-`biodyn check FILE` asks the checks of a file before anything is analysed.
+Input: a complete `TrialAnalysis`. Output: the same analysis with findings (`diagnostics`), with the values measured by the
+checks of the recording (`TrialAnalysis.data_checks`), and with a `verdict`. `biodyn check FILE` runs the checks of a file
+without an analysis.
 
-A check is one decorated function in one file of this folder, named by its subject: `labels`, `markers`, `gaps`, `plates`,
-`synchronisation`, `mass`, `filters`, `contacts`, `residual`, `cycles`, `consistency`, `files`. The folder is searched: a new
-function is in the verdict, in run.json and in the report without being listed anywhere else.
+A check is one decorated function in a module of this folder: `files`, `markers`, `plates`, `body`, `motion`. All modules of the
+folder are imported: a new function is part of the verdict, run.json and the report without any further list.
 
-Read in this order: `registry` (what a check is, and in which order they are asked), one of the checks, `facts` (what several
-of them compute once), `verdict`. `evidence/` holds the estimators: values in, numbers and findings out, no analysis.
+Read in this order: `registry` (definition and order of checks), one of the checks, `facts` (quantities shared by checks),
+`verdict`. `estimators/` contains the estimators: they take values and return numbers and findings, without an analysis.
 """
 
 from biodyn.checks.verdict import examine, judge

@@ -20,7 +20,7 @@ from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.signals.filtering import rms, vector_rms
 from biodyn.verification.consistency import verify
 
-# A body that is this many times farther off than the limit is not the body of this recording.
+# Multiple of the limit beyond which the mass does not belong to this recording.
 _FAIL_FACTOR = 5.0
 
 
@@ -29,7 +29,7 @@ _FAIL_FACTOR = 5.0
     "Stated mass vs. force plates",
     compares="impulse of the plates over the frames measured completely against the motion of the centre of mass; standing, "
     "where it was on plates",
-    causes="a wrong mass (clothes and shoes count), the gain of the plates, a foot beside them",
+    causes="a wrong mass (clothes and shoes count), the gain of the plates, a foot partly off the plates",
     place=140,
     turn=110,
     limit=MASS_MISMATCH_SHARE,
@@ -38,13 +38,13 @@ _FAIL_FACTOR = 5.0
     unless=("sides", "other_load", "force_unit", "zero"),
 )
 def stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
-    """Is the stated mass what the plates carry, walking and standing?"""
+    """Compare the stated mass with the forces of the plates, walking and standing."""
     evidence = trial.evidence
     if evidence is None:
         return CheckResult()
     mass = walking_mass_kg(evidence)
     share = np.nan if mass is None else mass / (evidence.weight_n / STANDARD_GRAVITY_M_S2) - 1.0
-    # A person stands on the plate through a static trial: its zero cannot be found there.
+    # The plate is loaded during the whole static trial: its offset cannot be determined there.
     standing_kg = None if trial.plate_offsets else trial.analysis.static.plates_mass_kg
     return CheckResult(value=share, findings=mass_mismatch(evidence, standing_kg, limit))
 
@@ -59,12 +59,12 @@ def stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
     limit=MASS_MISMATCH_SHARE,
 )
 def body_mass(trial: TrialFacts, limit: float) -> CheckResult:
-    """Mean vertical residual: a body that is too light or too heavy shows here first."""
+    """Compare the mean vertical residual with body weight."""
     vertical = trial.analysis.dynamics.residual_force[:, 1]
     if trial.other_loads:
-        return CheckResult("not_assessed", "Something else than the feet carried a part of the body.")
+        return CheckResult("not_assessed", "A part of the body was supported by something other than the feet.")
     if not np.isfinite(vertical).any():
-        return CheckResult("not_assessed", "Both feet's contacts were never known together.")
+        return CheckResult("not_assessed", "The contacts of both feet were never known at the same time.")
     mismatch = float(np.nanmean(vertical)) / trial.weight_n
     text = (
         f"While both feet were measured, the plates carried {abs(100 * mismatch):.1f} % of body weight "
@@ -77,7 +77,7 @@ def body_mass(trial: TrialFacts, limit: float) -> CheckResult:
 
 
 _SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model cannot know: docs/methods.md, section 9"
-_CAUSES = "any of the above; trunk and arm markers, a body that differs from the anthropometric table"
+_CAUSES = "any of the above; missing trunk and arm markers, a body that differs from the anthropometric table"
 
 
 # -- the recording ----------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ _CAUSES = "any of the above; trunk and arm markers, a body that differs from the
     unless=("sides", "other_load"),
 )
 def residual_force_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
-    """The residual force as a finding about the recording."""
+    """Report a residual force beyond its limit as a finding."""
     vectors, limits = trial.analysis.dynamics.residual_force, trial.residual_limits
     return CheckResult(
         value=vector_rms(vectors),
@@ -116,7 +116,7 @@ def residual_force_of_the_recording(trial: TrialFacts, limit: float) -> CheckRes
     unless=("sides", "other_load"),
 )
 def residual_moment_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
-    """The residual moment as a finding about the recording."""
+    """Report a residual moment beyond its limit as a finding."""
     vectors, limits = trial.analysis.dynamics.residual_moment, trial.residual_limits
     return CheckResult(
         value=vector_rms(vectors),
@@ -131,7 +131,7 @@ def residual_moment_of_the_recording(trial: TrialFacts, limit: float) -> CheckRe
 @check(
     "residual-force",
     "Pelvis residual force",
-    compares="forces that the motion asks for against those measured: the rest that must act on the pelvis, RMS",
+    compares="forces required by the motion against measured forces: RMS of the difference, which acts on the pelvis",
     causes=_CAUSES,
     kind="result",
     place=20,
@@ -141,14 +141,14 @@ def residual_moment_of_the_recording(trial: TrialFacts, limit: float) -> CheckRe
     covers=("residual-force",),
 )
 def residual_force(trial: TrialFacts, limit: float) -> CheckResult:
-    """RMS of the residual force against its limit; the peak informs."""
+    """Compare the RMS of the residual force with its limit."""
     return _residual(trial, "force")
 
 
 @check(
     "residual-moment",
     "Pelvis residual moment",
-    compares="moments that the motion asks for against those measured: the rest that must act on the pelvis, RMS",
+    compares="moments required by the motion against measured moments: RMS of the difference, which acts on the pelvis",
     causes=_CAUSES,
     kind="result",
     place=21,
@@ -157,7 +157,7 @@ def residual_force(trial: TrialFacts, limit: float) -> CheckResult:
     covers=("residual-moment",),
 )
 def residual_moment(trial: TrialFacts, limit: float) -> CheckResult:
-    """RMS of the residual moment against its limit; the peak informs."""
+    """Compare the RMS of the residual moment with its limit."""
     return _residual(trial, "moment")
 
 
@@ -171,12 +171,12 @@ def _residual(trial: TrialFacts, kind: Literal["force", "moment"]) -> CheckResul
     if trial.other_loads:
         return CheckResult(
             "not_assessed",
-            "Something else than the feet carried a part of the body: motion and forces cannot be compared.",
+            "A part of the body was supported by something other than the feet: motion and forces cannot be compared.",
         )
     if not (np.isfinite(size).any() and np.isfinite(limit)):
         return CheckResult(
             "not_assessed",
-            "The ground reaction of both feet was never known together: motion and forces cannot be compared.",
+            "The ground reaction of both feet was never known at the same time: motion and forces cannot be compared.",
         )
     mean, peak = float(rms(size)), float(np.nanmax(size))
     share = (
@@ -198,19 +198,19 @@ def _residual(trial: TrialFacts, kind: Literal["force", "moment"]) -> CheckResul
 def _hint(findings: tuple[Diagnostic, ...]) -> str:
     causes = dict.fromkeys(finding_title(note.code) for note in causes_of_residual(findings))
     if causes:
-        return f"Begin with: {', '.join(causes)}."
+        return f"First check: {', '.join(causes)}."
     return (
-        "Check body mass (--mass), offset and position of the plates, and whose foot each contact is; where those are right: "
-        "trunk and arm markers, or a body unlike the anthropometric table's (model.anthropometry)."
+        "Check body mass (--mass), offset and position of the plates, and foot assignment of each contact. If these are correct: "
+        "add trunk and arm markers, or choose another anthropometric table (model.anthropometry)."
     )
 
 
-#: Name of this step among the trial's timings.
+#: Name of this step in the timings of a trial.
 STEP = "consistency"
 
 
 def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
-    """Return the analysis with the consistency of its torques checked in every frame, and the time that took."""
+    """Return the analysis with the numerical consistency of its torques and the time needed."""
     if analysis.consistency is not None:
         return analysis
     start = time.perf_counter()
@@ -222,7 +222,7 @@ def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
 @check(
     "proof",
     "Numerical consistency",
-    compares="the torques of every frame against those of other algorithms: forward dynamics, mass matrix, momentum, free "
+    compares="torques of every frame against the results of other algorithms: forward dynamics, mass matrix, momentum, free "
     "bodies, power",
     causes="a fault of the program",
     kind="result",
@@ -230,7 +230,7 @@ def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
     source="round-off of double precision; see the section Verification",
 )
 def numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
-    """Compare the torques with those of other algorithms."""
+    """Compare the torques with the results of other algorithms."""
     consistency = trial.analysis.consistency
     tested = [] if consistency is None else [identity for identity in consistency.checks if identity.frames]
     worst = max(tested, key=lambda identity: identity.worst / identity.limit, default=None)
@@ -248,21 +248,21 @@ def numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
         f"{text} Largest error {worst.worst:.0e} of a limit of {worst.limit:.0e} ({worst.title.lower()}).",
         value=worst.worst,
         limit=worst.limit,
-        hint="The equations of motion were not solved: report this trial as a fault of the program.",
+        hint="The equations of motion were not solved correctly: please report this trial as a fault of the program.",
     )
 
 
-# Shorter than this, the change of the centre of mass's velocity is not known well enough.
+# Shortest duration for which the change of velocity of the centre of mass is known well enough.
 _LEAST_S = 0.35
 
 
 def walking_mass_kg(evidence: Evidence) -> float | None:
-    """Mass for which the plates' impulse equals that of the body's motion, over the frames measured completely.
+    """Return the mass (kg) for which the impulse of the plates equals the impulse of the body, over completely measured frames.
 
-    m = integral(F) / integral(g + a): the acceleration of the centre of mass does not depend on the mass. None where too
+    m = integral(F) / integral(g + a): the acceleration of the centre of mass does not depend on the mass. None if too
     little was measured.
     """
-    # a plate that holds no number for a while tells nothing then
+    # frames with missing plate data are skipped
     rows = evidence.complete & np.isfinite(evidence.measured[:, 4]) & np.isfinite(evidence.required[:, 4])
     if rows.sum() < _LEAST_S * evidence.rate_hz:
         return None
@@ -271,7 +271,7 @@ def walking_mass_kg(evidence: Evidence) -> float | None:
 
 
 def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -> tuple[Diagnostic, ...]:
-    """Say where plates and the mass that is used differ by more than the share `limit`; `standing_kg` from the static trial."""
+    """Report a difference between plates and the mass used beyond the share `limit`; `standing_kg`: from the static trial."""
     stated = evidence.weight_n / STANDARD_GRAVITY_M_S2
     walking = walking_mass_kg(evidence)
     known = [mass for mass in (walking, standing_kg) if mass is not None]
@@ -283,17 +283,17 @@ def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -
         parts.append(f"{walking:.1f} kg in this walk")
     if standing_kg is not None:
         parts.append(f"{standing_kg:.1f} kg in the static trial")
-    # Walk and standing agree with each other: it is the number that is wrong. Only one is off: it is that recording.
+    # If walk and static trial agree with each other, the stated mass is wrong; otherwise the deviating recording is.
     if walking is None or standing_kg is None or abs(walking / standing_kg - 1.0) <= limit:
         hint = "Check the stated mass (clothes and shoes count), then the gain of the plates."
         if all(abs(stated * KG_A_POUND / mass - 1.0) <= limit for mass in known):
             hint = f"The stated mass seems to be in pounds: {stated:.1f} lb are {stated * KG_A_POUND:.1f} kg. Give it by --mass."
     elif abs(standing_kg / stated - 1.0) <= limit:
-        hint = "Standing agrees: look for a foot partly beside the plates, a support, or the offset of a plate."
+        hint = "The static trial agrees: check for a foot partly off the plates, a support, or an offset of a plate."
     elif abs(walking / stated - 1.0) <= limit:
-        hint = "The walk agrees: look at the static trial (a foot partly beside the plate)."
+        hint = "The walk agrees: check the static trial (a foot partly off the plate)."
     else:
-        hint = "All three differ: weigh the person, then look for a foot partly beside the plates in the static trial."
+        hint = "All three differ: weigh the person, then check for a foot partly off the plates in the static trial."
     worst = float(max(shares, key=abs))
     return (
         Diagnostic(

@@ -1,4 +1,4 @@
-"""What the checks of a trial ask for, each computed once: body against plates, limits of the residual, labels, gaps."""
+"""Quantities of a trial shared by several checks, each computed once."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from biodyn.settings import QualityLimits, Settings
 from biodyn.uncertainty.inputs import stride_time
 from biodyn.uncertainty.magnitudes import load_magnitudes
 
-#: What a check of markers says of a motion that was given.
-NO_MARKERS = "Coordinates were given: there are no markers."
+#: Text of marker checks for imported motion.
+NO_MARKERS = "Not applicable: the motion was given as coordinates."
 
 
 @dataclass(frozen=True)
 class TrialFacts:
-    """An analysis, and what several checks compute from it."""
+    """Analysis of a trial, and quantities derived from it."""
 
     analysis: TrialAnalysis
 
@@ -60,7 +60,7 @@ class TrialFacts:
 
     @property
     def has_markers(self) -> bool:
-        """Whether markers (or poses) were recorded; not where the coordinates of a model were given."""
+        """Whether markers or poses were recorded, in contrast to imported coordinates."""
         return self.analysis.imported is None or bool(self.analysis.fit.labels)
 
     @property
@@ -81,18 +81,18 @@ class TrialFacts:
 
     @cached_property
     def landmarks(self) -> Mapping[str, str]:
-        """Label of every landmark that a marker shows."""
+        """Marker label of every measured landmark."""
         return {role.landmark: role.label for role in self.analysis.mapping.roles if role.landmark}
 
     @cached_property
     def gap_labels(self) -> tuple[str, ...]:
-        """Labels that the marker numbers of `analysis.gaps` mean."""
+        """Labels by the marker numbers of `analysis.gaps`."""
         mapping = self.analysis.mapping
         return tuple(label for label in self.markers.labels if mapping.role(label) or label in mapping.unknown)
 
     @cached_property
     def marker_jumps(self) -> FloatArray:
-        """Distance (T, M) m of every recorded marker from the median of the frames around, as the signals step found it."""
+        """Distance (T, M) m of every recorded marker from the median of the frames around, from the signals step."""
         known = self.analysis.propagation
         jump_m = None if known is None else known.signals.jump_m
         return jumps(self.markers) if jump_m is None else jump_m
@@ -115,7 +115,7 @@ class TrialFacts:
 
     @cached_property
     def measured_span(self) -> tuple[int, int] | None:
-        """First and last frame in which a foot stands on ground that was measured, None where none does."""
+        """First and last frame with measured ground contact, None without any."""
         reaction = self.analysis.reaction
         rows = np.flatnonzero(
             np.any([reaction.measured[side] & reaction.on_floor[side] for side in reaction.measured], axis=0)
@@ -124,9 +124,9 @@ class TrialFacts:
 
     @cached_property
     def long_gaps(self) -> list[Gap]:
-        """Gaps over the plates that are too long to be bridged by the other markers.
+        """Gaps during measured contacts that are too long to be bridged by other markers.
 
-        A label that is never seen is an empty place in the laboratory's list: no more than one that the file does not have.
+        Labels without any data are ignored, like labels that are not in the file.
         """
         limit_s, end = self.settings.signals.rigid_gap_s, len(self.markers.time_s) - 1
         gaps = [gap for gap in self.analysis.gaps if gap.first > 0 or gap.last < end]
@@ -134,7 +134,7 @@ class TrialFacts:
 
     @cached_property
     def absent(self) -> BoolArray:
-        """Frames (T,) in which nobody is there: most markers are missing together, and no plate is loaded."""
+        """Frames (T,) without a person: most markers are missing at once, and no plate is loaded."""
         markers, mapping = self.markers, self.analysis.mapping
         is_body_marker = [mapping.role(label) is not None for label in markers.labels]
         absent = ~person_is_there(np.isfinite(markers.positions[:, is_body_marker, 0]))
@@ -152,29 +152,35 @@ class TrialFacts:
 
     @cached_property
     def plate_offsets(self) -> tuple[Diagnostic, ...]:
+<<<<<<< HEAD
         """Plates that read something while nobody is on them: what was removed, and what is still there."""
         soles = self.analysis.points.sole
         return not_zeroed(self.analysis.plates, soles, self.rate_hz, self.weight_n, BASELINE_N)
+=======
+        """Findings about offsets of unloaded plates, both removed and remaining."""
+        soles, limit_n = self.analysis.points.sole, self.limits.baseline_n
+        return not_zeroed(self.analysis.plates, soles, self.rate_hz, self.weight_n, limit_n)
+>>>>>>> 52a0ce46 (Rewrite texts of the checks in plain English)
 
     @cached_property
     def other_loads(self) -> tuple[OtherLoad, ...]:
-        """Loads of the plates that no foot made: body and plates are not in balance then."""
+        """Loads of the plates without a foot: body and plates are then not in balance."""
         analysis = self.analysis
         return other_loads(analysis.contacts, analysis.plates, self.rate_hz, analysis.subject.mass_kg)
 
     @cached_property
     def swapped_plates(self) -> tuple[Diagnostic, ...]:
-        """Pairs of plates that show each other's steps."""
+        """Findings about pairs of plates with exchanged channels."""
         return () if self.evidence is None else plates_swapped(self.evidence)
 
     @cached_property
     def explained_plates(self) -> tuple[ExplainedPlate, ...]:
-        """Plates whose disagreement with the body a simple fault explains."""
+        """Plates with a simple fault that explains their disagreement with the body."""
         return () if self.evidence is None else explained_plates(self.evidence)
 
     @cached_property
     def silent_channels(self) -> tuple[tuple[int, int], ...]:
-        """Channels without signal while a foot stands on their plate: indices of plate and channel."""
+        """Channels of loaded plates without signal: indices of plate and channel."""
         inputs, plates = self.analysis.propagation, self.analysis.recording.plates
         if self.evidence is None or inputs is None or len(inputs.signals.plates) != len(plates):
             return ()
@@ -182,14 +188,14 @@ class TrialFacts:
 
     @cached_property
     def time_offset(self) -> TimeOffset | None:
-        """How late the forces come, and how large they are beside what the body asks for; None where nothing tells it."""
+        """Delay and relative size of the forces against the motion of the body; None if not determined."""
         return None if self.evidence is None else estimate_offset(self.evidence)
 
     @cached_property
     def unexplained_loads(self) -> tuple[OtherLoad, ...]:
-        """Loads without a foot that no fault of the plates explains, which puts the pressure of a foot elsewhere.
+        """Loads without a foot, except those that a fault of the plates explains by a wrong centre of pressure.
 
-        A plate that is sound once its fault is undone carries no other load, nor do plates with the same fault.
+        A plate that agrees with the body after correction of its fault has no other load, nor have plates with the same fault.
         """
         if self.evidence is None or self.swapped_plates:
             return ()
@@ -207,10 +213,10 @@ class TrialFacts:
 
 
 def body_against_plates(analysis: TrialAnalysis) -> Evidence:
-    """The evidence that the checks of the plates share.
+    """Return the evidence shared by the checks of the plates.
 
-    The soles of an OpenSim model are rectangles that nobody measured: they may lie behind the toes, and a foot that still stands
-    would count as off the ground. There body and plates are compared only where the decided contacts agree that all is measured.
+    The soles of an OpenSim model are assumed rectangles, which may end behind the toes, so that a foot in contact would count as
+    off the ground. Body and plates of such models are compared only in frames with measured contacts of both feet.
     """
     evidence = gather(
         analysis.fit,

@@ -1,4 +1,4 @@
-"""What `biodyn check FILE` notices in a recording before anything is analysed: markers rarely seen, no marker set, plates."""
+"""Checks of a file before any analysis (`biodyn check FILE`): visibility of markers, marker set, plates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from biodyn.settings import Settings
 
 @dataclass(frozen=True)
 class FileFacts:
-    """A recording in World, the settings and the marker set it would be analysed with, and what several checks ask for."""
+    """A recording in World, the settings and the marker set of an analysis, and quantities shared by checks."""
 
     recording: Recording
     settings: Settings
@@ -30,7 +30,7 @@ class FileFacts:
 
     @cached_property
     def seen(self) -> dict[str, float]:
-        """Share of the frames with the person there in which each marker, or segment of measured poses, is seen, by label."""
+        """Share of the frames with the person in which each marker, or segment of measured poses, is visible, by label."""
         labels, seen = self._seen
         there = self.person_there
         share = seen[there].mean(axis=0) if there.any() else np.zeros(len(labels))
@@ -38,7 +38,7 @@ class FileFacts:
 
     @cached_property
     def person_there(self) -> BoolArray:
-        """Frames (T,) in which the person is there, by the markers that the set explains; all of them, where none fits."""
+        """Frames (T,) with the person present, by the markers of the recognised set; all frames without a set."""
         labels, seen = self._seen
         if self.recording.on_poses or isinstance(self.mapping, MarkerSetError):
             return person_is_there(seen)
@@ -54,7 +54,7 @@ class FileFacts:
 
     @cached_property
     def mapping(self) -> MarkerMapping | MarkerSetError:
-        """The marker set that was recognised, or why none was."""
+        """The recognised marker set, or the error without one."""
         try:
             return recognise(self.recording.markers.labels, self.marker_set, whole=False, sparing=True)
         except MarkerSetError as error:
@@ -62,7 +62,7 @@ class FileFacts:
 
     @cached_property
     def wrenches(self) -> tuple[PlateWrench | PlateError, ...]:
-        """What each plate measured, or why that cannot be said."""
+        """Wrench of each plate, or the error that prevents it."""
         markers = self.recording.markers
         wrenches: list[PlateWrench | PlateError] = []
         for plate in self.recording.plates:
@@ -81,8 +81,8 @@ def noticed(file: FileFacts) -> tuple[Diagnostic, ...]:
 @check(
     "marker-visibility",
     "Markers rarely seen",
-    compares="frames in which each marker is seen against those in which the person is there",
-    causes="markers hidden from the cameras, or labelled in a part of the trial only",
+    compares="frames with each marker visible against frames with the person present",
+    causes="markers hidden from the cameras, or labelled only in a part of the trial",
     kind="file",
     place=10,
     turn=10,
@@ -90,9 +90,9 @@ def noticed(file: FileFacts) -> tuple[Diagnostic, ...]:
     findings={"marker-visibility": "Marker visibility"},
 )
 def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
-    """Which markers are missing in many frames?"""
+    """Find markers that are missing in many frames."""
     rare = [f"{label} {100 * seen:.0f} %" for label, seen in file.seen.items() if seen < limit]
-    period = "" if file.person_there.all() else " in which the person is there"
+    period = "" if file.person_there.all() else " with the person present"
     text = f"Seen in less than {100 * limit:.0f} % of the frames{period}: {', '.join(rare)}."
     findings = (Diagnostic("marker-visibility", "warning", text),) if rare else ()
     return CheckResult(value=min(file.seen.values(), default=np.nan), findings=findings)
@@ -101,8 +101,8 @@ def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
 @check(
     "marker-set",
     "Marker set",
-    compares="labels of the markers against those of the marker sets",
-    causes="labels of a laboratory's own: a marker set file maps them",
+    compares="labels of the file against the labels of known marker sets",
+    causes="labels of a laboratory that no library set contains: map them by a marker set file",
     kind="file",
     place=20,
     turn=20,
@@ -113,7 +113,7 @@ def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
     },
 )
 def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
-    """Is there a marker set that understands the labels?"""
+    """Find a marker set for the labels."""
     if file.recording.on_poses:
         return CheckResult()
     error = file.mapping
@@ -136,7 +136,7 @@ def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
     findings={"plate-not-used": "Force plate not used"},
 )
 def plates_that_can_be_read(file: FileFacts, limit: float) -> CheckResult:
-    """Can the forces of every plate be computed, and what is strange about them?"""
+    """Compute the forces of every plate and report problems."""
     findings: list[Diagnostic] = []
     for wrench in file.wrenches:
         if isinstance(wrench, PlateError):

@@ -43,7 +43,7 @@ from biodyn.recording import Markers
     findings={"sides-exchanged": "Left-right swap"},
 )
 def left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
-    """Does the right side lie to the right of where the body faces, in walk and static trial?"""
+    """Compare the right side of the markers with the facing direction of the body, in walk and static trial."""
     analysis, standing = trial.analysis, trial.analysis.static.points
     midline = [body.definition.name for body in analysis.model.bodies if not body.definition.side]
     still = midline or [analysis.model.skeleton.root.name]
@@ -55,7 +55,7 @@ def left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "labels",
     "Labels of single markers",
-    compares="distances between markers of a segment in the walk against those of the static trial, as labelled and swapped",
+    compares="distances between markers of a segment in the walk against the static trial, as labelled and swapped",
     causes="two trajectories swapped while labelling",
     place=20,
     turn=30,
@@ -63,8 +63,8 @@ def left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides",),
 )
 def labels_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
-    """Would two markers fit far better with each other's label?"""
-    if trial.analysis.imported is not None:  # there is no static trial
+    """Find pairs of markers that fit much better with swapped labels."""
+    if trial.analysis.imported is not None:  # no static trial
         return CheckResult("not_assessed")
     findings = exchanged_markers(trial.markers, trial.analysis.static.points, trial.bodies, trial.parents)
     return CheckResult(findings=findings)
@@ -83,7 +83,7 @@ def labels_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides",),
 )
 def gaps_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
-    """Which markers are missing for longer than a spline can fill?"""
+    """Find markers with gaps too long for spline interpolation."""
     if not trial.has_markers:
         return CheckResult("not_assessed")
     gaps, rate_hz = trial.analysis.gaps, trial.rate_hz
@@ -104,7 +104,7 @@ def gaps_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     covers=("marker-gap",),
 )
 def gaps_over_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
-    """Gaps that were filled, and short ones that the other markers bridge, are told; long ones over the plates warn."""
+    """Summarise filled and unfilled gaps, and warn about long gaps during measured contacts."""
     if not trial.has_markers:
         return CheckResult("not_assessed", NO_MARKERS)
     gaps, labels = trial.analysis.gaps, trial.gap_labels
@@ -115,10 +115,10 @@ def gaps_over_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     longest = max(unfilled, key=lambda gap: gap.last - gap.first, default=None)
     length_s = 0.0 if longest is None else (longest.last - longest.first + 1) / trial.rate_hz
     if longest is not None:
-        text += f" Longest: {labels[longest.marker]}, {length_s:.2f} s, excluded from the fit in those frames."
+        text += f" Longest: {labels[longest.marker]}, {length_s:.2f} s, excluded from the fit in these frames."
     long = trial.long_gaps
     names = ", ".join(dict.fromkeys(labels[gap.marker] for gap in long))
-    hint = f"Fill {names} in the capture software where other cameras saw it." if long else ""
+    hint = f"Fill {names} in the capture software where other cameras recorded it." if long else ""
     return CheckResult("warn" if long else "pass", text, length_s, hint=hint)
 
 
@@ -135,7 +135,7 @@ def _note(swap: TimedSwap, rate_hz: float) -> Diagnostic:
         "warning",
         f"Markers {swap.first} and {swap.second} seem swapped in {swap.frames} frames ({swap.first_frame / rate_hz:.2f} to "
         f"{swap.last_frame / rate_hz:.2f} s): with corrected labels their distances to neighbouring markers are "
-        f"{1000 * swap.gain_m:.0f} mm nearer to those of the static trial. Nothing was changed.",
+        f"{1000 * swap.gain_m:.0f} mm closer to the static trial. Nothing was changed.",
         value=swap.gain_m,
         limit=LEAST_GAIN_M,
         unit="m",
@@ -144,9 +144,9 @@ def _note(swap: TimedSwap, rate_hz: float) -> Diagnostic:
     )
 
 
-# Beyond this many times the limit of its RMS the fit is no picture of the markers any more.
+# Multiple of the RMS limit beyond which the fit does not represent the markers.
 _FAIL_FACTOR = 2.0
-# Poses of markerless systems are off by more than markers.
+# Poses of markerless systems have larger errors than markers.
 _POSE_FACTOR = 2.0
 _POSE_TITLE = "Pose tracking error"
 _MM = 1000.0
@@ -169,11 +169,11 @@ _OF_THE_END = "of the end"
     unless=("sides", "labels"),
 )
 def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
-    """Does a marker sit elsewhere on its segment than in the static trial?"""
+    """Find a marker with another position on its segment than in the static trial."""
     analysis = trial.analysis
     if analysis.pose_misfit is not None:  # rigid by construction
         return CheckResult()
-    if analysis.imported is not None:  # there is no static trial
+    if analysis.imported is not None:  # no static trial
         return CheckResult("not_assessed")
     soft = {role.label for role in analysis.mapping.roles if role.soft}
     return CheckResult(findings=moved_marker(analysis.fit, trial.markers, analysis.static.points, soft, limit))
@@ -196,7 +196,7 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides",),
 )
 def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
-    """Which markers lie far from their places, and far more so than the usual one?"""
+    """Find markers with an error far above the limit and the median."""
     if not trial.has_markers:
         return CheckResult("not_assessed")
     misfit = trial.analysis.pose_misfit
@@ -220,7 +220,7 @@ def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckRe
     unless=("sides",),
 )
 def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
-    """Does a marker jump away and back?"""
+    """Find markers with short jumps."""
     if not trial.has_markers:
         return CheckResult("not_assessed")
     off = trial.marker_jumps
@@ -243,7 +243,7 @@ def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides",),
 )
 def coordinates_at_their_limits(trial: TrialFacts, limit: float) -> CheckResult:
-    """Does a coordinate rest where the skeleton cannot follow the markers?"""
+    """Find coordinates that stay at a limit of their range."""
     fit = trial.analysis.fit
     if not trial.has_markers:  # nothing was fitted
         return CheckResult("not_assessed")
@@ -266,7 +266,7 @@ def coordinates_at_their_limits(trial: TrialFacts, limit: float) -> CheckResult:
     source="OpenSim checklist; Hicks et al. 2015, doi 10.1115/1.4029304",
 )
 def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
-    """RMS distance of the markers from their places on the skeleton decides; the largest one is told with its name."""
+    """Compare the RMS distance of the markers from the skeleton with its limit."""
     analysis = trial.analysis
     if analysis.pose_misfit is not None:
         return _pose_tracking_error(trial, analysis.pose_misfit, limit)
@@ -288,7 +288,7 @@ def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
 
 
 def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) -> CheckResult:
-    """The same of measured poses: RMS distance of the origins decides; attitudes are told."""
+    """Compare the RMS distance of the origins of measured poses with its limit."""
     overall = float(rms(misfit.origin_m.reshape(-1)))
     if not np.isfinite(overall):
         return CheckResult("not_assessed", "No frame could be fitted.", title=_POSE_TITLE)
@@ -308,11 +308,16 @@ def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) ->
     "solved",
     "Frames fitted",
     compares="frames between the first and the last measured contact against those with a pose and accelerations",
-    causes="gaps of several markers, a trial that begins or ends over the plates, a very low cut-off",
+    causes="gaps of several markers, a recording that starts or ends on the plates, a very low cut-off",
     kind="result",
     place=80,
+<<<<<<< HEAD
     limit=0.9,
     findings={"root-undetermined": "Frames in which no markers tell how the pelvis lies"},
+=======
+    limit="limits.fitted_share",
+    findings={"root-undetermined": "Frames in which the markers do not determine the pose of the pelvis"},
+>>>>>>> 52a0ce46 (Rewrite texts of the checks in plain English)
 )
 def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
     """Share of the frames between the first and the last measured contact that have a pose and accelerations."""
@@ -333,7 +338,7 @@ def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
 
 
 def _unseen(analysis: TrialAnalysis) -> str:
-    """Segments and coordinates that no marker shows, in sentences; "" where all are seen."""
+    """Describe segments and coordinates without marker information; "" if all are measured."""
     model = analysis.model
     assumed = list(dict.fromkeys(coordinate.body for coordinate in model.assumed))
     fixed = [name for name in model.locked_segments if name not in assumed]
@@ -349,7 +354,7 @@ def _unseen(analysis: TrialAnalysis) -> str:
 
 
 def _shorter_ends(analysis: TrialAnalysis) -> str:
-    """How settings leave fewer frames out beside the ends; a cut-off alone would ask for a filter instead of an estimate."""
+    """Advise settings that exclude fewer frames near the ends; a cut-off alone would select a filter instead of an estimate."""
     if not analysis.cutoff_hz:
         return ""
     left_open = analysis.method.is_estimate and analysis.settings.signals.method == "auto"
@@ -358,12 +363,12 @@ def _shorter_ends(analysis: TrialAnalysis) -> str:
 
 
 def _fit_hint(trial: TrialFacts, rows: BoolArray) -> str:
-    """What to do about frames (T,) among `rows` that cannot be used."""
+    """Return advice for unusable frames (T,) among `rows`."""
     analysis = trial.analysis
     if not trial.has_markers and not analysis.fit.solved.any():
-        return "No row holds all coordinates."
+        return "No row contains all coordinates."
     if not analysis.fit.solved.any():
-        return "No frame shows enough markers: check labels and gaps with 'biodyn check FILE.c3d'."
+        return "No frame has enough visible markers: check labels and gaps with 'biodyn check FILE.c3d'."
     if not analysis.fit.reliable.any():
         return (
             "No frame is far enough from the ends of the recorded stretch for its accelerations: record a longer trial"
@@ -371,7 +376,7 @@ def _fit_hint(trial: TrialFacts, rows: BoolArray) -> str:
         )
     lost = [analysis.fit.reason[t] for t in np.flatnonzero(rows & ~analysis.fit.reliable)]
     if all(_OF_THE_END in reason for reason in lost):
-        return "The others lie too near to the ends of the recording: let it begin before the steps and end after them."
+        return "The other frames are too close to the ends of the recording: start it before the steps and stop it after them."
     if not trial.has_markers:
-        return "The other rows lack coordinates, or lie beside rows that do."
+        return "The other rows lack coordinates, or are next to rows without coordinates."
     return "Too few markers are visible in the other frames: fill gaps in the capture software, or cut the trial."

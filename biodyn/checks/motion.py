@@ -17,17 +17,17 @@ from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.spatiotemporal import CycleSignal
 from biodyn.variables import CurveFault, variable
 
-_TOLD = 2  # variables of a cycle that are named
+_MOST_LISTED = 2  # variables listed per cycle
 _HINTS = {
-    "range": "A swapped or lost marker, a wrong contact or a wrong plate makes such values: see the trial's other findings.",
-    "jump": "Labels that change places for a few frames make such jumps: look at the markers there.",
+    "range": "Usual causes: a swapped or lost marker, a wrong contact or a wrong plate. See the other findings of the trial.",
+    "jump": "Usual cause: labels swapped for a few frames. Check the markers in these frames.",
 }
 
 
 @check(
     "physiological_limits",
     "Physiological limits",
-    compares="every variable of every gait cycle against what a living person can walk (`variables.toml`)",
+    compares="every variable of every gait cycle against physiological limits (`variables.toml`)",
     causes="a swapped or lost marker, a wrong contact, a wrong plate",
     kind="finding",
     place=900,
@@ -36,12 +36,12 @@ _HINTS = {
     findings={"cycle-impossible": "Impossible gait cycle"},
 )
 def physiological_limits(trial: TrialFacts, limit: float) -> CheckResult:
-    """Does a cycle hold a value or a jump that nobody can walk?"""
+    """Find gait cycles with values or jumps beyond physiological limits."""
     return CheckResult(findings=cycle_findings(trial.analysis.cycles))
 
 
 def cycle_findings(cycles: Iterable[CycleValues]) -> tuple[Diagnostic, ...]:
-    """One warning per cycle that holds something impossible: what, where, and what is invalid because of it."""
+    """Return one warning per cycle with values beyond physiological limits."""
     return tuple(_finding(values) for values in cycles if values.refused.faults)
 
 
@@ -49,8 +49,8 @@ def _finding(values: CycleValues) -> Diagnostic:
     cycle, signals, refused = values.cycle, values.signals, values.refused
     worst = sorted(refused.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
     column, fault = worst[0]
-    descriptions = [_told(signals[number], cycle.side, fault) for number, fault in worst[:_TOLD]]
-    descriptions += [f"and {len(worst) - _TOLD} more variables"] if len(worst) > _TOLD else []
+    descriptions = [_description(signals[number], cycle.side, fault) for number, fault in worst[:_MOST_LISTED]]
+    descriptions += [f"and {len(worst) - _MOST_LISTED} more variables"] if len(worst) > _MOST_LISTED else []
     dependent = len(refused.reasons) - len(worst)
     more = (
         f", with {dependent} moments and powers that depend on {'it' if len(worst) == 1 else 'them'}"
@@ -61,7 +61,7 @@ def _finding(values: CycleValues) -> Diagnostic:
         "cycle-impossible",
         "warning",
         f"Cycle {cycle.number + 1} of the {SIDE_NAMES[cycle.side]} side: {'; '.join(descriptions)}. Not physiological: "
-        f"{'this is' if len(worst) == 1 else 'these are'} left out of the gait cycles{more}.",
+        f"{'this is' if len(worst) == 1 else 'these are'} excluded from the gait cycles{more}.",
         value=fault.value,
         limit=fault.limit,
         unit=signals[column].unit,
@@ -69,8 +69,8 @@ def _finding(values: CycleValues) -> Diagnostic:
     )
 
 
-def _told(signal: CycleSignal, side: Side, fault: CurveFault) -> str:
-    """A fault in words, with the clinical sign."""
+def _description(signal: CycleSignal, side: Side, fault: CurveFault) -> str:
+    """Describe a fault with the clinical sign."""
     meaning = variable(signal.variable)
     value, limit = (meaning.clinical(side) * number for number in (fault.value, fault.limit))
     if fault.kind == "jump":
@@ -78,16 +78,15 @@ def _told(signal: CycleSignal, side: Side, fault: CurveFault) -> str:
     return f"{meaning.title} {value:.3g} {signal.unit} at {fault.percent:.0f} % (limit {limit:.3g})"
 
 
-_OF_AN_ESTIMATE = (
-    "These filters prepare the estimate, and nothing is judged by them: its torques come from markers and forces as they were "
-    "measured."
+_ESTIMATE_TEXT = (
+    "These filters only initialise the estimate; its torques are computed from unfiltered markers and forces."
 )
 
 
 @check(
     "filters",
     "Filters",
-    compares="cut-off of the forces against that of the markers",
+    compares="cut-off of the forces against the cut-off of the markers",
     causes="a choice in the settings: torques get artefacts at impacts",
     place=160,
     turn=120,
@@ -99,15 +98,15 @@ _OF_AN_ESTIMATE = (
     unless=("sides",),
 )
 def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
-    """Are markers and forces filtered alike, and does the motion leave through the filter?"""
+    """Compare the cut-offs of markers and forces, and the cut-off with the activity."""
     analysis = trial.analysis
     if analysis.method.is_estimate:
-        return CheckResult(text=_OF_AN_ESTIMATE, value=analysis.force_cutoff_hz, limit=analysis.cutoff_hz)
-    if analysis.imported is not None and not analysis.plates:  # forces are taken as they are given
+        return CheckResult(text=_ESTIMATE_TEXT, value=analysis.force_cutoff_hz, limit=analysis.cutoff_hz)
+    if analysis.imported is not None and not analysis.plates:  # forces are not filtered
         return CheckResult(value=analysis.cutoff_hz, limit=analysis.cutoff_hz)
     markers_hz = analysis.cutoff_hz
     by_markers = analysis.propagation is not None and analysis.propagation.signals.automatic is not None
-    # a higher one than the markers chose would let more noise through than it saves
+    # an automatic cut-off needs no further check
     low = () if by_markers else cutoff_too_low(markers_hz, analysis.activity.kind)
     findings = (*filters_differ(markers_hz, analysis.force_cutoff_hz), *low)
     return CheckResult(value=analysis.force_cutoff_hz, limit=markers_hz, findings=findings)
@@ -127,7 +126,7 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     source="of 13 real walks of six laboratories none is off by more than 5 %; 100 for 120 Hz is 17 %",
 )
 def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
-    """Are accelerations as large as the forces say?"""
+    """Compare the size of accelerations with the forces."""
     if trial.evidence is None:
         return CheckResult()
     off = true_rate_hz(trial.time_offset, trial.rate_hz) / trial.rate_hz - 1.0
@@ -147,7 +146,7 @@ def rate_of_the_cameras(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides", "other_load", "force_unit", "labels", "zero", "frame_rate"),
 )
 def markers_and_forces_together(trial: TrialFacts, limit: float) -> CheckResult:
-    """Do the forces come before or after the motion they belong to?"""
+    """Estimate the delay of the forces against the motion."""
     if trial.evidence is None:
         return CheckResult()
     offset = trial.time_offset
@@ -169,7 +168,7 @@ _WALKING = "walking"
     source="22 real and 36 simulated walks: 0.21 and more, through 10 Hz 0.01 to 0.09 (benchmarks/smoothed_before.py)",
 )
 def stored_forces(trial: TrialFacts, limit: float) -> CheckResult:
-    """Do the forces of a walk hold what a foot strike makes?"""
+    """Detect forces without the high frequencies of a foot strike."""
     inputs = trial.analysis.propagation
     if inputs is None or trial.analysis.activity.kind != _WALKING:
         return CheckResult()
@@ -189,7 +188,7 @@ def stored_forces(trial: TrialFacts, limit: float) -> CheckResult:
     source="22 real and 36 simulated walks: 0.14 and more, through 3 Hz 0.01 to 0.04 (benchmarks/smoothed_before.py)",
 )
 def stored_markers(trial: TrialFacts, limit: float) -> CheckResult:
-    """Do the feet of a walk accelerate as feet do?"""
+    """Detect trajectories without the high frequencies of walking feet."""
     if not trial.has_markers or trial.analysis.activity.kind != _WALKING:
         return CheckResult()
     content = marker_content(trial.markers)

@@ -57,7 +57,7 @@ _SILENT_CHANNEL = {"plate-channel-gain": "Force-plate channel without signal"}
     unless=("sides",),
 )
 def unit_of_the_forces(trial: TrialFacts, limit: float) -> CheckResult:
-    """Are the forces off by a factor that no person can make?"""
+    """Find forces wrong by a factor that indicates a wrong unit."""
     if trial.evidence is None:
         return CheckResult()
     return CheckResult(value=force_ratio(trial.evidence), findings=force_unit(trial.evidence))
@@ -66,18 +66,18 @@ def unit_of_the_forces(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "moment_unit",
     "Unit of the moments",
-    compares="distance of the centre of pressure from the middle of its plate against that of the foot",
+    compares="distance from the centre of the plate: centre of pressure against foot",
     causes="Nmm for Nm, or a wrong scale of the channels",
     place=90,
     turn=50,
     limit=LARGEST_FACTOR,
     shown=(1.0, "times"),
     findings={"moment-unit": "Unit of the moments"},
-    # Where a channel or an axis is wrong, the centre of pressure says nothing about units or places any more.
+    # Wrong channels or axes also move the centre of pressure.
     unless=("sides", "force_unit", "labels", "zero"),
 )
 def unit_of_the_moments(trial: TrialFacts, limit: float) -> CheckResult:
-    """Are the moments off by a factor that no foot can make?"""
+    """Find moments wrong by a factor that indicates a wrong unit."""
     if trial.evidence is None:
         return CheckResult()
     explained = bool(trial.swapped_plates)
@@ -98,7 +98,7 @@ def unit_of_the_moments(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides",),
 )
 def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
-    """Does a plate show force while nobody is on it, even after its offset was removed?"""
+    """Find forces of unloaded plates that remain after removal of offsets."""
     if trial.evidence is None:
         return CheckResult()
     plates, soles = trial.analysis.plates, trial.analysis.points.sole
@@ -113,7 +113,7 @@ def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
     "Force-plate offset",
     compares="vertical force of the unloaded plate in the file against zero",
     causes="plates not zeroed before the recording, drift of the amplifiers",
-    kind="finding",  # the row of the other one shows it
+    kind="finding",  # shown in the row of the other check
     place=101,
     turn=100,
     limit=BASELINE_N,
@@ -121,7 +121,7 @@ def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides",),
 )
 def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
-    """Was an offset removed that somebody should know of?"""
+    """Report large offsets that were removed."""
     remaining = unremoved(trial.plate_offsets)
     return CheckResult(findings=tuple(note for note in trial.plate_offsets if note not in remaining))
 
@@ -129,7 +129,7 @@ def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "plate_gain",
     "Force-plate channels without signal",
-    compares="contribution of each channel to force and moment of a plate while a foot stands on it alone",
+    compares="contribution of each channel to force and moment of a plate during single support",
     causes="a broken cable, an amplifier that was off, a wrong entry of FORCE_PLATFORM:CHANNEL",
     kind="finding",  # shown in the row of channels and axes
     place=109,
@@ -167,7 +167,7 @@ def channels_without_signal(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit", "plate_gain"),
 )
 def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
-    """Would a plate agree with feet and body once a simple fault of its channels is undone?"""
+    """Find plates that agree with feet and body after correction of a simple fault."""
     evidence = trial.evidence
     if evidence is None:
         return CheckResult()
@@ -201,7 +201,7 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     ),
 )
 def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
-    """Does a plate stand elsewhere than the file says?"""
+    """Compare positions of the plates with the file."""
     if trial.evidence is None:
         return CheckResult()
     shift = estimate_shift(trial.evidence)
@@ -212,19 +212,18 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "plate_height",
     "Force-plate height",
-    compares="heights of the plates in the file against those at which flat feet stand on them, by their markers: largest "
-    "difference between plates",
+    compares="heights of the plates in the file against heights from markers of flat feet: largest difference between plates",
     causes="heights of corners measured wrongly, a cover or a floor laid later, the laboratory's zero",
     place=121,
     turn=95,
     limit=PLATE_SHIFT_M,
     shown=(100.0, "cm"),
     findings={"plate-height": "Force-plate height"},
-    # exchanged or moved markers of the feet and exchanged plates say the same
+    # exchanged or moved markers of the feet and exchanged plates have the same effect
     unless=("sides", "labels", "moved_marker", "plate_gain", "plate_axes"),
 )
 def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
-    """Does a plate lie higher or lower than the file says?"""
+    """Compare heights of the plates with the file."""
     inputs = trial.analysis.propagation
     if trial.evidence is None or inputs is None or not trial.has_markers or trial.analysis.recording.on_poses:
         return CheckResult()
@@ -253,7 +252,7 @@ def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     unless=("sides",),
 )
 def pressure_within_the_foot(trial: TrialFacts, limit: float) -> CheckResult:
-    """Does the centre of pressure of a contact leave the foot?"""
+    """Find contacts with a centre of pressure outside the foot."""
     if trial.evidence is None:
         return CheckResult()
     contacts = trial.analysis.contacts
@@ -262,28 +261,30 @@ def pressure_within_the_foot(trial: TrialFacts, limit: float) -> CheckResult:
     return CheckResult(value=float(max(distances, default=np.nan)), findings=findings)
 
 
-_COVERAGE = "time of the {} foot on the ground against the time in which its ground reaction was measured"
-#: Of a motion on a model without any forces.
+_COVERAGE = "stance time of the {} foot against its stance time with measured ground reaction"
+#: Text for imported motion without forces.
 NO_FORCES = "No ground forces were given."
-_SILENT_HINT = "That plate was switched off, not recorded, or lost its vertical force: check it and its channels."
-_STANDING_HINT = (
-    "The person stands still all the time, as in a static trial: run a walk instead, which finds it beside itself or is told it "
-    "with --static."
+_SILENT_HINT = (
+    "This plate was switched off, not recorded, or lost its vertical force: check the plate and its channels."
 )
-_BESIDE = "a foot beside the plates, half on one, or together with the other foot"
+_STANDING_HINT = (
+    "The person stands still during the whole recording, as in a static trial. Run a walk instead. Its static trial is "
+    "found in the same folder, or name it by --static."
+)
+_CAUSES = "a foot off the plates, partly on a plate, or on the same plate as the other foot"
 
 
 @check(
     "contacts",
     "Foot-plate contacts",
     compares="loadings of the plates against the feet above them",
-    causes="two feet on a plate, a foot over its edge, a plate of another place or channel",
+    causes="two feet on a plate, a foot over its edge, wrong position or channels of a plate",
     kind="result",
     place=40,
     limit=1.0,
 )
 def contacts(trial: TrialFacts, limit: float) -> CheckResult:
-    """At least one contact must be known to be of one foot; contacts that were not used are told with their reasons."""
+    """Require at least one contact of a single foot, and list unused contacts with their reasons."""
     if not trial.analysis.has_forces:
         return CheckResult("not_assessed", NO_FORCES)
     contacts_found = trial.analysis.contacts
@@ -295,19 +296,19 @@ def contacts(trial: TrialFacts, limit: float) -> CheckResult:
     hint = (
         _STANDING_HINT
         if trial.analysis.activity.is_standing
-        else "Only a contact of one whole foot gives joint moments of that leg's stance: record again, or check the plates."
+        else "Joint moments need a contact of one whole foot alone on a plate: record again, or check the plates."
     )
     return CheckResult("pass" if any(used.values()) else "fail", text, float(sum(used.values())), hint=hint)
 
 
 def _add_coverage(side: Side, place: int) -> None:
-    """Register the check of one leg: the same question for both."""
+    """Register the check of one leg."""
 
     @check(
         f"coverage-{SIDE_NAMES[side]}",
         f"Force-plate coverage, {SIDE_NAMES[side]} leg",
         compares=_COVERAGE.format(SIDE_NAMES[side]),
-        causes=_BESIDE,
+        causes=_CAUSES,
         kind="result",
         place=place,
         limit=0.0,
@@ -324,11 +325,11 @@ for _place, _side in enumerate(SIDES, start=50):
 
 
 def _coverage(analysis: TrialAnalysis, side: Side) -> CheckResult:
-    """Was any stance of this leg measured, and how much of its time on the ground?"""
+    """Return the measured share of the leg's stance time."""
     name = SIDE_NAMES[side]
     reaction = analysis.reaction
     if side not in reaction.measured or not reaction.on_floor[side].any():
-        return CheckResult("not_assessed", f"The {name} foot was never seen on the ground.")
+        return CheckResult("not_assessed", f"The {name} foot was never on the ground.")
     floor, known = reaction.on_floor[side], reaction.measured[side]
     share = float(np.mean(known[floor]))
     used = any(c.decision == "assigned" and c.side == side for c in analysis.contacts)
@@ -336,21 +337,21 @@ def _coverage(analysis: TrialAnalysis, side: Side) -> CheckResult:
         return CheckResult("pass", f"{100 * share:.0f} % of the {name} foot's time on the ground was measured.", share)
     return CheckResult(
         "warn",
-        f"No stance of the {name} leg was measured ({_why(analysis, side)}); no moments for that leg on the ground.",
+        f"No stance of the {name} leg was measured ({_why(analysis, side)}); no joint moments of its stance.",
         share,
         hint=_SILENT_HINT
         if _on_silent_plates(analysis, side)
-        else f"Use a trial in which the {name} foot hits a plate as a whole, and alone.",
+        else f"Use a trial in which the whole {name} foot is alone on a plate.",
     )
 
 
 def _on_silent_plates(analysis: TrialAnalysis, side: Side) -> list[str]:
-    """Where this foot stood on a plate that showed no load, for people, each once."""
+    """Return descriptions of contacts of this foot on plates without load."""
     return list(dict.fromkeys(reason for reason in analysis.reaction.reason[side] if SILENT in reason))
 
 
 def _why(analysis: TrialAnalysis, side: Side) -> str:
-    """Why no contact of this foot could be used, or else where it stood."""
+    """Return reasons why no contact of this foot could be used."""
     refused = [c for c in analysis.contacts if c.decision != "assigned" and c.side in (side, None)]
     known = [f"plate {c.plate}: {c.reason}" for c in refused] + _on_silent_plates(analysis, side)
     if known:
@@ -364,14 +365,14 @@ def _why(analysis: TrialAnalysis, side: Side) -> str:
 @check(
     "joint-moments",
     "Joint moments",
-    compares="frames with a leg on the ground against those in which all its joint moments are known",
-    causes="no contact that could be used, or no pose while there was one",
+    compares="stance frames against stance frames with all joint moments of the leg",
+    causes="no usable contact, or no pose during the contact",
     kind="result",
     place=60,
     limit=0.0,
 )
 def joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
-    """A trial without the moment of a single leg joint in stance has not answered the question."""
+    """Require joint moments of a stance leg in at least one frame."""
     if not trial.analysis.has_forces:
         return CheckResult("not_assessed", NO_FORCES)
     dynamics = trial.analysis.dynamics
@@ -379,19 +380,19 @@ def joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
     share, residual = float(np.mean(known)), float(np.mean(dynamics.residual_valid))
     if known.any():
         text = (
-            f"A leg on the ground has moments in {100 * share:.0f} % of the frames; motion and forces can be compared in "
-            f"{100 * residual:.0f} %."
+            f"Joint moments of a stance leg are available in {100 * share:.0f} % of the frames; motion and forces can be "
+            f"compared in {100 * residual:.0f} %."
         )
         return CheckResult("pass", text, share)
     reasons = Counter(reason for reason in dynamics.reason if reason).most_common(1)
     why = f": {reasons[0][0]}" if reasons else ""
     return CheckResult(
         "fail",
-        f"No frame has the moment of a leg on the ground{why}.",
+        f"No frame has joint moments of a stance leg{why}.",
         0.0,
         hint=_STANDING_HINT
         if trial.analysis.activity.is_standing
-        else "See the checks of contacts, coverage and fitted frames; there is no result to use.",
+        else "See the checks of contacts, coverage and fitted frames; the result cannot be used.",
     )
 
 
@@ -421,7 +422,7 @@ def stance_moments_known(analysis: TrialAnalysis) -> BoolArray:
     findings={"other-load": "Load without a foot"},
 )
 def loads_without_a_foot(trial: TrialFacts, limit: float) -> CheckResult:
-    """Did something else than a foot load a plate?"""
+    """Find loads of plates without a foot."""
     loads = trial.unexplained_loads
     findings = (other_load_finding(loads, trial.rate_hz),) if loads else ()
     value = max((load.peak_n for load in loads), default=0.0) / trial.weight_n
@@ -429,7 +430,7 @@ def loads_without_a_foot(trial: TrialFacts, limit: float) -> CheckResult:
 
 
 def other_load_finding(loads: Sequence[OtherLoad], rate_hz: float) -> Diagnostic:
-    """Name the loads; the largest is the value."""
+    """Return one finding for all loads without a foot, with the largest as its value."""
     descriptions = "; ".join(
         f"plate {load.plate}, {load.start_s:.2f} to {load.end_s:.2f} s, up to {load.peak_n:.0f} N" for load in loads
     )

@@ -1,4 +1,4 @@
-"""The list of checks. A check is one decorated function in one file of this folder; the decorator says all about it."""
+"""Registry of checks. A check is one decorated function in a module of this folder; the decorator defines it completely."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from biodyn.library.load import load_table
 from biodyn.library.registry import Registry
 from biodyn.settings import Settings
 
-#: What a check looks at, and so where it is told:
+#: Subject of a check, which determines where it is shown:
 #: "recording"  do markers, plates and subject contradict each other? A row of the table "Checks of the data" and of
-#:              `data_checks` in run.json; its findings say what is wrong and decide the verdict.
+#:              `data_checks` in run.json; its findings decide the verdict.
 #: "result"     can the numbers be used? A line below the verdict and of `checks` in run.json; its status decides.
-#: "finding"    speaks by its findings alone, where it has any.
-#: "file"       what `biodyn check FILE` notices before anything is analysed.
+#: "finding"    shown only by its findings.
+#: "file"       run by `biodyn check FILE` without an analysis.
 Kind = Literal["recording", "result", "finding", "file"]
 
-#: Turn of a check that names none: after all those of biodyn.
+#: Default turn of a check: after all checks of biodyn.
 LATE = 1000.0
 
 
 class Facts(Protocol):
-    """What a check function is given; see `facts.TrialFacts` and `files.FileFacts`."""
+    """Input of a check function; see `facts.TrialFacts` and `files.FileFacts`."""
 
     @property
     def settings(self) -> Settings:
@@ -38,13 +38,12 @@ class CheckResult:
     """What a check function returns.
 
     Attributes:
-        status, text: of a check of the result, which is told in words. Elsewhere the status follows from the findings, and a
-            text says what was judged where no finding does.
-        value: the deciding number, SI; NaN where there was nothing to measure, None where no single number tells.
-        limit: only where the trial itself tells it; else it is the definition's.
-        hint: what to do where the check does not pass.
-        findings: what is wrong, each with its numbers, its frames and its cause.
-        title: where another than the definition's says what was checked in this trial.
+        status, text: of a check of the result. For other kinds the status follows from the findings, and the text is optional.
+        value: the deciding number, SI; NaN if not measurable, None if the check has no single number.
+        limit: only if it depends on the trial; otherwise the limit of the definition applies.
+        hint: what to do if the check does not pass.
+        findings: problems, each with values, frames and cause.
+        title: replaces the title of the definition for this trial.
     """
 
     status: Status | None = None
@@ -62,21 +61,21 @@ _Function = TypeVar("_Function", bound=CheckFunction)
 
 @dataclass(frozen=True)
 class CheckDefinition:
-    """Everything that is known of a check before any trial.
+    """Definition of a check, independent of any trial.
 
     Attributes:
         code: stable short name; title: for people.
-        compares: which things that share nothing; causes: what usually stands behind a finding.
-        run: the function, called with the facts of a trial or of a file and the limit (NaN where there is none).
-        place: in the list that people see; kind: which list, see `Kind`.
-        limit: a number, or the settings entry that holds it ("limits.marker_rms_m"); None where the function finds it.
-        unit: of the value, SI; shown: factor to the unit that people read, and that unit; None where no number tells.
+        compares: the independent quantities that are compared; causes: usual causes of a finding.
+        run: the function, called with the facts of a trial or file and the limit (NaN without one).
+        place: position in the displayed list; kind: which list, see `Kind`.
+        limit: a number, or the settings entry that holds it ("limits.marker_rms_m"); None if the function determines it.
+        unit: of the value, SI; shown: factor to the displayed unit, and that unit; None without a number.
         findings: title of every finding it may lead to, by its code. A finding of that code made elsewhere counts too.
-        unless: codes of checks; where one of them found something, this one would see the consequence only and is silent.
-        turn: checks that name causes are asked before those that see what follows; findings stand in this order.
+        unless: codes of checks; after a finding of one of them this check is suppressed, because it would detect a consequence.
+        turn: order of execution and of findings: causes before consequences.
         source: where the limit comes from.
         essential: a trial in which this check was not assessed cannot pass.
-        covers: codes of findings that tell the same, and are not told again as causes of the verdict.
+        covers: codes of findings with the same content, which are not repeated as causes of the verdict.
     """
 
     code: str
@@ -97,9 +96,9 @@ class CheckDefinition:
     covers: tuple[str, ...]
 
     def ask(self, facts: Facts) -> CheckResult:
-        """Run the check; limit and value come together, or neither."""
+        """Run the check; the result has both value and limit, or neither."""
         limit = attrgetter(self.limit)(facts.settings) if isinstance(self.limit, str) else self.limit
-        if isinstance(limit, str):  # "auto": only the trial itself knows it
+        if isinstance(limit, str):  # "auto": depends on the trial
             limit = None
         result = self.run(facts, math.nan if limit is None else limit)
         if result.value is None:
@@ -128,7 +127,7 @@ def check(
     essential: bool = False,
     covers: tuple[str, ...] = (),
 ) -> Callable[[_Function], _Function]:
-    """Put the function into the list of checks; the parameters are those of `CheckDefinition`."""
+    """Register the function as a check; for the parameters see `CheckDefinition`."""
 
     def add(run: _Function) -> _Function:
         definition = CheckDefinition(
@@ -142,20 +141,20 @@ def check(
 
 
 def checks(*kinds: Kind) -> tuple[CheckDefinition, ...]:
-    """All checks of the given kinds (of every kind where none is given), in the order in which people see them."""
+    """Return all checks of the given kinds (default: every kind), in display order."""
     return tuple(definition for definition in _CHECKS.values() if not kinds or definition.kind in kinds)
 
 
 def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
-    """Ask the checks of the given kinds, causes first; where one was found, checks that name it in `unless` are silent.
+    """Run the checks of the given kinds in order of `turn`; findings suppress the checks that name their check in `unless`.
 
-    A silent check is asked for its number alone, and not at all where it has none.
+    A suppressed check reports only its number, and is skipped without one.
     """
     results: dict[str, CheckResult] = {}
     for definition in sorted(checks(*kinds), key=lambda definition: definition.turn):
         later = [code for code in definition.unless if code not in results]
         if later:
-            raise ValueError(f"check '{definition.code}' names '{later[0]}' in unless, which is not asked before it")
+            raise ValueError(f"check '{definition.code}' names '{later[0]}' in unless, which does not run before it")
         silent = any(results[code].findings for code in definition.unless)
         result = CheckResult() if silent and definition.shown is None else definition.ask(facts)
         results[definition.code] = replace(result, findings=()) if silent else result
@@ -163,7 +162,7 @@ def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
 
 
 def finding_title(code: str) -> str:
-    """Return the title of a finding: that of its check, or of a step (`finding_titles.toml`), or the code in words."""
+    """Return the title of a finding: from its check, from `finding_titles.toml`, or derived from the code."""
     for definition in checks():
         if code in definition.findings:
             return definition.findings[code]

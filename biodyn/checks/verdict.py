@@ -1,4 +1,4 @@
-"""Asking the checks, and the verdict of a trial that follows from all of them."""
+"""Run the checks of a trial and derive its verdict."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from biodyn.diagnostics import STATUS_WORDS, Cause, Check, Diagnostic, Status, V
 
 
 def examine(analysis: TrialAnalysis) -> TrialAnalysis:
-    """Return the analysis with what the checks of the recording measured and found; nothing is corrected.
+    """Return the analysis with values and findings of the checks of the recording; nothing is corrected.
 
-    Causes first: where one was found, checks that would only see its consequences are silent.
+    Causes are checked first; they suppress checks that would detect their consequences.
     """
     results = ask_in_turn(TrialFacts(analysis.as_fitted), "recording", "finding")
     diagnostics = _with(analysis.diagnostics, results.values())
@@ -26,9 +26,9 @@ def examine(analysis: TrialAnalysis) -> TrialAnalysis:
 
 
 def judge(analysis: TrialAnalysis) -> TrialAnalysis:
-    """Return the analysis with its verdict, and with the numerical consistency of its torques where that was not known.
+    """Return the analysis with its verdict, and with the numerical consistency of its torques if not yet computed.
 
-    The last step: it judges what the steps before and `examine` found.
+    This is the last step, after `examine`.
     """
     analysis = with_consistency(analysis)
     results = ask_in_turn(TrialFacts(analysis.as_fitted), "result")
@@ -38,14 +38,14 @@ def judge(analysis: TrialAnalysis) -> TrialAnalysis:
 
 
 def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Verdict:
-    """Return the verdict: the gravest status of all checks and findings decides.
+    """Return the verdict: the most severe status of all checks and findings.
 
-    A finding of severity `info` decides nothing, and neither does a check that was not assessed, unless it is essential:
-    then nothing says that the numbers are right, and the trial is not assessed.
+    Findings of severity `info` are ignored. A check that was not assessed is ignored unless it is essential; then the trial is
+    not assessed.
     """
     decisive = [check for check in outcomes if check.status in ("warn", "fail") or _missed(check)]
     covered = {code for check in decisive for code in check.covers}
-    causes = [  # findings name what went wrong, checks what follows from it
+    causes = [  # findings name causes, checks their consequences
         Cause(note.code, finding_title(note.code), note.status, note.message, note.hint)
         for note in findings
         if note.severity != "info" and note.code not in covered
@@ -62,7 +62,7 @@ def _missed(check: Check) -> bool:
 
 
 def _with(diagnostics: tuple[Diagnostic, ...], results: Iterable[CheckResult]) -> tuple[Diagnostic, ...]:
-    """The findings with those of the checks, each once."""
+    """Return the findings with the new findings of the checks, without duplicates."""
     new = [note for result in results for note in result.findings if note not in diagnostics]
     return (*diagnostics, *new)
 
@@ -90,6 +90,6 @@ def _outcome(definition: CheckDefinition, result: CheckResult, diagnostics: Sequ
 
 
 def _status(definition: CheckDefinition, result: CheckResult, findings: Sequence[Diagnostic]) -> Status:
-    """What the findings say; without one the check passes, unless it had a number to find and did not."""
+    """Return the status by the findings; without findings the check passes, unless its number could not be determined."""
     known = definition.shown is None or (result.value is not None and bool(np.isfinite(result.value)))
     return gravest(note.status for note in findings) if findings or known else "not_assessed"

@@ -1,10 +1,10 @@
-"""Estimators behind the checks: what motion, markers and plates say about each other.
+"""Estimators of the checks: consistency of motion, markers and plates.
 
-Goes in: markers, a fit, dynamics, filtered plates, as values; numbers that come from the settings are parameters, those that
-tell sound recordings from faulty ones stand with their measurements in `library/checks/checks.toml`. Comes out: an estimate
-(a shift, an offset, a ratio) and the findings that name a cause. Nothing here knows an analysis, a list or a verdict.
+Input: markers, a fit, dynamics and filtered plates, as values. Settings are passed as parameters; limits derived from sound
+recordings are in `library/checks/checks.toml` with the measurements they come from. Output: an estimate (shift, offset, ratio)
+and findings with a cause. The package does not depend on the analysis, the list of checks or the verdict.
 
-Read in this order: `evidence` (body against plates: the steps and the wrench that the motion asks for), then those that use
-it: `units`, `plate_faults`, `plate_moved`, `time_offset`, `mass`, `residual` with `unseen`; beside it `zero` (empty plates),
-`sides`, `labels`, `moved_marker`, `signals` (gaps, spikes, tracking errors, joint limits, filters).
+Read in this order: `evidence` (loads matched with stances, and the wrench required by the motion), then its users:
+`plate_signals`, `plate_faults`, `plate_position`, `synchronisation`, `residual`; independent of it: `sides`, `moved_marker`,
+`signals` (gaps, spikes, tracking errors, joint limits, filters), `smoothed_before`.
 """

@@ -1,7 +1,7 @@
-"""What motion and plates say independently of each other: the basis of the checks of the plates.
+"""Loads of plates matched with stances of feet, and the wrench required by the motion: the basis of the checks of plates.
 
-Faulty plates make the decisions about contacts fail. So nothing here asks them: a load of a plate is matched with the
-stance of a foot by time alone, and the wrench that the body's motion asks for needs no plate.
+Decisions about contacts fail with faulty plates, so they are not used here. A load of a plate is matched with the stance of a
+foot by time alone, and the required wrench depends only on the motion.
 """
 
 from __future__ import annotations
@@ -23,35 +23,34 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, PlateWrench
 from biodyn.rigid_body import whole_body
 
-# Stance and load of the same step share at least this much of the time that either takes.
+# Least overlap of stance and load of a step, as a share of their union.
 _LEAST_OVERLAP = 0.5
-# A plate that carried the whole stance shares at least this much with it.
+# Least overlap if the plate carried the whole stance.
 _WHOLE_OVERLAP = 0.75
-# Steps of one walk carry the same share of the force that the body asks for, to a few per cent.
+# Ratio of measured to required force, relative to the largest ratio of the walk: lower for incompletely measured steps.
 _FULL_SHARE = 0.92
-# Pieces of one load that the search for contacts cut are less than this apart.
+# Longest interruption within one load.
 _CUT_S = 0.03
-# The foot lies flat in this part of its load.
+# Part of the load with a flat foot.
 _FLAT = (0.2, 0.5)
-# The force tells the most, and the filter's edges least, above this share of the load's peak.
+# Share of the peak force above which force is large and edge effects of the filter are small.
 FIRM_SHARE = 0.3
 
 
 @dataclass(frozen=True)
 class Step:
-    """One load of one plate and the stance that happened at that time.
+    """One load of one plate and the stance at that time.
 
     Attributes:
         plate: index into the plates; first, stop: marker frames of the load, stop exclusive.
-        side: foot whose stance it matches in time, None where none does.
-        alone: (T,) bool; frames in which this plate alone is loaded and the other foot is off the ground, so that body and
+        side: foot with a matching stance, None without one.
+        alone: (T,) bool; frames in which only this plate is loaded and the other foot is off the ground, so that body and
             plate must agree.
         firm: (T,) bool; frames of the load with a firm force.
         whole: the plate alone carried the whole stance, with its full force.
         heel, toe: (3,) m World, ends of the footprint while the foot is flat; NaN without a side.
-        carried: no other plate was loaded in this stance, and the plate as long as it, with whatever force.
-        rolls: the foot was recorded from coming down to leaving, as in a step: its pressure ran from the heel to the toes. Not
-            what the recording's begin or end cuts.
+        carried: only this plate was loaded in this stance, during the whole stance, with any force.
+        rolls: the complete step was recorded, with the centre of pressure moving from heel to toes.
     """
 
     plate: int
@@ -73,7 +72,7 @@ class Step:
 
     @cached_property
     def axes(self) -> FloatArray:
-        """Rows: forward and outward (to the body's outside) unit vectors of the footprint, horizontal (2, 3)."""
+        """Rows: forward and lateral unit vectors of the footprint, horizontal (2, 3)."""
         forward = (self.toe - self.heel) * (1.0, 0.0, 1.0)
         forward = forward / np.linalg.norm(forward)
         right = cross(forward, (0.0, 1.0, 0.0))
@@ -86,13 +85,13 @@ class Evidence:
 
     Attributes:
         rate_hz: of the frames. plates: filtered, World.
-        required: (T, 6) F_Wo_W that the ground must exert for the body to move as it does, NaN where unknown.
+        required: (T, 6) F_Wo_W of the ground required by the motion, NaN where unknown.
         measured: (T, 6) sum of all plates.
         steps: loads in order of time.
-        complete: (T,) bool; every standing foot is matched with a load, so body and plates must agree.
+        complete: (T,) bool; every foot on the ground is matched with a load, so body and plates must agree.
         centre_of_mass: (T, 3) m.
-        weight_n: body weight of the mass that is used.
-        floor_velocity: (3,) m/s of what the feet stand on, a treadmill's belt.
+        weight_n: body weight of the mass used.
+        floor_velocity: (3,) m/s of the floor, non-zero for a treadmill.
         force_cutoff_hz: of the filter of the plates, 0 = none.
     """
 
@@ -107,8 +106,8 @@ class Evidence:
     floor_velocity: FloatArray = field(default_factory=lambda: np.zeros(3))
     force_cutoff_hz: float = 0.0
 
-    def carried(self, step: Step, rows: IntArray) -> FloatArray:
-        """How far (n, 3) m a treadmill's belt has carried the footprint of a step in the given frames; zero on the floor."""
+    def belt_displacement(self, step: Step, rows: IntArray) -> FloatArray:
+        """Return the displacement (n, 3) m of the footprint by a treadmill in the given frames; zero on the floor."""
         begin, end = (step.first + round(share * (step.stop - step.first)) for share in _FLAT)
         passed_s = (rows - 0.5 * (begin + end)) / self.rate_hz
         return np.asarray(passed_s[:, None] * self.floor_velocity)
@@ -128,9 +127,9 @@ def gather(
 ) -> Evidence:
     """Collect the evidence of a trial.
 
-    `required` (T, 6): see `Evidence`. `threshold_n` is the vertical force that loads a plate; `smear_s` half the time over which
-    the filter spreads an edge.
-    `steps_ahead`: the person steps forwards; in a jump, a squat or a side step no pressure runs from the heel to the toes.
+    `required` (T, 6): see `Evidence`. `threshold_n`: vertical force of a loaded plate; `smear_s`: half the duration over
+    which the filter spreads an edge. `steps_ahead`: the person walks forwards; in jumps, squats and side steps the centre of
+    pressure does not move from heel to toes.
     """
     outlines = {side: foot_outline(points.sole[side], rate_hz) for side in SIDES}
     bearing = {side: outline.bearing for side, outline in outlines.items()}
@@ -161,7 +160,7 @@ def gather(
         carried_share = float(force[alone].sum() / required[alone, 4].sum()) if alone.any() else np.nan
         matched_steps.append((step, stance if side is not None else None, carried_share))
     steps = _only_whole(matched_steps)
-    # A step whose plate shows less than its foot bears is not measured completely, whatever the reason.
+    # A step with a lower measured than required force is not measured completely.
     for step in steps:
         if step.side is not None and not step.whole:
             complete[step.first : step.stop] = False
@@ -183,7 +182,7 @@ def gather(
 
 
 def required_wrench(fit: Fit, dynamics: Dynamics) -> FloatArray:
-    """F_Wo_W (T, 6) that the ground must exert: the base's generalised force plus what the recursion was given."""
+    """F_Wo_W (T, 6) of the ground required by the motion: generalised force of the base plus the applied foot wrenches."""
     R, p = fit.link_R_W[:, 0], fit.link_p_W[:, 0]
     force = np.einsum("tij,tj->ti", R, dynamics.tau[:, 3:6])
     moment = np.einsum("tij,tj->ti", R, dynamics.tau[:, :3]) + cross(p, force)
@@ -191,21 +190,21 @@ def required_wrench(fit: Fit, dynamics: Dynamics) -> FloatArray:
 
 
 def centre_of_mass(fit: Fit) -> FloatArray:
-    """Centre of mass of the whole body (T, 3) m in World, NaN where unsolved."""
+    """Return the centre of mass of the whole body (T, 3) m in World, NaN where unsolved."""
     p_WC = np.full((len(fit.solved), 3), np.nan)
     p_WC[fit.solved] = whole_body.centre_of_mass(fit.model.multibody, fit.motion.q[fit.solved])
     return p_WC
 
 
 def pressure(plate: PlateWrench, rows: IntArray) -> FloatArray:
-    """Centre of pressure (n, 3) m on the plate's surface in the given frames, however small the force."""
+    """Return the centre of pressure (n, 3) m on the plate in the given frames, without a force threshold."""
     return centre_of_pressure(plate.wrench[rows], plate.corners, -np.inf)
 
 
 def _loads(
     contacts: Sequence[Contact], plates: Sequence[PlateWrench], frames: int, rate_hz: float
 ) -> list[tuple[int, int, int]]:
-    """(plate, first, stop) of every unbroken load, the pieces of cut ones put together."""
+    """(plate, first, stop) of every load, with short interruptions bridged."""
     index = {plate.number: n for n, plate in enumerate(plates)}
     loads: list[tuple[int, float, float]] = []
     for contact in sorted(contacts, key=lambda c: (c.plate, c.start_s)):
@@ -222,7 +221,7 @@ def _loads(
 
 
 def _only_whole(matched_steps: Sequence[tuple[Step, tuple[Side, int, int] | None, float]]) -> tuple[Step, ...]:
-    """The steps; `carried` only where no other plate shares the stance, `whole` where the force is as full as in the fullest."""
+    """Return the steps with `carried` only for stances on a single plate, and `whole` only with the full force."""
     stances = [stance for _, stance, _ in matched_steps]
     shares = np.array([share for _, _, share in matched_steps])
     fullest = np.nanmax(shares) if np.isfinite(shares).any() else np.nan
@@ -236,10 +235,10 @@ def _only_whole(matched_steps: Sequence[tuple[Step, tuple[Side, int, int] | None
     )
 
 
-def _widened(stands: BoolArray, rate_hz: float, before_s: float, after_s: float) -> BoolArray:
-    """Frames in which a foot stands, or is about to or has just done so: filtered forces spread, strikes show late."""
-    wide = stands.copy()
-    for first, stop in finite_stretches(stands):
+def _widened(stance: BoolArray, rate_hz: float, before_s: float, after_s: float) -> BoolArray:
+    """Return stance frames with margins for the spread of filtered forces and the delay of detected strikes."""
+    wide = stance.copy()
+    for first, stop in finite_stretches(stance):
         wide[max(first - round(before_s * rate_hz), 0) : stop + round(after_s * rate_hz)] = True
     return wide
 

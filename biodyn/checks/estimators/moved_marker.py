@@ -1,7 +1,7 @@
-"""A marker that sat elsewhere in the walk than in the static trial: fit without it, and see where it is then.
+"""Detection of a marker that moved on its segment between static trial and walk, by fits without the marker.
 
-A moved marker pulls the whole segment along, so its own error stays small and its neighbours' grows. Left out of the fit, the
-others agree again, and it stands at a constant distance from its place on the segment.
+A moved marker displaces the whole segment: its error stays small and the errors of its neighbours grow. In a fit without it the
+other markers agree, and its offset on the segment is constant.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from biodyn.rigid_body import body_poses, inverse_kinematics
 
 _FRAMES = 20
 _CANDIDATES = 6
-# Leaving the marker out must take away this share of the summed squared error ...
+# Least share of the summed squared error that the fit without the marker removes ...
 _LEAST_SHARE = 0.30
-# ... and clearly more than leaving out any other marker does.
+# ... and largest share of it for any other marker.
 _SECOND_BEST = 0.75
-# The offset is constant: its spread stays below this share of it.
+# Largest spread of the offset, as a share of the offset.
 _SPREAD = 0.6
 _WANDERS = 2.0
-# Markers of one segment keep their distance; shoes and toes bend by up to 12 mm (seen), skin by less.
+# Largest change of distance between markers of a segment: shoes and toes bend by up to 12 mm, skin less.
 _STRETCH_M = 0.015
 _BENDING = 0.5
-_DISTANCES = 80  # frames to measure them in
+_DISTANCES = 80  # frames used for distances
 
 
 @dataclass(frozen=True)
 class Offset:
-    """A marker without which the others fit better: (3,) m in segment axes, its spread m, share of the error it causes."""
+    """Offset (3,) m of a marker in segment axes, its spread m, and its share of the error."""
 
     label: str
     body: str
@@ -47,16 +47,16 @@ class Offset:
 def moved_marker(
     fit: Fit, markers: Markers, static: Mapping[str, FloatArray], soft: Collection[str], limit_m: float
 ) -> tuple[Diagnostic, ...]:
-    """Name the marker that seems to have moved by more than `limit_m` since the static trial.
+    """Report the marker that moved by more than `limit_m` since the static trial.
 
-    `static`: (3,) m by label; `soft`: labels on parts that move against their segment, not judged by distances.
+    `static`: (3,) m by label; `soft`: labels on deformable parts, excluded from the check of distances.
     """
     candidates = offsets(fit, markers)
     if not candidates:
         return ()
     first, rest = candidates[0], candidates[1:]
     size = float(np.linalg.norm(first.offset_m))
-    # A marker that alone sees a coordinate wanders off when it is left out: far away is no place it was stuck to.
+    # A coordinate measured by one marker alone is undetermined without it: large offsets are ignored.
     rivals = [item.share for item in rest if np.linalg.norm(item.offset_m) < _WANDERS * size]
     if (
         size < limit_m
@@ -69,13 +69,13 @@ def moved_marker(
         Diagnostic(
             "marker-moved",
             "warning",
-            f"Marker {first.label} sits {1000 * size:.0f} mm from its place on {first.body} in the static trial, constantly "
-            f"(spread {1000 * first.spread_m:.0f} mm); without it the other markers' squared error falls by "
+            f"Marker {first.label} is constantly {1000 * size:.0f} mm from its position on {first.body} in the static trial "
+            f"(spread {1000 * first.spread_m:.0f} mm); without it the squared error of the other markers decreases by "
             f"{100 * first.share:.0f} %. Nothing was changed.",
             value=size,
             limit=limit_m,
             unit="m",
-            hint="It was replaced or touched: record a new static trial, or give it the weight 0 "
+            hint="The marker was replaced or touched: record a new static trial, or set its weight to 0 "
             "in [inverse_kinematics.marker_weights].",
         ),
     )
@@ -88,7 +88,7 @@ def _stretched(
     soft: Collection[str],
     candidates: Sequence[Offset],
 ) -> tuple[Diagnostic, ...]:
-    """A marker whose distances to others of its segment are not those of the static trial: a fit may bend to it."""
+    """Report a marker with other distances on its segment than in the static trial."""
     changes: dict[str, list[float]] = {}
     firm = [m for m in fit.model.markers if m.label in static and m.label not in soft]
     every = max(markers.frame_count // _DISTANCES, 1)
@@ -102,7 +102,7 @@ def _stretched(
             continue
         middle = float(np.median(distance))
         change = middle - float(np.linalg.norm(static[first.label] - static[other.label]))
-        # 80th percentile: a marker exchanged for some of the time is another fault
+        # 80th percentile: a marker swapped for a part of the walk is another fault
         bending = float(np.percentile(np.abs(distance - middle), 80))
         if abs(change) > _STRETCH_M and bending < _BENDING * abs(change):
             for marker in (first, other):
@@ -111,7 +111,7 @@ def _stretched(
         return ()
     most = max(len(values) for values in changes.values())
     names = [label for label, values in changes.items() if len(values) == most]
-    # Of a pair alone the distance does not tell which: the one whose absence relieves the fit more comes first.
+    # The distance of a single pair is ambiguous: the marker with the larger effect on the fit comes first.
     relief = {item.label: item.share for item in candidates}
     names.sort(key=lambda label: -relief.get(label, 0.0))
     change = max(max(changes[label]) for label in names)
@@ -119,18 +119,18 @@ def _stretched(
         Diagnostic(
             "marker-moved",
             "warning",
-            f"Marker {' or '.join(names)} moved on its segment since the static trial: a distance to another marker there "
-            f"has changed by {1000 * change:.0f} mm throughout. Nothing was changed.",
+            f"Marker {' or '.join(names)} moved on its segment since the static trial: its distance to another marker "
+            f"differs by {1000 * change:.0f} mm during the whole walk. Nothing was changed.",
             value=change,
             limit=_STRETCH_M,
             unit="m",
-            hint="It was replaced or touched: record a new static trial.",
+            hint="The marker was replaced or touched: record a new static trial.",
         ),
     )
 
 
 def offsets(fit: Fit, markers: Markers) -> list[Offset]:
-    """Leave each of the most suspicious markers out in turn; those that relieve the others most come first."""
+    """Return offsets of candidate markers from fits without each of them, in order of decreasing effect."""
     model = fit.model
     links, p_LM, weights = model.marker_arrays()
     lower, upper = model.limits()
@@ -172,7 +172,7 @@ def offsets(fit: Fit, markers: Markers) -> list[Offset]:
 
 
 def _residual(R: FloatArray, p: FloatArray, links: np.ndarray, p_LM: FloatArray, p_WM: FloatArray) -> FloatArray:
-    """Measured less model position of each marker in link axes (T, M, 3) m."""
+    """Return measured minus model position of each marker in link axes (T, M, 3) m."""
     model = np.einsum("tmij,mj->tmi", R[:, links], p_LM) + p[:, links]
     result: FloatArray = np.einsum("tmji,tmj->tmi", R[:, links], p_WM - model)
     return result

@@ -1,9 +1,12 @@
-"""A plate whose channels, axes or place in the file are wrong: which simple fault would make it agree with the body?
+"""Faults of channels, axes and corners of plates, found by the agreement of plate and body after correction of the fault.
 
-Every step gives three judges that share nothing with the decision about contacts: the centre of pressure must run along
-the footprint from heel to toe, the horizontal force must accelerate the centre of mass as it was seen to be, and the
-force must pass the centre of mass so that the body turns as it does. A fault is named where undoing it makes all three agree
-far better. Nothing is corrected.
+Three criteria are independent of the contact decisions: the centre of pressure moves along the footprint from heel to toe, the
+horizontal force equals the acceleration of the centre of mass, and the moment about the centre of mass equals the change of
+angular momentum. A fault is reported if its correction improves the agreement of all three strongly.
+
+Corners: C3D lists them so that the z axis of the plate points down. In the reverse order z points up, and x and y are exchanged
+or one of them is reversed. Some laboratories have z up by design; therefore corners are reordered (`corners_in_order`) only if
+the same criteria require it.
 """
 
 from __future__ import annotations
@@ -23,20 +26,20 @@ from biodyn.library.load import load_table
 from biodyn.processing.signals.orientation import z_points_up
 from biodyn.recording import ForcePlate, PlateWrench
 
-# A plate whose mismatch (mean square over the judges' standard deviations) stays below this is sound.
+# Largest mismatch (mean square of the criteria in standard deviations) of a sound plate.
 SOUND = 1.5
-# Undoing the fault must leave at most this share of the mismatch.
+# Largest share of the mismatch that may remain after correction of the fault.
 REMAINING = 0.35
-# Where it leaves so little, and so few usual deviations more than a sound plate has, nothing but the fault is there.
+# Below this share, and this multiple of a sound mismatch, the plate has no other fault.
 _REMAINING_IF_CLEAR, _SOUND_AGAIN = 0.15, 2.0
 _LEAST_FRAMES = 5
 
 
 @dataclass(frozen=True)
 class PlateFault:
-    """How to undo a fault: level forces or moments exchanged, factors on both in plate axes, then `quarter_turns`.
+    """Correction of a fault: exchange of horizontal forces or moments, factors in plate axes, then `quarter_turns`.
 
-    z_up: of plates whose z points up alone (True), or down (False); None: of both.
+    z_up: only for plates with z up (True) or down (False); None: for both.
     """
 
     code: str
@@ -50,13 +53,13 @@ class PlateFault:
     z_up: bool | None = None
 
 
-# Of a plate whose corners run the wrong way round, z points up, not down, and one level axis is turned round or both are
-# exchanged. With the force told as a reaction again, that leaves a quarter turn and one level axis of force and moment reversed.
+# Reversed corners turn z up and reverse one horizontal axis or exchange both. After conversion to the reaction, a quarter turn
+# and one reversed horizontal axis of force and moment remain.
 _REVERSED = tuple(
     PlateFault(
         "plate-corners-reversed",
         "as if its corners were listed the other way round",
-        "The z axis that the corners tell points up; C3D lists them clockwise seen from above: correct FORCE_PLATFORM:CORNERS.",
+        "By its corners the z axis points up; C3D lists corners clockwise seen from above: correct FORCE_PLATFORM:CORNERS.",
         quarter_turns=turns,
         force=(-1.0, 1.0, 1.0),
         moment=(-1.0, 1.0, 1.0),
@@ -106,7 +109,7 @@ _FAULTS = (
         _ORDER,
         exchange=True,
         exchange_moments=True,
-        z_up=False,  # of corners in a wrong order z points up, and undoing that does the same
+        z_up=False,  # equivalent to a reversed order of corners for z up
     ),
     PlateFault(
         "plate-moment-sign",
@@ -150,7 +153,7 @@ _FAULTS = (
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Mean squares over the judges' standard deviations: centre of pressure, horizontal force, moment."""
+    """Mean squares in standard deviations: centre of pressure, horizontal force, moment."""
 
     pressure: float
     force: float
@@ -163,7 +166,7 @@ class Mismatch:
 
 
 def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
-    """Name pairs of plates that agree with the body once their channels are exchanged."""
+    """Report pairs of plates that agree with the body after an exchange of their channels."""
     now = [mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)]
     notes: list[Diagnostic] = []
     for first, second in combinations(range(len(evidence.plates)), 2):
@@ -177,14 +180,14 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
             continue
         numbers = [evidence.plates[n].number for n in (first, second)]
         what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
-        hint = "Check FORCE_PLATFORM:CHANNEL and the cables: each plate shows the other one's steps."
+        hint = "Check FORCE_PLATFORM:CHANNEL and the cables: each plate records the steps on the other."
         notes.append(_note("plates-swapped", what, before, remaining, _frames(evidence, (first, second)), hint))
     return tuple(notes)
 
 
 @dataclass(frozen=True)
 class ExplainedPlate:
-    """A plate, by its index, whose mismatch with feet and body falls from `before` to `after` where a fault is undone."""
+    """A plate (index) with a fault; its correction lowers the mismatch with feet and body from `before` to `after`."""
 
     plate: int
     fault: PlateFault
@@ -193,12 +196,12 @@ class ExplainedPlate:
 
     @property
     def is_sound_then(self) -> bool:
-        """Whether the plate is as good as a sound one once the fault is undone: nothing else is wrong with its loads."""
+        """Whether the corrected plate agrees like a sound one: its loads have no other fault."""
         return self.after <= _SOUND_AGAIN * SOUND and self.after <= _REMAINING_IF_CLEAR * self.before
 
 
 def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
-    """Return the plates that disagree with the body, and the simple fault of each that explains it."""
+    """Return the plates that disagree with the body and the simple fault that explains it."""
     explained = []
     for number, plate in enumerate(evidence.plates):
         before = mismatch(evidence, number, plate)
@@ -215,7 +218,7 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
 
 
 def plate_faults(evidence: Evidence, explained: Sequence[ExplainedPlate]) -> tuple[Diagnostic, ...]:
-    """Name the simple fault of each of the `explained_plates` of a trial."""
+    """Return one finding per plate of `explained_plates`."""
     return tuple(
         _note(
             plate.fault.code,
@@ -230,7 +233,7 @@ def plate_faults(evidence: Evidence, explained: Sequence[ExplainedPlate]) -> tup
 
 
 def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | None:
-    """How far plate `number`, with the given wrench and corners, is from what feet and body say; None without a step."""
+    """Return the mismatch of plate `number`, with given wrench and corners, with feet and body; None without a step."""
     table = load_table("checks/checks")
     path, body = table["pressure_path"], table["body"]
     parts = []
@@ -240,7 +243,7 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | 
         firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
         if len(firm) < _LEAST_FRAMES:
             continue
-        local = (pressure(plate, firm) - evidence.carried(step, firm) - step.heel) @ step.axes.T
+        local = (pressure(plate, firm) - evidence.belt_displacement(step, firm) - step.heel) @ step.axes.T
         expected = step.length_m * np.interp(np.linspace(0.0, 1.0, len(firm)), (0.0, 0.5, 1.0), path["share"])
         along = (local[:, 0] - expected) / (path["share_sd"] * step.length_m)
         aside = local[:, 1] / path["outward_sd_m"]
@@ -262,7 +265,7 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | 
 
 
 def levers(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray:
-    """How far (n, 3) m each frame's force must be moved horizontally for its moment about the centre of mass to be right."""
+    """Return the horizontal shift (n, 3) m of each frame's force required by its moment about the centre of mass."""
     centre = evidence.centre_of_mass[rows]
     required, seen = evidence.required[rows], plate.wrench[rows]
     missing = (required[:, :3] - cross(centre, required[:, 3:])) - (seen[:, :3] - cross(centre, seen[:, 3:]))
@@ -271,7 +274,7 @@ def levers(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray
 
 
 def undone(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
-    """Every fault that the plate can have, with its wrench as it would be without it."""
+    """Yield every possible fault of the plate with the corrected wrench."""
     R, centre = plate_axes(plate.corners)
     force = plate.wrench[:, 3:]
     moment = (plate.wrench[:, :3] - cross(centre, force)) @ R
@@ -291,7 +294,7 @@ def undone(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
 
 
 def _swapped(evidence: Evidence, first: int, second: int) -> Evidence:
-    """The evidence with the channels of two plates exchanged: each load then happened on the other plate."""
+    """Return the evidence with exchanged channels of two plates; each load then belongs to the other plate."""
     plates = list(evidence.plates)
     plates[first] = _carried(evidence.plates[second], evidence.plates[first])
     plates[second] = _carried(evidence.plates[first], evidence.plates[second])
@@ -301,7 +304,7 @@ def _swapped(evidence: Evidence, first: int, second: int) -> Evidence:
 
 
 def _carried(source: PlateWrench, target: PlateWrench) -> PlateWrench:
-    """The wrench of one plate's channels, read with the corners of another plate."""
+    """Return the wrench from the channels of one plate with the corners of another."""
     R_from, p_from = plate_axes(source.corners)
     R_to, p_to = plate_axes(target.corners)
     turn = R_to @ R_from.T
@@ -312,7 +315,7 @@ def _carried(source: PlateWrench, target: PlateWrench) -> PlateWrench:
 
 
 def plate_axes(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Axes of a plate as columns (3, 3), from its corners in the format's order, and the centre (3,) m."""
+    """Return the axes of a plate as columns (3, 3), from its corners in C3D order, and its centre (3,) m."""
     x = (corners[0] - corners[1]) + (corners[3] - corners[2])
     y = (corners[0] - corners[3]) + (corners[1] - corners[2])
     z = cross(x, y)
@@ -335,8 +338,8 @@ def _note(code: str, what: str, before: float, after: float, frames: tuple[int, 
     return Diagnostic(
         code,
         "warning",
-        f"{what}: correcting this would lower its mismatch with feet and body from {before:.1f} to {after:.1f} "
-        "(mean square in usual deviations). Nothing was changed.",
+        f"{what}: a correction would lower the mismatch with feet and body from {before:.1f} to {after:.1f} "
+        "(mean square in standard deviations). Nothing was changed.",
         value=before,
         limit=SOUND,
         frames=frames,
@@ -344,24 +347,23 @@ def _note(code: str, what: str, before: float, after: float, frames: tuple[int, 
     )
 
 
-# Mismatch of some sound plates under shod or hardly marked feet (two of nineteen shared walks).
+# Mismatch of sound plates under shod feet or feet with few markers (two of nineteen shared walks).
 _LIKE_SOUND = 2.0 * SOUND
-# Against the sign of one moment, which leaves only the small sideways force wrong and does not say why z points up: on 72 shared
-# walks listed the other way round the right order left .01 to .95 of what the best such fault did, and never more.
+# Largest mismatch of the corrected order relative to the best other fault: 0.01 to 0.95 in 72 shared walks with reversed corners.
 _OF_FAULT = 0.8
-# The corners 1, 2, 3, 4 the other way round, beginning with each of them.
+# Reversed orders of corners, starting with each of them.
 _BACKWARDS = ((0, 3, 2, 1), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0))
 
 
 @dataclass(frozen=True)
 class _Listing:
-    """One way to list the corners: in which order, and whether their two horizontal coordinates change places."""
+    """Order of the corners, and whether their two horizontal coordinates are exchanged."""
 
     order: tuple[int, int, int, int]
     exchanged: bool = False
 
-    def of(self, plate: ForcePlate, R_WL: FloatArray) -> ForcePlate:
-        """The plate (World) with its corners listed so."""
+    def applied_to(self, plate: ForcePlate, R_WL: FloatArray) -> ForcePlate:
+        """Return the plate (World) with corners in this order."""
         corners = plate.corners[list(self.order)]
         if self.exchanged:
             up = int(np.argmax(np.abs(R_WL[1])))
@@ -387,18 +389,20 @@ def corners_in_order(
     wrench_of: Callable[[ForcePlate], PlateWrench],
     R_WL: FloatArray,
 ) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
-    """Return the plates (World) with their corners as the format lists them, and what was corrected.
+    """Return the plates (World) with corners in C3D order, and a finding about corrected corners.
 
-    One listing holds for all plates whose z axis points up. They are corrected where it all but makes a sound plate of one and a
-    better one of each that a step tells of, no other listing comes near, and no other fault explains as much.
-    `wrench_of` reads a plate: filtered, at the marker rate. `R_WL` turns laboratory axes into World.
+    One order applies to all plates with z up. They are corrected if it makes one plate nearly sound, improves each plate with a
+    step, and is much better than any other order and any other fault.
+    `wrench_of`: filtered wrench of a plate at the marker rate. `R_WL` turns laboratory axes into World.
     """
     up = [n for n, plate in enumerate(plates) if z_points_up(plate)]
     judged = [n for n in up if mismatch(evidence, n, evidence.plates[n]) is not None]
     if not judged:
         return tuple(plates), ()
     now = np.array([_total(evidence, n, evidence.plates[n]) for n in judged])
-    totals = np.array([[_total(evidence, n, wrench_of(way.of(plates[n], R_WL))) for way in _LISTINGS] for n in judged])
+    totals = np.array(
+        [[_total(evidence, n, wrench_of(way.applied_to(plates[n], R_WL))) for way in _LISTINGS] for n in judged]
+    )
     faults = [
         [_total(evidence, n, plate) for fault, plate in undone(evidence.plates[n]) if not fault.z_up] for n in judged
     ]
@@ -410,13 +414,13 @@ def corners_in_order(
     if then.sum() > REMAINING * other or then.sum() > _OF_FAULT * fault:
         return tuple(plates), ()
     listing = _LISTINGS[best]
-    corrected = tuple(listing.of(plate, R_WL) if n in up else plate for n, plate in enumerate(plates))
+    corrected = tuple(listing.applied_to(plate, R_WL) if n in up else plate for n, plate in enumerate(plates))
     means = tuple(total / len(judged) for total in (now.sum(), then.sum(), min(other, fault)))
     return corrected, (_note_corner_order([plates[n].number for n in up], listing, means),)
 
 
 def with_weight_of_plates(evidence: Evidence) -> Evidence:
-    """Return the evidence of a body whose mass nobody gave with the mass that the vertical forces of the plates ask for."""
+    """Return the evidence with the mass scaled to the vertical forces of the plates, if no mass was given."""
     ratio = abs(force_ratio(evidence))
     if not np.isfinite(ratio):
         return evidence
@@ -434,12 +438,12 @@ def _note_corner_order(numbers: Sequence[int], listing: _Listing, means: tuple[f
     return Diagnostic(
         "plate-corners-corrected",
         "warning",
-        f"{plates_in_words(numbers)} {'have' if several else 'has'} a z axis that points up, by the order of "
+        f"{plates_in_words(numbers)} {'have' if several else 'has'} an upward z axis by the order of "
         f"{'their' if several else 'its'} corners in the file; in C3D it points "
         f"down. The corners are used {listing.words}, which lowers the mismatch with feet and body from {before:.1f} to "
-        f"{after:.1f} (mean square in usual deviations); nothing else lowers it below {nearest:.1f}.",
+        f"{after:.1f} (mean square in standard deviations); no other change lowers it below {nearest:.1f}.",
         value=before,
         limit=SOUND,
-        hint="Correct FORCE_PLATFORM:CORNERS in the export settings: seen from above they run clockwise.",
+        hint="Correct FORCE_PLATFORM:CORNERS in the export settings: clockwise seen from above.",
         about=", ".join(map(str, numbers)),
     )

@@ -1,4 +1,15 @@
-"""Estimate shift and height of force plates against the file."""
+"""Estimate shift and height of force plates against the file.
+
+Shift: each complete step has two independent expectations of the point of application, from the footprint and from the moment
+about the centre of mass. Both include a constant of the person (roll-over of the foot, mass distribution of the trunk) with a
+known spread, shared by all steps. The shift of one plate is the least-squares estimate from all steps. The alternative is a moved
+foot marker: it displaces the footprints of that foot on every plate, and does not change the moment.
+
+Height: the markers of a flat foot have the same height over the plate as over the floor in the static trial. This gives the
+height of every plate against the floor; differences to the file must be equal for all plates. If all plates are wrong alike, two
+criteria remain: a foot that would be inside its plate, and a malleolus at its usual height over the laboratory's zero but not
+over the plate. Shoes raise the malleolus; forces do not depend on the height (docs/methods.md).
+"""
 
 from __future__ import annotations
 
@@ -19,21 +30,21 @@ from biodyn.processing.contacts.loading import plate_surface
 from biodyn.recording import Markers, PlateWrench
 
 _LEAST_FRAMES = 5
-# The shift must stand out this many times from its own standard deviation, ...
+# Least shift in multiples of its standard deviation, ...
 _SIGNIFICANT = 3.0
-# ... and explain this much more (in squared deviations) than that no plate was moved.
+# ... least reduction of the squared deviations, ...
 _LEAST_GAIN = 12.0
-# A foot's markers are blamed instead where they explain this much more.
+# ... and least advantage of a moved foot marker to be reported instead.
 _RIVAL_GAIN = 2.0
-# Heel and toe of a footprint are known to about this.
+# Tolerance of heel and toe positions.
 _PRINT_M = 0.02
 
 
 @dataclass(frozen=True)
 class PlateShift:
-    """Estimated shift of one plate against the file, (3,) m World (level), its standard deviation m.
+    """Estimated shift of one plate against the file, (3,) m World (horizontal), and its standard deviation, m.
 
-    `gain`: how much of `before`, the sum of squared deviations without a shift, it takes away.
+    `gain`: reduction of `before`, the sum of squared deviations without a shift.
     """
 
     plate: int
@@ -45,7 +56,7 @@ class PlateShift:
 
 @dataclass(frozen=True)
 class FootShift:
-    """Estimated place of one foot's pressure on its footprint off the usual one, forward and outward m; and the gain."""
+    """Estimated offset of the centre of pressure of one foot on its footprints, forward and lateral m; and the gain."""
 
     side: Side
     forward_m: float
@@ -55,7 +66,7 @@ class FootShift:
 
 @dataclass(frozen=True)
 class _Row:
-    """One observation: which plate and foot, along which World direction, on which person's constant, its sd."""
+    """One observation: plate, foot, World direction, index of the person's constant, value and standard deviation, m."""
 
     plate: int
     side: Side
@@ -66,7 +77,7 @@ class _Row:
 
 
 def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
-    """Name the plate that seems shifted by more than `limit_m`, with the shift that would remove the disagreement."""
+    """Report the plate with an estimated shift beyond `limit_m`, or a foot with a moved marker."""
     estimate = estimate_shift(evidence)
     if estimate is None or estimate.gain < _LEAST_GAIN:
         return ()
@@ -98,26 +109,26 @@ def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
 
 
 def _of_plate(plate: PlateWrench) -> tuple[str, str, str]:
-    """What seems to be elsewhere, where it should be, and what to do."""
+    """Return parts of the message for a plate: subject, reference, advice."""
     return (
         f"Plate {plate.number} seems to be",
         "its position in the file",
-        "Measure the plate's corners again, or look for a plate or camera calibration that was moved.",
+        "Measure the corners of the plate again, and check whether plate or camera calibration were moved.",
     )
 
 
 def _of_table(plate: PlateWrench, sides: Collection[Side | None]) -> tuple[str, str, str]:
-    """The same of forces in a table, which tells no plate: they may be those of several, all on one foot."""
+    """Return parts of the message for forces in a table, which may combine several plates under one foot."""
     feet = [SIDE_NAMES[side] for side in SIDES if side in sides]
     return (
         f"The force of the table on the {' and '.join(feet)} foot (plate {plate.number}) seems to act",
-        "the point where the table has it",
-        "Look whether the table's points of application and the markers share one origin and one time.",
+        "its point of application in the table",
+        "Check that points of application in the table and markers have the same origin and time.",
     )
 
 
 def _on_plate(evidence: Evidence, side: Side) -> bool:
-    """Did this foot stand on a plate from heel to toe in any step? Beyond the edge, part of its load is on the floor."""
+    """Return whether the whole foot was on a plate in any step."""
     return any(
         evidence.plates[step.plate].outlined
         and bool(
@@ -138,29 +149,29 @@ def _foot_note(foot: FootShift, size: float, limit_m: float) -> Diagnostic:
         value=size,
         limit=limit_m,
         unit="m",
-        hint="A marker of this foot was elsewhere in the static trial, or the foot outline does not fit the shoe.",
+        hint="A marker of this foot had another position in the static trial, or the foot outline does not fit the shoe.",
     )
 
 
 def estimate_shift(evidence: Evidence) -> PlateShift | None:
-    """The plate whose shift explains most, None without usable steps."""
+    """Return the shift of the plate with the largest gain, None without usable steps."""
     rows = _observations(evidence)
     if not rows:
         return None
     base = _solve(rows, [np.zeros(2)] * len(rows))[0]
     best: PlateShift | None = None
     for candidate in sorted({row.plate for row in rows}):
-        # The centre of pressure moves with the plate; the lever is what is missing and moves against it.
+        # The centre of pressure moves with the plate; the missing lever moves against it.
         senses = [(1.0 if row.constant < 2 else -1.0) * (row.plate == candidate) for row in rows]
         cost, shift, sd = _solve(rows, [sense * row.direction[::2] for sense, row in zip(senses, rows, strict=True)])
         if best is None or base - cost > best.gain:
-            # `shift` is where the file's wrong place carried the centre of pressure: the plate is at its opposite.
+            # `shift` is the error of the centre of pressure; the plate is shifted in the opposite direction.
             best = PlateShift(candidate, np.array([-shift[0], 0.0, -shift[1]]), sd, base - cost, base)
     return best
 
 
 def estimate_foot(evidence: Evidence) -> FootShift | None:
-    """The foot whose pressure lies elsewhere on its footprints in all steps, if that explains anything."""
+    """Return the foot with the largest gain by an offset of its centre of pressure, None without gain."""
     rows = _observations(evidence)
     base = _solve(rows, [np.zeros(2)] * len(rows))[0] if rows else 0.0
     best: FootShift | None = None
@@ -173,7 +184,7 @@ def estimate_foot(evidence: Evidence) -> FootShift | None:
 
 
 def _observations(evidence: Evidence) -> list[_Row]:
-    """Footprint forward and outward (constants 0, 1), lever forward and outward (2, 3), of every whole step."""
+    """Return footprint forward and lateral (constants 0, 1) and lever forward and lateral (2, 3) of every complete step."""
     table = load_table("checks/checks")
     path, body = table["pressure_path"], table["body"]
     noise = (path["step_sd_m"], path["step_sd_m"], body["lever_step_forward_sd_m"], body["lever_step_outward_sd_m"])
@@ -185,7 +196,7 @@ def _observations(evidence: Evidence) -> list[_Row]:
         firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
         if len(firm) < _LEAST_FRAMES:
             continue
-        local = (pressure(plate, firm) - evidence.carried(step, firm) - step.heel) @ step.axes.T
+        local = (pressure(plate, firm) - evidence.belt_displacement(step, firm) - step.heel) @ step.axes.T
         ends = np.array([local[:2, 0].mean(), local[-2:, 0].mean()]) / step.length_m
         ahead = float(np.mean(ends - (path["share"][0], path["share"][2]))) * step.length_m
         values = [ahead, float(np.median(local[:, 1]))]
@@ -198,13 +209,13 @@ def _observations(evidence: Evidence) -> list[_Row]:
 
 
 def _solve(rows: list[_Row], unknown: list[FloatArray]) -> tuple[float, FloatArray, float]:
-    """Weighted least squares for the person's constants and two unknowns; cost, the unknowns (2,) m, their larger sd.
+    """Solve weighted least squares for the person's constants and two unknowns; return cost, unknowns (2,) m and larger sd.
 
-    `unknown`: how each row depends on the two; all zero where there are none.
+    `unknown`: coefficients of each row for the two unknowns; zero without unknowns.
     """
     table = load_table("checks/checks")
     path, body = table["pressure_path"], table["body"]
-    # The person's constants: their usual values and spreads.
+    # Usual values and spreads of the person's constants.
     usual = np.array([0.0, 0.0, body["lever_forward_m"], 0.0])
     spread = np.array(
         [
@@ -230,16 +241,18 @@ def _solve(rows: list[_Row], unknown: list[FloatArray]) -> tuple[float, FloatArr
 
 
 _LEAST_FRAMES_plate_height = 5
-_ZERO = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])  # the laboratory's, World
+_ZERO = np.array(
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]
+)  # laboratory zero height, World
 _HINT = (
-    "Measure the heights of the plate's corners (FORCE_PLATFORM:CORNERS) and of the laboratory's zero again; look for a cover "
-    "or a floor that was laid later."
+    "Measure the heights of the corners (FORCE_PLATFORM:CORNERS) and of the laboratory's zero again, and check for a cover or "
+    "floor that was added later."
 )
 
 
 @dataclass(frozen=True)
 class FootMarkers:
-    """Labels of the markers on one foot, and of its outer malleolus, "" where none is there."""
+    """Labels of the markers on one foot, and of its lateral malleolus ("" without one)."""
 
     foot: tuple[str, ...]
     ankle: str = ""
@@ -247,14 +260,13 @@ class FootMarkers:
 
 @dataclass(frozen=True)
 class Standing:
-    """A foot that stands flat on a plate; heights in m.
+    """A flat foot on a plate; heights in m.
 
     Attributes:
-        plate: index into the plates. lowest_m, lowest: of the lowest marker of the foot over the plate as the file has it, and
-            its label. ankle_m, zero_m: of the outer malleolus over the plate and over the laboratory's zero height, NaN where
-            it has no marker.
-        level_m: of the plate in the file over what the foot stands on, which counts from the floor of the static trial; NaN
-            where that does not tell it.
+        plate: index into the plates. lowest_m, lowest: height of the lowest marker of the foot over the plate of the file, and
+            its label. ankle_m, zero_m: height of the lateral malleolus over the plate and over the laboratory's zero, NaN
+            without a marker.
+        level_m: height of the plate in the file minus its height by the markers and the static trial, NaN if unknown.
     """
 
     plate: int
@@ -272,9 +284,9 @@ def standings(
     feet: Mapping[Side, FootMarkers],
     static: Mapping[str, FloatArray],
 ) -> tuple[Standing, ...]:
-    """Return what every step tells whose foot stands flat for a while on a plate of which the file tells the corners.
+    """Return marker heights of flat feet, for every step on a plate with known corners.
 
-    markers: World, filtered; static: (3,) m World of each label in the static trial, empty where there is none.
+    markers: World, filtered; static: (3,) m World of each label in the static trial, empty without one.
     """
     column = {label: k for k, label in enumerate(markers.labels)}
     heights = []
@@ -299,9 +311,9 @@ def standings(
 
 
 def relative_heights(heights: Sequence[Standing]) -> dict[int, float]:
-    """Return by plate how much higher (m) it lies in the file, against the other plates, than the feet stand on it.
+    """Return the height error (m) of each plate in the file relative to the other plates, from flat feet.
 
-    Of two plates the first one is the measure of the other, of more the middle one; empty where fewer than two are told.
+    The reference is the first of two plates, or the median of more; empty with fewer than two plates.
     """
     plates = sorted({height.plate for height in heights if np.isfinite(height.level_m)})
     if len(plates) < 2:
@@ -314,13 +326,13 @@ def relative_heights(heights: Sequence[Standing]) -> dict[int, float]:
 def plate_height(
     evidence: Evidence, heights: Sequence[Standing], height_m: float | None, limit_m: float
 ) -> tuple[Diagnostic, ...]:
-    """Name plates on which no foot could stand as the file has them, and plates whose heights do not fit each other.
+    """Report plates with heights that are impossible for a foot, and plates with heights that contradict each other.
 
-    height_m: of the body, None where it is not known; limit_m: of the difference between plates.
+    height_m: of the body, None if unknown; limit_m: of the difference between plates.
     """
-    judged = [_by_itself(n, heights, height_m) for n in sorted({standing.plate for standing in heights})]
+    judged = [_violated_criterion(n, heights, height_m) for n in sorted({standing.plate for standing in heights})]
     single = [impossible for impossible in judged if impossible is not None]
-    notes = [_single_note(evidence, [each for each in single if each.kind == kind], height_m) for kind in _SAYS]
+    notes = [_single_note(evidence, [each for each in single if each.kind == kind], height_m) for kind in _TEXTS]
     relative, named = relative_heights(heights), {each.plate for each in single}
     off = {n: higher for n, higher in relative.items() if abs(higher) >= limit_m}
     notes_between: list[Diagnostic] = []
@@ -334,7 +346,7 @@ def plate_height(
 
 
 def _flat(step: Step, points: GaitPoints) -> IntArray:
-    """Frames of a firm force in which the sole is as level as in standing."""
+    """Return frames with large force and a sole as horizontal as in standing."""
     if step.side is None:
         return np.zeros(0, dtype=np.intp)
     rise = np.degrees(np.arcsin(np.clip(points.long_axis(step.side)[:, 1], -1.0, 1.0)))
@@ -342,7 +354,7 @@ def _flat(step: Step, points: GaitPoints) -> IntArray:
 
 
 def _above(positions: FloatArray, corners: FloatArray) -> FloatArray:
-    """Height (M,) m of markers (n, M, 3) over the plane of a plate, straight up, median of the frames; NaN where never seen."""
+    """Return the median vertical height (M,) m of markers (n, M, 3) over the plane of a plate; NaN for unseen markers."""
     centre, normal = plate_surface(corners)
     away = (positions - centre) @ (normal / normal[1])
     seen = np.isfinite(away).any(axis=0)
@@ -352,21 +364,21 @@ def _above(positions: FloatArray, corners: FloatArray) -> FloatArray:
 
 
 def _level(differences: FloatArray) -> float:
-    """Mean of what the markers say, m; NaN where they say different things: one was moved, or the foot bends."""
+    """Return the mean over the markers, m; NaN if they disagree (moved marker or bent foot)."""
     known = differences[np.isfinite(differences)]
     if len(known) < 2 or float(known.std()) > float(load_table("checks/checks")["plate_height"]["markers_sd_m"]):
         return float("nan")
     return float(known.mean())
 
 
-# -- what one plate says by itself -------------------------------------------------------------------------------------
+# -- criteria for a single plate ---------------------------------------------------------------------------------------
 
 _Kind = Literal["marker", "ankle", "zero"]
 
 
 @dataclass(frozen=True)
 class _Impossible:
-    """A plate on which no foot could stand as the file has it: by what, how far over it that is, m, and over the zero height."""
+    """A plate with an impossible height: criterion, height of the point (m) over the plate and over the zero height."""
 
     plate: int
     kind: _Kind
@@ -376,12 +388,12 @@ class _Impossible:
 
     @property
     def raised_m(self) -> float:
-        """How far the plate lies over the zero height in the file."""
+        """Height of the plate over the zero height in the file."""
         return self.over_zero_m - self.over_plate_m
 
 
-def _by_itself(n: int, heights: Sequence[Standing], height_m: float | None) -> _Impossible | None:
-    """What is impossible of a plate as the file has it, whatever the others say."""
+def _violated_criterion(n: int, heights: Sequence[Standing], height_m: float | None) -> _Impossible | None:
+    """Return the criterion that the plate violates, independent of other plates."""
     table = load_table("checks/checks")["plate_height"]
     plate_heights = [height for height in heights if height.plate == n]
     lowest = float(np.median([height.lowest_m for height in plate_heights]))
@@ -403,27 +415,27 @@ def _by_itself(n: int, heights: Sequence[Standing], height_m: float | None) -> _
     return None
 
 
-# -- what people are told ----------------------------------------------------------------------------------------------
+# -- messages ----------------------------------------------------------------------------------------------------------
 
-_SAYS: Final[dict[_Kind, str]] = {
-    "marker": "{plates} too high in the file: while a foot stands flat on plate {worst}, its marker {label} would be {over} "
-    "the surface; its own radius is more.",
-    "ankle": "{plates} too high in the file: while a foot stands flat on plate {worst}, the outer malleolus would be {over} the "
-    "surface; barefoot {usual:.0f} mm are usual.",
-    "zero": "{plates} {away} the laboratory's zero height in the file, but feet that stand flat there stand at the zero height: "
-    "the outer malleolus is {over} the surface, {zero:.0f} mm over the zero height, and barefoot {usual:.0f} mm are usual.",
+_TEXTS: Final[dict[_Kind, str]] = {
+    "marker": "{plates} too high in the file: for a flat foot on plate {worst}, marker {label} would be {over} the surface, "
+    "which is less than the radius of a marker.",
+    "ankle": "{plates} too high in the file: for a flat foot on plate {worst}, the lateral malleolus would be {over} the "
+    "surface; usual barefoot: {usual:.0f} mm.",
+    "zero": "{plates} {away} the laboratory's zero height in the file, but flat feet on it are at the zero height: the lateral "
+    "malleolus is {over} the surface and {zero:.0f} mm over the zero height; usual barefoot: {usual:.0f} mm.",
 }
 
 
 def _single_note(evidence: Evidence, plates: Sequence[_Impossible], height_m: float | None) -> Diagnostic | None:
-    """One finding for the plates of one kind; None where there are none."""
+    """Return one finding for the plates that violate one criterion, None without any."""
     if not plates:
         return None
     table, height = load_table("checks/checks")["plate_height"], np.nan if height_m is None else height_m
     kind = plates[0].kind
     worst = min(plates, key=lambda item: -abs(item.raised_m) if kind == "zero" else item.over_plate_m)
-    text = _SAYS[kind].format(
-        plates=_plates(evidence, plates, *(("lies", "lie") if kind == "zero" else ("is", "are"))),
+    text = _TEXTS[kind].format(
+        plates=_plates(evidence, plates, "is", "are"),
         worst=evidence.plates[worst.plate].number,
         label=worst.label,
         over=_over(worst.over_plate_m),
@@ -448,16 +460,16 @@ def _plates(evidence: Evidence, plates: Sequence[_Impossible], singular: str, pl
 def _pair(evidence: Evidence, first_plate: int, second_plate: int, higher: float, limit_m: float) -> Diagnostic:
     first, second = evidence.plates[first_plate].number, evidence.plates[second_plate].number
     text = (
-        f"The file puts plate {second} {_by(higher)} against plate {first} than the feet stand on them, measured by their "
-        "markers against the static trial: one of the two heights is wrong."
+        f"Relative to plate {first}, plate {second} is {_by(higher)} in the file than by markers of flat feet and the static "
+        "trial: one of the two heights is wrong."
     )
     return _note(evidence, [first_plate, second_plate], abs(higher), limit_m, text)
 
 
 def _alone(evidence: Evidence, n: int, higher: float, limit_m: float) -> Diagnostic:
     text = (
-        f"Plate {evidence.plates[n].number} lies {_by(higher)} in the file than the feet stand on it, measured against the other "
-        "plates by the feet's markers in the static trial."
+        f"Plate {evidence.plates[n].number} is {_by(higher)} in the file than by markers of flat feet and the static trial, "
+        "relative to the other plates."
     )
     return _note(evidence, [n], abs(higher), limit_m, text)
 

@@ -20,15 +20,15 @@ CODE = "plate-not-zeroed"
 # Vertical force of an unloaded plate, N, from which an offset is reported.
 BASELINE_N = 10.0
 _LEAST_S = 0.25
-# A zero is steady: 80 % of the frames lie within this of each other. Filtered noise and ringing do, hands and sticks do not.
+# Largest range of 80 % of the frames for an offset: true for filtered noise and ringing, not for hands or sticks on the plate.
 _STEADY_N = 10.0
-# Beyond this share of body weight the torques of a stance on the plate are no approximation any more.
+# Share of body weight beyond which torques of a stance on the plate are unusable.
 _SEVERE_SHARE = 0.05
 
 
 @dataclass(frozen=True)
 class EmptyLevel:
-    """What a plate reads while empty: F_Wo_W (6,), over so many frames, the first and last of them."""
+    """Wrench F_Wo_W (6,) of an unloaded plate, number of frames, first and last frame."""
 
     wrench: FloatArray
     frames: int
@@ -48,7 +48,7 @@ def not_zeroed(
     weight_n: float,
     limit_n: float,
 ) -> tuple[Diagnostic, ...]:
-    """Name plates that show force while nobody is on them.
+    """Report plates with a force while unloaded.
 
     plates: filtered, at the marker rate. foot_outlines: per side (T, K, 3) m World, outline, NaN where unknown.
     """
@@ -65,7 +65,7 @@ def not_zeroed(
 
 
 def removed_level_n(plate: PlateWrench) -> float:
-    """Vertical force of the empty plate that was found in the file and taken off, N; the largest where it drifts."""
+    """Return the removed vertical offset, N; the largest if it drifts."""
     if plate.zero is None:
         return 0.0
     half = 0.5 * plate.zero.drift_n
@@ -73,8 +73,8 @@ def removed_level_n(plate: PlateWrench) -> float:
 
 
 def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
-    """What the plate reads in the frames in which both feet are clear of it; None if there are too few or it varies."""
-    if not plate.outlined:  # nobody knows when a foot is clear of it
+    """Return the wrench in frames with both feet off the plate; None if there are too few frames or it varies."""
+    if not plate.outlined:  # without corners the feet on it are unknown
         return None
     free = np.isfinite(plate.wrench).all(axis=1)
     for sole in foot_outlines.values():
@@ -89,21 +89,21 @@ def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], ra
 
 
 def unremoved(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings of `not_zeroed` whose level is still in the forces."""
+    """Return the findings of `not_zeroed` about offsets that remain in the forces."""
     return tuple(note for note in notes if note.frames is not None)
 
 
 def _left(plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float, limit_n: float) -> Diagnostic:
     severity = "error" if abs(level.force_n) > _SEVERE_SHARE * weight_n else "warning"
     text = (
-        f"reads {level.force_n:.0f} N while no foot is above it ({level.frames / rate_hz:.1f} s): it was not zeroed, and no "
+        f"reads {level.force_n:.0f} N without a foot on it ({level.frames / rate_hz:.1f} s): it was not zeroed, and no "
         f"offset could be removed. {_change(plate, level)} Nothing was changed."
     )
     return _note(plate, severity, level.force_n, limit_n, text, (level.first, level.last))
 
 
 def _change(plate: PlateWrench, level: EmptyLevel) -> str:
-    """What taking the level off would do to peak force and centre of pressure, in a sentence."""
+    """Describe the effect of removing the offset on peak force and centre of pressure."""
     zeroed = PlateWrench(plate.number, plate.corners, plate.wrench - level.wrench, plate.rate_hz)
     peak, right = float(np.nanmax(plate.wrench[:, 4])), float(np.nanmax(zeroed.wrench[:, 4]))
     if right < abs(level.force_n):
@@ -132,7 +132,7 @@ def _note(
         limit=limit_n,
         unit="N",
         frames=frames,
-        hint="Zero the plates before the recording, and leave a moment with nobody on them.",
+        hint="Zero the plates before the recording, and include a short period without load.",
     )
 
 
@@ -147,7 +147,7 @@ _SILENT_FORCE, _SILENT_MOMENT_M = 0.003, 0.0003
 
 
 def silent_channels(evidence: Evidence, channels_of: Callable[[int], FloatArray]) -> tuple[tuple[int, int], ...]:
-    """Return the channels (indices of plate and channel) without signal while a foot stands on the plate.
+    """Return the channels (indices of plate and channel) without signal during single support on their plate.
 
     channels_of: contribution of each channel of a plate, by its index, to the wrench F_Wo_W (C, T, 6).
     """
@@ -176,7 +176,7 @@ def silent_channel_findings(
             Diagnostic(
                 "plate-channel-gain",
                 "warning",
-                f"Plate {number}: channel {label} has no signal while a foot stands on the plate. Nothing was changed.",
+                f"Plate {number}: channel {label} has no signal during contact of a foot. Nothing was changed.",
                 value=0.0,
                 limit=1.0,
                 frames=(min(step.first for step in steps), max(step.stop for step in steps) - 1),
@@ -196,18 +196,18 @@ def _is_single_support(evidence: Evidence, step: Step) -> bool:
     return bool(np.isfinite(ends).all() and (signed_distance(ends, plate.corners) < _FOOTPRINT_TOLERANCE_M).all())
 
 
-# A smaller factor is no unit: shifted and turned plates and real people stay inside. A force at the sensor, below the
-# surface, keeps the pressure moving a little even where the moments are next to nothing.
+# Least factor of a wrong unit: shifted and rotated plates and differences between people cause smaller factors. With moments near
+# zero, the force at the sensor below the surface still moves the centre of pressure.
 LARGEST_FACTOR = 7.0
 _LEAST_FRAMES = 5
 # Lightest and heaviest person, N.
 _PEOPLE_N = (80.0, 3000.0)
-# Nobody presses a plate harder than this for as long: ten times the heaviest person's weight, a landing.
+# Largest plausible force over this duration: ten times the weight of the heaviest person, in a landing.
 _MOST_N, _MOST_S = 30e3, 0.1
 
 
 def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
-    """Compare the plates' vertical force with what the body's motion asks for."""
+    """Compare the vertical force of the plates with the force required by the motion."""
     factor = force_ratio(evidence)
     if not np.isfinite(factor) or 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR:
         return ()
@@ -216,7 +216,7 @@ def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
 
 
 def force_ratio(evidence: Evidence) -> float:
-    """Vertical force of the plates as a multiple of what the body asks for, median of the steps; NaN without steps."""
+    """Return the ratio of measured to required vertical force, median of the steps; NaN without steps."""
     ratios = [
         float(evidence.plates[step.plate].wrench[step.alone, 4].sum() / evidence.required[step.alone, 4].sum())
         for step in evidence.steps
@@ -229,16 +229,16 @@ def force_ratio(evidence: Evidence) -> float:
 
 
 def moment_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
-    """Compare the reach of the centre of pressure from the middle of its plate with that of the foot."""
+    """Compare the distances of centre of pressure and foot from the centre of the plate."""
     factor = moment_ratio(evidence)
     if not np.isfinite(factor) or 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR:
         return ()
-    message = f"The centre of pressure moves {factor:.2g} times as far from the middle of its plate as the foot is."
+    message = f"The centre of pressure is {factor:.2g} times as far from the centre of the plate as the foot."
     return (_note_units("moment-unit", message, factor, "moments"),)
 
 
 def moment_ratio(evidence: Evidence) -> float:
-    """Reach of the centre of pressure as a multiple of the foot's, median of the steps; NaN without steps."""
+    """Return the ratio of the distances of centre of pressure and foot, median of the steps; NaN without steps."""
     share = load_table("checks/checks")["pressure_path"]["share"]
     ratios = []
     for step in evidence.steps:
@@ -248,14 +248,14 @@ def moment_ratio(evidence: Evidence) -> float:
         plate = evidence.plates[step.plate]
         centre = plate.corners.mean(axis=0)
         along = np.interp(np.linspace(0.0, 1.0, len(firm)), (0.0, 0.5, 1.0), share)[:, None]
-        foot = (1.0 - along) * step.heel + along * step.toe + evidence.carried(step, firm) - centre
+        foot = (1.0 - along) * step.heel + along * step.toe + evidence.belt_displacement(step, firm) - centre
         foot = foot * (1.0, 0.0, 1.0)
         ratios.append(_size(pressure(plate, firm) - centre) / _size(foot))
     return float(np.median(ratios)) if ratios else float("nan")
 
 
 def unloaded_cause(plates: Sequence[PlateWrench]) -> str:
-    """Likely cause, in a sentence, where no plate was ever loaded like a plate under a person."""
+    """Return the likely cause if no plate was loaded by a person, in a sentence."""
     vertical = [plate.wrench[np.isfinite(plate.wrench[:, 4]), 4] for plate in plates]
     swing = max((float(np.ptp(force)) for force in vertical if len(force)), default=0.0)
     if swing == 0.0:
@@ -265,11 +265,11 @@ def unloaded_cause(plates: Sequence[PlateWrench]) -> str:
             f"The force changes by {swing:.3g} N at most, a thousandth of a person's weight: it seems to be stored in kN or "
             "with a wrong scale."
         )
-    return f"The force changes by {swing:.3g} N at most: nobody stepped on the plates, or they were switched off."
+    return f"The force changes by {swing:.3g} N at most: no contact with the plates, or they were switched off."
 
 
 def impossible_load(plates: Sequence[PlateWrench]) -> float | None:
-    """Return the vertical force (N) some plate carried for longer than anybody could, None where none did."""
+    """Return a vertical force (N) of implausible size and duration, None without one."""
     for plate in plates:
         size = np.sort(np.abs(plate.wrench[np.isfinite(plate.wrench[:, 4]), 4]))
         longest = max(1, round(_MOST_S * plate.rate_hz))
@@ -289,6 +289,6 @@ def _note_units(code: str, message: str, factor: float, what: str) -> Diagnostic
         f"{message} Nothing was changed.",
         value=factor,
         limit=LARGEST_FACTOR if factor > 1.0 else 1.0 / LARGEST_FACTOR,
-        hint=f"The {what} of the plates seem to be in a wrong unit (N and Nmm are usual) or scale: check ANALOG:UNITS, "
+        hint=f"The {what} of the plates probably have a wrong unit (usual: N and Nmm) or scale: check ANALOG:UNITS, "
         "ANALOG:SCALE and GEN_SCALE, and export the trial again.",
     )

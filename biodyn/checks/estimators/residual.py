@@ -1,4 +1,10 @@
-"""The base residual against the published limits, widened by what model and markers cannot know."""
+"""Limits of the base residual: published limits plus the uncertainty of segments without markers.
+
+Segments without markers are either assumed to move (their spread is given by `torque_response`) or fixed to their parent as in
+the static trial. A real trunk stays nearly upright while the pelvis tilts, drops and rotates. Both motions agree with the
+markers, so the difference between their required ground reactions is the uncertainty of the marker set. It is computed from the
+motion of the trial alone.
+"""
 
 from __future__ import annotations
 
@@ -18,32 +24,32 @@ from biodyn.recording import GroundReaction, PlateWrench
 from biodyn.uncertainty.magnitudes import Magnitudes
 from biodyn.uncertainty.torque_response import residual_sd
 
-# Beyond this multiple of the part of the limit that is measured, no error of measurement and no usual body explains the
-# residual: 15 % of the peak ground force, while sound recordings reach 6 %.
+# Multiple of the limit (without segments lacking markers) beyond which a trial fails: 15 % of the peak ground force; sound
+# recordings reach 6 %.
 FAIL_FACTOR = 3.0
 _RESIDUALS = ("residual-force", "residual-moment")
-# Findings about these follow from other ones, and are no causes of a residual.
+# Findings that are consequences, not causes of a residual.
 _CONSEQUENCES = frozenset((*_RESIDUALS, "contact-rejected", "contact-ambiguous", "estimate-not-made"))
 
 
 def causes_of_residual(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the findings that a residual may follow from."""
+    """Return the findings that may cause a residual."""
     return tuple(note for note in findings if note.severity != "info" and note.code not in _CONSEQUENCES)
 
 
 def begin_with(decisive: Iterable[str], findings: Iterable[Diagnostic]) -> frozenset[str]:
-    """Return the codes of what to look at before the residual, where that is among the codes of what decides."""
+    """Return the codes of possible causes, if the residual is among the decisive codes."""
     residual_decides = not set(_RESIDUALS).isdisjoint(decisive)
     return frozenset(note.code for note in causes_of_residual(findings)) if residual_decides else frozenset()
 
 
 @dataclass(frozen=True)
 class ResidualLimits:
-    """Largest acceptable RMS of the residual; NaN where nothing was measured.
+    """Largest acceptable RMS of the residual; NaN without measured frames.
 
     Attributes:
-        force_n, moment_nm: beyond these, review; fail_force_n, fail_moment_nm: beyond these no motion explains it.
-        unseen_force_n, unseen_moment_nm: the part of each that segments without markers leave open (`unseen.py`).
+        force_n, moment_nm: limits of a warning; fail_force_n, fail_moment_nm: limits of failure.
+        unseen_force_n, unseen_moment_nm: part of each limit for segments without markers.
         peak_force_n: peak magnitude of the net measured ground force, N.
         com_height_m: mean height of the centre of mass over the plates.
     """
@@ -58,6 +64,7 @@ class ResidualLimits:
     com_height_m: float
 
 
+<<<<<<< HEAD
 # Limits of the residual (Hicks et al. 2015, doi 10.1115/1.4029304): force as a share of the peak net ground force, moment as a
 # share of that force times the height of the centre of mass.
 FORCE_SHARE = 0.05
@@ -65,6 +72,16 @@ MOMENT_SHARE = 0.01
 # Difference between whole-body centres of mass of two published tables in the same walk: 0.3-1.2 cm; sound walks show 0.2-2.2 cm
 # (docs/validation.md).
 _CENTRE_OF_MASS_M = 0.02
+=======
+@dataclass(frozen=True)
+class ResidualRules:
+    """Parameters of the limits: shares of Hicks et al. 2015 (of peak net ground force; of that force times the height of the
+    centre of mass), and the uncertainty of the centre of mass by the tables, m."""
+
+    force_fraction: float
+    moment_fraction: float
+    centre_of_mass_m: float
+>>>>>>> 52a0ce46 (Rewrite texts of the checks in plain English)
 
 
 def residual_limits(
@@ -75,10 +92,10 @@ def residual_limits(
     unseen: tuple[FloatArray, FloatArray],
     weight_n: float,
 ) -> ResidualLimits:
-    """Limits of the residual of a trial, from the frames in which both feet's ground reaction is known.
+    """Return the limits of the residual of a trial, from frames with known ground reaction of both feet.
 
-    What is measured, what tables of segments leave open and what markers leave open (`unseen`: force and moment of
-    `unseen_wrench`) may all point the same way, so their RMS values add.
+    Errors of measurement, of segment tables and of segments without markers (`unseen`: force and moment of `unseen_wrench`) may
+    have the same direction, so their RMS values are added.
     """
     valid = dynamics.residual_valid
     total = np.sum([wrench[:, 3:] for wrench in reaction.wrench.values()] or [np.zeros((len(valid), 3))], axis=0)
@@ -86,7 +103,7 @@ def residual_limits(
     peak = float(force.max()) if len(force) and force.max() > 0.0 else np.nan
     ground = float(np.mean([plate.corners[:, 1].mean() for plate in plates])) if plates else 0.0
     height = float(np.mean(centre_of_mass_W[valid, 1] - ground)) if valid.any() else np.nan
-    # where no frame is known, nothing is added
+    # zero without known frames
     unseen_n, unseen_nm = (float(np.nan_to_num(vector_rms(vector[valid]))) for vector in unseen)
     force_n = FORCE_SHARE * peak
     moment_nm = MOMENT_SHARE * height * peak + _CENTRE_OF_MASS_M * weight_n
@@ -103,18 +120,18 @@ def residual_limits(
 
 
 def residual_status(rms: float, limit: float, beyond: float) -> Status:
-    """Judge an RMS by the limit it should keep and by the one beyond which nothing explains it."""
+    """Return the status of an RMS by the limits of warning and failure."""
     return "pass" if rms <= limit else ("warn" if rms <= beyond else "fail")
 
 
 def unseen_share(model: SubjectModel) -> float:
-    """Share of the body's mass in segments that no marker shows: they are fixed to their parents."""
+    """Return the share of body mass in segments without markers, which are fixed to their parents."""
     carried = sum(body.inertia.mass for body in model.bodies if body.definition.name in model.locked_segments)
     return float(carried / model.mass_kg)
 
 
 def residual_beyond(code: str, vectors: FloatArray, limit: float, beyond: float, unit: str) -> tuple[Diagnostic, ...]:
-    """Say where the RMS of residual force or moment (T, 3) is beyond its limit; an error `beyond` what anything explains."""
+    """Report an RMS of residual force or moment (T, 3) beyond its limit, as an error above `beyond`."""
     size = np.linalg.norm(vectors, axis=1)
     if not (np.isfinite(size).any() and np.isfinite(limit)):
         return ()
@@ -132,22 +149,22 @@ def residual_beyond(code: str, vectors: FloatArray, limit: float, beyond: float,
             limit=limit,
             unit=unit,
             frames=(worst, worst),
-            hint="See the findings about mass, synchronisation, plates and markers; where there are none: trunk and arm "
-            "markers, or a body that differs from the anthropometric table.",
+            hint="See the findings about mass, synchronisation, plates and markers. Without any: missing trunk and arm markers, "
+            "or a body that differs from the anthropometric table.",
         ),
     )
 
 
-# The upright body faces where the pelvis faces on average over about a stride.
+# Averaging time of the facing direction of the pelvis, about a stride.
 _FACING_S = 1.0
 
 
 def unseen_wrench(
     fit: Fit, dynamics: Dynamics, magnitudes: Magnitudes, stride_s: float, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Size of force (T, 3) N and moment (T, 3) Nm about the root's origin that segments without markers leave open.
+    """Return the uncertainty of force (T, 3) N and moment (T, 3) Nm about the root's origin by segments without markers.
 
-    Zero where every segment is seen; NaN beside frames without a pose.
+    Zero if every segment has markers; NaN next to frames without a pose.
     """
     fixed = _fixed_wrench(fit, rate_hz)
     assumed = residual_sd(fit, dynamics, magnitudes, stride_s)
@@ -156,7 +173,7 @@ def unseen_wrench(
 
 
 def _fixed_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
-    """Of segments that are fixed to their parent."""
+    """Return the uncertainty by segments fixed to their parent."""
     force, moment = (np.zeros((len(fit.solved), 3)) for _ in range(2))
     groups = _fixed_groups(fit.model)
     if not groups:
@@ -180,7 +197,7 @@ def _fixed_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _fixed_groups(model: SubjectModel) -> dict[str, tuple[float, FloatArray, FloatArray]]:
-    """Mass, centre and inertia about it, in the axes of the seen segment, of what is fixed to each seen segment."""
+    """Return mass, centre of mass and central inertia of all segments fixed to each measured segment, in its axes."""
     fixed = set(model.locked_segments) - {coordinate.body for coordinate in model.assumed}
     bearer: dict[str, str] = {}
     pose: dict[str, tuple[FloatArray, FloatArray]] = {}
@@ -195,11 +212,11 @@ def _fixed_groups(model: SubjectModel) -> dict[str, tuple[float, FloatArray, Flo
         R, p = pose[name]
         part = (body.inertia.mass, p + R @ body.inertia.com, R @ body.inertia.tensor @ R.T)
         parts.setdefault(bearer[name], []).append(part)
-    return {name: _together(part) for name, part in parts.items()}
+    return {name: _combined(part) for name, part in parts.items()}
 
 
-def _together(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[float, FloatArray, FloatArray]:
-    """One rigid body of several: parallel-axis theorem."""
+def _combined(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[float, FloatArray, FloatArray]:
+    """Combine rigid bodies by the parallel-axis theorem."""
     mass = sum(part[0] for part in parts)
     centre = np.sum([part[0] * part[1] for part in parts], axis=0) / mass
     inertia = np.zeros((3, 3))
@@ -210,7 +227,7 @@ def _together(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[float,
 
 
 def _static_attitudes(model: SubjectModel) -> dict[str, FloatArray]:
-    """R_WB of every segment while standing."""
+    """Return R_WB of every segment in the static pose."""
     R_WB: dict[str, FloatArray] = {}
     for body in model.bodies:
         parent = body.definition.parent
@@ -219,13 +236,13 @@ def _static_attitudes(model: SubjectModel) -> dict[str, FloatArray]:
 
 
 def _facing_of(R_WB: FloatArray) -> FloatArray:
-    """Rotation (..., 3, 3) about the vertical that turns World's X to where a segment's X points on the floor."""
+    """Return the rotation (..., 3, 3) about the vertical from World's X to the horizontal direction of a segment's X."""
     x = R_WB[..., :, 0]
     return _about_vertical(np.arctan2(-x[..., 2], x[..., 0]))
 
 
 def _facing(R_WB: FloatArray, rate_hz: float) -> FloatArray:
-    """The same through time, averaged over about a stride; NaN frames are bridged."""
+    """Return the rotation of `_facing_of` averaged over about a stride, interpolated over NaN frames."""
     x = R_WB[:, :, 0]
     known = np.flatnonzero(np.isfinite(x[:, 0]))
     if not len(known):
@@ -241,7 +258,7 @@ def _about_vertical(angle: FloatArray) -> FloatArray:
 
 
 def _second(p: FloatArray, rate_hz: float) -> FloatArray:
-    """Second derivative through time by differences: the markers are low-pass filtered."""
+    """Return the second time derivative by finite differences of low-pass filtered data."""
     return _first(_first(p, rate_hz), rate_hz)
 
 

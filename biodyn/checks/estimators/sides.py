@@ -1,7 +1,7 @@
-"""Right and left exchanged altogether: in one of the two files, or in both.
+"""Left and right labels swapped completely in one or both of walk and static trial.
 
-A body whose sides were exchanged is its own mirror image. In one file only, no rotation brings it onto the other file's body,
-a reflection does. In both files the two agree, but then every part's right side lies to the left of where the part faces.
+A body with swapped sides is its mirror image. If one file is swapped, only a reflection maps its body onto the other file's body.
+If both are swapped, they agree, but the right side of every part is on the left of its facing direction.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from biodyn.library.load import load_table
 from biodyn.recording import Markers
 
 CODE = "sides-exchanged"
-# Sine of the angle between where a part faces and its line from left to right: 1 for a person standing straight. Between
-# these it says nothing (crossed legs, a foot turned far out, a part bent over).
+# Least sine of the angle from the facing direction of a part to its left-right line (1 in upright standing). Smaller values are
+# ambiguous (crossed legs, rotated feet, bent trunk).
 CLEAR = 0.5
-# Too short a line, in m and seen from above, points nowhere.
+# Least horizontal length, in m, of a line with a defined direction.
 _SHORTEST_M = 0.03
-_FRAMES = 20  # of a walk that are looked at
+_FRAMES = 20  # frames of a walk that are evaluated
 
 
 def sides_exchanged(
@@ -31,10 +31,10 @@ def sides_exchanged(
     bodies: Mapping[str, str],
     still: Sequence[str],
 ) -> tuple[Diagnostic, ...]:
-    """Say in which of the files right and left are exchanged.
+    """Report the files with swapped left and right labels.
 
-    static: (3,) m by label in a frame with Y up; landmarks: landmark to label; bodies: label to segment; still: segments that
-    hardly change shape among themselves (pelvis and trunk), for the mirror test.
+    static: (3,) m by label in a frame with Y up; landmarks: landmark to label; bodies: label to segment; still: segments with
+    little relative motion (pelvis and trunk), for the mirror test.
     """
     parts = handedness({name: static[label] for name, label in landmarks.items() if label in static})
     wrong, right = _judged(parts)
@@ -47,33 +47,33 @@ def sides_exchanged(
         return (
             _note(
                 "Left-right labels are swapped: the walk is the mirror image of the static trial"
-                + (f", and it is the {known} that has right on the left." if known else "."),
+                + (f", and the labels of the {known} are wrong." if known else "."),
                 None,
-                f"{hint}; check which one has the right side on the right.",
+                f"{hint}; check which file has the right side on the right.",
             ),
         )
     if static_is_wrong and not right:
         return (
             _note(
-                f"Left-right labels are swapped in walk and static trial alike ({', '.join(wrong)}): what is labelled right "
-                "lies to the left of where the body faces. All other findings follow from this.",
+                f"Left-right labels are swapped in both walk and static trial ({', '.join(wrong)}): markers labelled right are "
+                "on the left of the facing direction. All other findings are consequences.",
                 float(min(parts[part] for part in wrong)),
-                "Swap the labels of both sides in both files, or correct X_SCREEN and Y_SCREEN: the axes of a mirrored "
-                "laboratory frame do the same.",
+                "Swap the labels of both sides in both files, or correct X_SCREEN and Y_SCREEN: a mirrored "
+                "laboratory frame has the same effect.",
             ),
         )
     return ()
 
 
 def _judged(parts: Mapping[str, float]) -> tuple[list[str], list[str]]:
-    """Parts that clearly have right on the left, and parts that clearly have it on the right."""
+    """Return the parts with clearly swapped sides and the parts with clearly correct sides."""
     return [part for part, sine in parts.items() if sine < -CLEAR], [
         part for part, sine in parts.items() if sine > CLEAR
     ]
 
 
 def handedness_of_walk(markers: Markers, landmarks: Mapping[str, str]) -> dict[str, float]:
-    """Median over the walk of `handedness`, by part."""
+    """Return the median of `handedness` over the walk, by part."""
     frames = markers.positions[:: max(markers.frame_count // _FRAMES, 1)]
     points = {
         name: frames[:, markers.labels.index(label)] for name, label in landmarks.items() if label in markers.labels
@@ -83,16 +83,16 @@ def handedness_of_walk(markers: Markers, landmarks: Mapping[str, str]) -> dict[s
 
 
 def handedness(points: Mapping[str, FloatArray]) -> dict[str, float]:
-    """By part of the body: sine of the angle from where it faces to its line from left to right, seen from above.
+    """Return the sine of the horizontal angle from the facing direction to the left-right line, by part of the body.
 
-    points: (3,) m by landmark, Y up. Parts of which a landmark group is not known are left out.
+    points: (3,) m by landmark, Y up. Parts with a missing landmark group are omitted.
     """
     sines = _sines({name: point[None] for name, point in points.items() if np.isfinite(point).all()})
     return {part: float(sine[0]) for part, sine in sines.items() if np.isfinite(sine[0])}
 
 
 def _sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """The same for every frame (T,), from points (T, 3); NaN where a point is missing or a line is too short."""
+    """Return the sines of `handedness` for every frame (T,), from points (T, 3); NaN for missing points or short lines."""
     sines = {}
     for part in load_table("checks/checks")["facing"]:
         known = {
@@ -113,7 +113,7 @@ def _sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 def mirrored(
     markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], still: Sequence[str]
 ) -> bool:
-    """Is the walk the mirror image of the static trial? Sign of the determinant of the cross-covariance (Kabsch 1976)."""
+    """Return whether the walk is the mirror image of the static trial (sign of det of the cross-covariance, Kabsch 1976)."""
     labels = [label for label in markers.labels if label in static and bodies.get(label) in still]
     if len(labels) < 4:
         return False

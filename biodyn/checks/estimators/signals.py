@@ -14,13 +14,13 @@ from biodyn.processing.signals.filtering import finite_stretches, rms
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, Markers
 
-# Gaps of more markers than this that share at least so much of their time are one event.
+# Simultaneous gaps of more markers than this, with this overlap, are reported as one event.
 _SINGLE = 4
 _TOGETHER = 0.8
-# A coordinate this near its limit rests on it.
+# Distance to the limit of a range that counts as at the limit.
 _AT_LIMIT_RAD = np.deg2rad(0.2)
 LIMIT_SHARE = 0.05
-# A hot spot has more than this many times the usual marker's error.
+# Least error of a reported marker, in multiples of the median error.
 _HOT = 2.0
 
 # Activities with impacts, and the least cut-off for them: at 6 Hz the knee's torque is off by 0.14 Nm/kg RMS in simulated
@@ -32,10 +32,10 @@ LEAST_IMPACT_HZ = 10.0
 def long_gaps(
     gaps: Sequence[Gap], rate_hz: float, longest_s: float, span: tuple[int, int] | None, absent: BoolArray
 ) -> list[Gap]:
-    """Gaps that were not filled, last longer than `longest_s` and reach into the frames `span` (both inclusive).
+    """Return unfilled gaps longer than `longest_s` that overlap the frames `span` (both inclusive).
 
-    Shorter ones leave their segment to its other markers, at a weight that fades: the bands of the torques tell what that
-    costs. Without a span every frame counts; those in which nobody is there (`absent` (T,)) never do.
+    During shorter gaps the other markers determine the segment, and the uncertainty of the torques includes the effect. Without
+    a span every frame counts, except frames without a person (`absent` (T,)).
     """
     first, last = span if span is not None else (0, np.inf)
     return [
@@ -51,10 +51,9 @@ def long_gaps(
 def gaps_left(
     gaps: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float, long: Sequence[Gap]
 ) -> tuple[Diagnostic, ...]:
-    """Gaps that were not filled, and those that had to be guessed from others: one finding per marker.
+    """Report unfilled gaps and gaps filled from other markers, one finding per marker.
 
-    Where many markers vanish together, one finding says so. `worth_s`: shorter gaps are not worth a word. `long`: those
-    that are more than an information (`long_gaps`).
+    Simultaneous gaps of many markers are one finding. `worth_s`: shortest reported gap; `long`: gaps with a warning.
     """
     worth = [gap for gap in gaps if (gap.last - gap.first + 1) / rate_hz > worth_s]
     unfilled = [gap for gap in worth if gap.method == "left"]
@@ -79,7 +78,7 @@ def _grave(gaps: Sequence[Gap], long: Sequence[Gap]) -> Severity:
 
 
 def _vanished_together(unfilled: Sequence[Gap]) -> list[list[Gap]]:
-    """Groups of gaps of many markers over nearly the same frames."""
+    """Return groups of gaps of many markers over nearly the same frames."""
     groups: list[list[Gap]] = []
     for gap in unfilled:
         group = next((group for group in groups if _shared(gap, group[0]) > _TOGETHER), None)
@@ -91,7 +90,7 @@ def _vanished_together(unfilled: Sequence[Gap]) -> list[list[Gap]]:
 
 
 def _shared(a: Gap, b: Gap) -> float:
-    """Frames that both gaps have, as a share of those that either has."""
+    """Return the overlap of two gaps as a share of their union."""
     return (min(a.last, b.last) - max(a.first, b.first) + 1) / (max(a.last, b.last) - min(a.first, b.first) + 1)
 
 
@@ -101,12 +100,12 @@ def _many_missing(
     first, last = min(gap.first for gap in together), max(gap.last for gap in together)
     names = [labels[gap.marker] for gap in together]
     if len(names) == len(labels):
-        who, so = "All markers", "there is no motion to compute joint moments from"
+        who, so = "All markers", "no joint moments can be computed there"
     else:
         shown = ", ".join(names[:_SINGLE])
         who, so = (
             f"{len(names)} of {len(labels)} markers ({shown}, ...)",
-            "they are excluded from the fit in those frames",
+            "they are excluded from the fit in these frames",
         )
     length = (last - first + 1) / rate_hz
     return Diagnostic(
@@ -117,7 +116,7 @@ def _many_missing(
         limit=worth_s,
         unit="s",
         frames=(first, last),
-        hint="Nobody was in view of the cameras, or the capture software dropped frames: cut the trial, or export it again.",
+        hint="The person was out of view, or the capture software dropped frames: cut the trial, or export it again.",
     )
 
 
@@ -126,7 +125,7 @@ def _missing(gaps: Sequence[Gap], label: str, rate_hz: float, worth_s: float, se
     longest = max(gaps, key=lambda gap: gap.last - gap.first)
     length = (longest.last - longest.first + 1) / rate_hz
     what = (
-        "not filled: excluded from the fit in those frames"
+        "not filled: excluded from the fit in these frames"
         if is_unfilled
         else "filled from the other markers of its segment"
     )
@@ -139,13 +138,13 @@ def _missing(gaps: Sequence[Gap], label: str, rate_hz: float, worth_s: float, se
         limit=worth_s,
         unit="s",
         frames=(longest.first, longest.last),
-        hint="Fill it in the capture software where other cameras saw it." if is_unfilled else "",
+        hint="Fill it in the capture software where other cameras recorded it." if is_unfilled else "",
         about=label,
     )
 
 
 def spikes(markers: Markers, off: FloatArray, limit_m: FloatArray) -> tuple[Diagnostic, ...]:
-    """Markers that jump away for a frame or two and come back; off: their `jumps`, limit_m: (M,) from where on they are such."""
+    """Report markers that jump for one or two frames; off: their `jumps` (T, M) m, limit_m: (M,)."""
     notes = []
     for column in np.flatnonzero((off > limit_m).any(axis=0)):
         rows = np.flatnonzero(off[:, column] > limit_m[column])
@@ -155,8 +154,7 @@ def spikes(markers: Markers, off: FloatArray, limit_m: FloatArray) -> tuple[Diag
             Diagnostic(
                 "marker-spike",
                 "warning",
-                f"Marker {markers.labels[column]} jumps by {1000 * worst:.0f} mm and back in {frames}: it counts as not seen "
-                "there.",
+                f"Marker {markers.labels[column]} jumps by {1000 * worst:.0f} mm in {frames}: these samples are not used.",
                 value=worst,
                 limit=float(limit_m[column]),
                 unit="m",
@@ -169,7 +167,7 @@ def spikes(markers: Markers, off: FloatArray, limit_m: FloatArray) -> tuple[Diag
 
 
 def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
-    """Markers whose own error (RMS) exceeds `limit_m` and that of the usual marker by far."""
+    """Report markers with an RMS error above `limit_m` and far above the median of all markers."""
     errors = marker_rms(fit)
     usual = float(np.median(errors)) if len(errors) else 0.0
     notes = []
@@ -191,7 +189,7 @@ def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
 
 
 def far_poses(misfit: PoseMisfit, limit_m: float) -> tuple[Diagnostic, ...]:
-    """Segments whose origin is farther from the skeleton (RMS) than `limit_m` and than the usual one by far."""
+    """Report segments with an RMS distance of the origin above `limit_m` and far above the median."""
     away, turned = rms(misfit.origin_m.T), rms(misfit.turn_rad.T)
     usual = float(np.median(away)) if len(away) else 0.0
     return tuple(
@@ -203,7 +201,7 @@ def far_poses(misfit: PoseMisfit, limit_m: float) -> tuple[Diagnostic, ...]:
             value=float(away[i]),
             limit=limit_m,
             unit="m",
-            hint="Look for frames in which it jumps; the skeleton's joints only turn.",
+            hint="Check for frames with jumps; the joints of the skeleton only rotate.",
             about=misfit.labels[i],
         )
         for i in np.flatnonzero((away > limit_m) & (away > _HOT * usual))
@@ -211,7 +209,7 @@ def far_poses(misfit: PoseMisfit, limit_m: float) -> tuple[Diagnostic, ...]:
 
 
 def marker_rms(fit: Fit) -> FloatArray:
-    """RMS error (M,) m of every fitted marker over the frames in which it is seen; 0 where it never is."""
+    """Return the RMS error (M,) m of every fitted marker over its visible frames; 0 without any."""
     error = fit.marker_error
     seen = np.isfinite(error)
     total = np.where(seen, np.nan_to_num(error) ** 2, 0.0).sum(axis=0)
@@ -219,7 +217,7 @@ def marker_rms(fit: Fit) -> FloatArray:
 
 
 def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
-    """Coordinates that rest on the limit of their range for a while: there the skeleton cannot follow the markers."""
+    """Report coordinates at the limit of their range in more than `LIMIT_SHARE` of the frames."""
     notes = []
     for coordinate in fit.model.coordinates:
         low, high = coordinate.range_rad
@@ -247,13 +245,13 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
 
 
 def _markers_of(fit: Fit, body: str) -> str:
-    """The fitted markers of a body, for a sentence."""
+    """Return the fitted markers of a body, for a sentence."""
     labels = [marker.label for marker in fit.model.markers if marker.body == body and marker.label in fit.labels]
     return f"Markers of {body} ({', '.join(labels)})" if labels else f"Markers beyond {body}"
 
 
 def rests(fit: Fit, coordinate: Coordinate) -> BoolArray:
-    """Frames (T,) in which a coordinate is at the end of its range."""
+    """Return the frames (T,) with a coordinate at a limit of its range."""
     low, high = coordinate.range_rad
     angle = _values(fit, coordinate)
     return np.asarray((angle < low + _AT_LIMIT_RAD) | (angle > high - _AT_LIMIT_RAD))
@@ -264,7 +262,7 @@ def _values(fit: Fit, coordinate: Coordinate) -> FloatArray:
 
 
 def filters_differ(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic, ...]:
-    """Markers and forces filtered differently put false peaks into the torques at every impact."""
+    """Report different cut-offs of markers and forces, which cause artefacts of torques at impacts."""
     if cutoff_hz == force_cutoff_hz:
         return ()
     return (
@@ -283,7 +281,7 @@ def filters_differ(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic
 
 
 def cutoff_too_low(cutoff_hz: float, kind: str) -> tuple[Diagnostic, ...]:
-    """A cut-off for walking takes the impacts of running and jumping away; `kind`: of the activity."""
+    """Report a cut-off too low for the impacts of running and jumping; `kind`: of the activity."""
     if kind not in _IMPACTS or not 0.0 < cutoff_hz < LEAST_IMPACT_HZ:
         return ()
     return (
@@ -301,7 +299,7 @@ def cutoff_too_low(cutoff_hz: float, kind: str) -> tuple[Diagnostic, ...]:
 
 
 def pressure_beside_sole(contacts: Sequence[Contact], rate_hz: float, limit_m: float) -> tuple[Diagnostic, ...]:
-    """Contacts in which the centre of pressure leaves the sole by more than `limit_m` (95th percentile)."""
+    """Report contacts with a centre of pressure more than `limit_m` outside the sole (95th percentile)."""
     notes = []
     for contact in contacts:
         distance = contact.evidence.get("cop_distance_95_m", np.nan)
@@ -311,13 +309,13 @@ def pressure_beside_sole(contacts: Sequence[Contact], rate_hz: float, limit_m: f
             Diagnostic(
                 "cop-outside-sole",
                 "warning",
-                f"The centre of pressure on plate {contact.plate} lies up to {100 * distance:.1f} cm outside the foot outline "
+                f"The centre of pressure on plate {contact.plate} is up to {100 * distance:.1f} cm outside the foot outline "
                 f"({contact.start_s:.2f} to {contact.end_s:.2f} s).",
                 value=distance,
                 limit=limit_m,
                 unit="m",
                 frames=(int(contact.start_s * rate_hz), int(contact.end_s * rate_hz)),
-                hint="Corners, origin or offset of the plate, or the markers of this foot.",
+                hint="Check corners, origin and offset of the plate, and the markers of this foot.",
             )
         )
     return tuple(notes)

@@ -1,8 +1,7 @@
-"""Were markers or forces low-passed before they were stored, so far that joint torques lose by it? Their spectra tell.
+"""Detect markers and forces that were low-pass filtered before they were stored, by their spectra.
 
-A foot that strikes and leaves gives the vertical force a course whose changes are nearly as large at 25 to 40 Hz as at 10 to
-18 Hz; a low-pass leaves little of the former beside the latter, whoever walks and however fast. So do the accelerations of
-the feet at 6 to 9 Hz beside those at 2 to 4 Hz.
+In walking, changes of the vertical force are nearly as large at 25 to 40 Hz as at 10 to 18 Hz; a low-pass filter reduces the
+higher band, independent of person and speed. The same holds for accelerations of the feet at 6 to 9 Hz and at 2 to 4 Hz.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from biodyn.recording import Markers, PlateWrench
 
 _FORCE_BANDS_HZ = ((10.0, 18.0), (25.0, 40.0))
 _MARKER_BANDS_HZ = ((2.0, 4.0), (6.0, 9.0))
-# A plate that carried less than this share of the weight, or no foot for so long, tells nothing; nor does a shorter trajectory.
+# Least load of an evaluated plate as a share of body weight, and least duration of an evaluated trajectory.
 _LEAST_LOAD, _LEAST_S = 0.4, 0.8
 _TAPER_S = 0.1
 _VERTICAL = 4  # of a wrench [moment; force] in World
@@ -27,9 +26,9 @@ _FEWEST, _FASTEST = 4, 5  # markers that accelerate most: a fifth of all
 
 
 def force_content(plates: Sequence[PlateWrench], weight_n: float) -> float:
-    """Return the usual amplitude of the changes of the vertical force at 25 to 40 Hz, over that at 10 to 18 Hz.
+    """Return the ratio of the amplitudes of changes of the vertical force at 25 to 40 Hz and at 10 to 18 Hz.
 
-    plates: at their own rates, not filtered. NaN where no plate carried a foot, or all are too slow to hold 40 Hz.
+    plates: at their own rates, not filtered. NaN without a loaded plate, or if the rates are too low for 40 Hz.
     """
     ratios = []
     for plate in plates:
@@ -44,9 +43,9 @@ def force_content(plates: Sequence[PlateWrench], weight_n: float) -> float:
 
 
 def marker_content(markers: Markers) -> float:
-    """Return the usual amplitude of the accelerations of the fastest markers at 6 to 9 Hz, over that at 2 to 4 Hz.
+    """Return the ratio of the amplitudes of accelerations of the fastest markers at 6 to 9 Hz and at 2 to 4 Hz.
 
-    markers: as recorded. NaN where none is seen for long, or the rate is too low.
+    markers: as recorded. NaN without long trajectories, or if the rate is too low.
     """
     rate_hz = markers.rate_hz
     if rate_hz <= 2.0 * _MARKER_BANDS_HZ[1][1]:
@@ -79,26 +78,26 @@ def _ratio(signal: FloatArray, rate_hz: float, bands_hz: tuple[tuple[float, floa
 
 
 def forces_smoothed(content: float, limit: float) -> tuple[Diagnostic, ...]:
-    """Say that the forces were low-passed before they were stored."""
+    """Report forces that were low-pass filtered before they were stored."""
     text = (
-        "The forces were low-passed before they were stored, at about 10 Hz or lower: changes of the vertical force at 25 to "
-        f"40 Hz have {content:.2f} of the size of those at 10 to 18 Hz; in measured walks .3 and more. Joint torques after a "
-        "foot strike are too small."
+        "The forces were low-pass filtered before they were stored, at about 10 Hz or lower: the ratio of amplitudes at 25 to "
+        f"40 Hz and at 10 to 18 Hz is {content:.2f}; measured walks have 0.3 and more. Joint torques after foot strike are too "
+        "small."
     )
     hint = "Export the forces unfiltered, at the plates' own rate."
-    return _told("forces-smoothed-before", text, hint, content, limit)
+    return _finding("forces-smoothed-before", text, hint, content, limit)
 
 
 def markers_smoothed(content: float, limit: float) -> tuple[Diagnostic, ...]:
-    """Say that the trajectories were low-passed before they were stored."""
+    """Report trajectories that were low-pass filtered before they were stored."""
     text = (
-        "The markers were low-passed before they were stored, below about 4 Hz: accelerations of the feet at 6 to 9 Hz "
-        f"have {content:.2f} of the size of those at 2 to 4 Hz; in measured walks .16 and more. Fast parts of the motion, and "
-        "the joint torques with them, are lost."
+        "The markers were low-pass filtered before they were stored, below about 4 Hz: the ratio of amplitudes of foot "
+        f"accelerations at 6 to 9 Hz and at 2 to 4 Hz is {content:.2f}; measured walks have 0.16 and more. Fast parts of the "
+        "motion and of the joint torques are lost."
     )
-    hint = "Export the trajectories without a filter, or through 6 Hz and more."
-    return _told("markers-smoothed-before", text, hint, content, limit)
+    hint = "Export the trajectories without a filter, or with a cut-off of 6 Hz or more."
+    return _finding("markers-smoothed-before", text, hint, content, limit)
 
 
-def _told(code: str, text: str, hint: str, content: float, limit: float) -> tuple[Diagnostic, ...]:
+def _finding(code: str, text: str, hint: str, content: float, limit: float) -> tuple[Diagnostic, ...]:
     return (Diagnostic(code, "warning", text, value=content, limit=limit, hint=hint),) if content < limit else ()

@@ -19,9 +19,9 @@ TIME_OFFSET_S = 0.016
 _SEARCH_S = 0.12
 _STEPS = 49
 _LEAST_S = 0.55
-# Share of the force's variation that the body must explain at the best offset, for the offset to mean anything.
+# Least share of the variation of force explained by the motion, for a valid delay.
 _LEAST_EXPLAINED = 0.6
-# The error of the required force (`vertical_force_sd`) was found with this cut-off: so are the slopes that it is held against.
+# Cut-off of the data behind `vertical_force_sd`, applied to the slopes compared with it.
 _ERROR_HZ = 6.0
 
 
@@ -29,10 +29,10 @@ _ERROR_HZ = 6.0
 class TimeOffset:
     """Forces lag the markers by `late_s`.
 
-    `uncertain_s`: what the usual error of the body's acceleration makes of the estimate (slow walking has no steep
-    forces); `explained`: share of the force's variance that the body explains at that offset. `swing`: how much the force
-    changes for a change that the body asks for, both as shares of their means (a wrong mass or gain changes it not), and
-    `swing_sd`, the same error in it; `forward_swing`: the same of the force along the walk, as a share of the vertical means.
+    `uncertain_s`: uncertainty by the usual error of the acceleration of the body (large in slow walking); `explained`: share of
+    the variance of force explained by the motion at this delay. `swing`: ratio of measured to required changes of force, both
+    relative to their means (independent of mass and gain), and `swing_sd` its uncertainty; `forward_swing`: the ratio of the
+    forces along the walk, relative to the vertical means.
     """
 
     late_s: float
@@ -44,7 +44,7 @@ class TimeOffset:
 
 
 def time_offset(estimate: TimeOffset | None, limit_s: float) -> tuple[Diagnostic, ...]:
-    """Say where the forces come more than `limit_s` before or after the markers; found: by `estimate_offset`."""
+    """Report forces more than `limit_s` early or late; estimate: from `estimate_offset`."""
     if (
         estimate is None
         or estimate.explained < _LEAST_EXPLAINED
@@ -56,7 +56,7 @@ def time_offset(estimate: TimeOffset | None, limit_s: float) -> tuple[Diagnostic
         Diagnostic(
             "time-offset",
             "warning",
-            f"The forces seem {1000 * abs(estimate.late_s):.0f} ms {sense}: so shifted, the plates agree best with the "
+            f"The forces are {1000 * abs(estimate.late_s):.0f} ms {sense}: with this shift, they agree best with the "
             f"acceleration of the body's centre of mass ({100 * estimate.explained:.0f} % of the vertical force's variation). "
             "Nothing was changed.",
             value=estimate.late_s,
@@ -68,10 +68,9 @@ def time_offset(estimate: TimeOffset | None, limit_s: float) -> tuple[Diagnostic
 
 
 def estimate_offset(evidence: Evidence) -> TimeOffset | None:
-    """Least squares of vertical force over the time shift, with scale and level free; None with too few frames, or no best shift.
+    """Fit the vertical force by time shift, scale and level; None with too few frames or without a minimum.
 
-    The vertical force alone: it needs no axes, so turned or exchanged plates do not disturb it, and it is the
-    force with the steepest edges.
+    Only the vertical force is used: it is independent of rotated or exchanged plates, and has the steepest edges.
     """
     times = np.arange(len(evidence.measured)) / evidence.rate_hz
     curve = CubicSpline(times, np.nan_to_num(evidence.measured[:, 4]))
@@ -109,7 +108,7 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
 
 
 def _swings(required: FloatArray, pressed: FloatArray, pushed: FloatArray) -> tuple[float, float]:
-    """Size of the force's changes beside those asked for (N, 6): of the vertical force (N,) N, and of that along the walk."""
+    """Return the ratios of measured to required (N, 6) changes of the vertical force (N,) N and of the force along the walk."""
     ahead, up = required[:, 3], required[:, 4]
     (scale, _), *_ = np.linalg.lstsq(np.column_stack([up, np.ones(len(up))]), pressed, rcond=None)
     weights = float(np.mean(up) / np.mean(pressed)) if np.mean(pressed) else np.nan
@@ -122,31 +121,31 @@ def _cost(columns: FloatArray, values: FloatArray) -> float:
 
 
 def _inside(rows: BoolArray, margin: int) -> BoolArray:
-    """The rows that stay `margin` frames away from the ends of their stretch."""
+    """Return the rows at least `margin` frames from the ends of their interval."""
     inner = np.zeros_like(rows)
     for first, stop in finite_stretches(rows):
         inner[first + margin : max(stop - margin, first + margin)] = True
     return inner
 
 
-# Share of the force's variation that the body must explain for its size to mean anything.
-_LEAST_EXPLAINED_frame_rate = 0.85
+# Least share of the variation of force explained by the motion, for a valid frame rate.
+_LEAST_EXPLAINED_FOR_RATE = 0.85
 
 
 def true_rate_hz(offset: TimeOffset | None, rate_hz: float) -> float:
-    """The frame rate (Hz) at which the body's vertical acceleration is as large as the plates say; NaN where they do not tell.
+    """Return the frame rate (Hz) for which vertical acceleration and plates agree; NaN if not determined.
 
-    A mass times (g + a) is pressed on the plates; with a rate f times too high positions give f^2 a.
+    The force equals mass times (g + a); a rate too high by a factor f gives accelerations f^2 a.
     """
-    if offset is None or offset.explained < _LEAST_EXPLAINED_frame_rate or offset.swing <= 0.0:
+    if offset is None or offset.explained < _LEAST_EXPLAINED_FOR_RATE or offset.swing <= 0.0:
         return math.nan
     return rate_hz * math.sqrt(offset.swing)
 
 
 def frame_rate(offset: TimeOffset | None, rate_hz: float, limit: float) -> tuple[Diagnostic, ...]:
-    """Say where the rate is off by more than the share `limit`, and by more than what the usual error makes of it.
+    """Report a frame rate wrong by more than the share `limit` and its uncertainty.
 
-    The force along the walk must say the same: a plate that is late by itself changes the two in opposite senses.
+    The force along the walk must agree: a delay of single plates changes the two ratios in opposite directions.
     """
     true_hz = true_rate_hz(offset, rate_hz)
     if offset is None or not abs(true_hz / rate_hz - 1.0) > limit or abs(offset.swing - 1.0) < offset.swing_sd:
@@ -157,11 +156,11 @@ def frame_rate(offset: TimeOffset | None, rate_hz: float, limit: float) -> tuple
         Diagnostic(
             "frame-rate-doubtful",
             "error",
-            f"The file says {rate_hz:.6g} frames per second; then the body's vertical acceleration is {1.0 / offset.swing:.2g} "
-            f"times what the plates measure. It fits {true_hz:.0f} frames per second ({100 * offset.explained:.0f} % of the "
-            "vertical force's variation). Nothing was changed.",
+            f"With the {rate_hz:.6g} frames per second of the file, the vertical acceleration of the body is "
+            f"{1.0 / offset.swing:.2g} times the plates' value. They agree for {true_hz:.0f} frames per second ({100 * offset.explained:.0f} % of the "
+            "variation of vertical force). Nothing was changed.",
             value=true_hz / rate_hz - 1.0,
             limit=limit,
-            hint="Look up the rate of the cameras, and whether frames were left out or doubled by an export.",
+            hint="Check the rate of the cameras, and whether an export omitted or repeated frames.",
         ),
     )
