@@ -152,15 +152,9 @@ class TrialFacts:
 
     @cached_property
     def plate_offsets(self) -> tuple[Diagnostic, ...]:
-<<<<<<< HEAD
-        """Plates that read something while nobody is on them: what was removed, and what is still there."""
+        """Findings about offsets of unloaded plates, both removed and remaining."""
         soles = self.analysis.points.sole
         return not_zeroed(self.analysis.plates, soles, self.rate_hz, self.weight_n, BASELINE_N)
-=======
-        """Findings about offsets of unloaded plates, both removed and remaining."""
-        soles, limit_n = self.analysis.points.sole, self.limits.baseline_n
-        return not_zeroed(self.analysis.plates, soles, self.rate_hz, self.weight_n, limit_n)
->>>>>>> 52a0ce46 (Rewrite texts of the checks in plain English)
 
     @cached_property
     def other_loads(self) -> tuple[OtherLoad, ...]:

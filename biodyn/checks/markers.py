@@ -311,13 +311,8 @@ def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) ->
     causes="gaps of several markers, a recording that starts or ends on the plates, a very low cut-off",
     kind="result",
     place=80,
-<<<<<<< HEAD
     limit=0.9,
-    findings={"root-undetermined": "Frames in which no markers tell how the pelvis lies"},
-=======
-    limit="limits.fitted_share",
     findings={"root-undetermined": "Frames in which the markers do not determine the pose of the pelvis"},
->>>>>>> 52a0ce46 (Rewrite texts of the checks in plain English)
 )
 def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
     """Share of the frames between the first and the last measured contact that have a pose and accelerations."""

@@ -64,7 +64,6 @@ class ResidualLimits:
     com_height_m: float
 
 
-<<<<<<< HEAD
 # Limits of the residual (Hicks et al. 2015, doi 10.1115/1.4029304): force as a share of the peak net ground force, moment as a
 # share of that force times the height of the centre of mass.
 FORCE_SHARE = 0.05
@@ -72,16 +71,6 @@ MOMENT_SHARE = 0.01
 # Difference between whole-body centres of mass of two published tables in the same walk: 0.3-1.2 cm; sound walks show 0.2-2.2 cm
 # (docs/validation.md).
 _CENTRE_OF_MASS_M = 0.02
-=======
-@dataclass(frozen=True)
-class ResidualRules:
-    """Parameters of the limits: shares of Hicks et al. 2015 (of peak net ground force; of that force times the height of the
-    centre of mass), and the uncertainty of the centre of mass by the tables, m."""
-
-    force_fraction: float
-    moment_fraction: float
-    centre_of_mass_m: float
->>>>>>> 52a0ce46 (Rewrite texts of the checks in plain English)
 
 
 def residual_limits(
