@@ -272,7 +272,7 @@ def test_mass_follows_the_plates(analysis, evidence):
     (note,) = mass_mismatch(heavy, 1.05 * stated, MASS_LIMIT)
     assert "stated mass" in note.hint  # walk and standing agree with each other
     (note,) = mass_mismatch(heavy, stated, MASS_LIMIT)
-    assert "Standing agrees" in note.hint
+    assert "The static trial agrees" in note.hint
     (note,) = mass_mismatch(evidence, 0.9 * stated, MASS_LIMIT)
     assert "The walk agrees" in note.hint
     (note,) = mass_mismatch(heavy, 0.9 * stated, MASS_LIMIT)
@@ -420,7 +420,7 @@ def opposite(trial):
     [
         (("walk",), "it is the walk"),
         (("static",), "it is the static trial"),
-        pytest.param(("walk", "static"), "in walk and static trial alike", marks=pytest.mark.slow),
+        pytest.param(("walk", "static"), "in both walk and static trial", marks=pytest.mark.slow),
     ],
 )
 def test_exchanged_sides_are_named_with_the_file_that_is_wrong(laboratory, tmp_path, files, said):

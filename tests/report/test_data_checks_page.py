@@ -63,7 +63,10 @@ def test_filters_of_an_estimate_are_said_to_prepare_it_and_those_of_a_filter_are
 ) -> None:
     settings = {"signals": {"method": "butterworth"}, "uncertainty": {"compute": False}}
     filtered = biodyn.run_trial(laboratory.walk, laboratory.static, settings=settings)
-    for found, said in ((result, "These filters prepare the estimate"), (filtered, "Possible causes of one: a choice")):
+    for found, said in (
+        (result, "These filters only initialise the estimate"),
+        (filtered, "Possible causes of one: a choice"),
+    ):
         page = trial_report(found.view, {})
         row = next(row for row in page.split("<tr>") if "<b>Filters</b>" in row)
         assert said in row

@@ -157,8 +157,8 @@ def frame_rate(offset: TimeOffset | None, rate_hz: float, limit: float) -> tuple
             "frame-rate-doubtful",
             "error",
             f"With the {rate_hz:.6g} frames per second of the file, the vertical acceleration of the body is "
-            f"{1.0 / offset.swing:.2g} times the plates' value. They agree for {true_hz:.0f} frames per second ({100 * offset.explained:.0f} % of the "
-            "variation of vertical force). Nothing was changed.",
+            f"{1.0 / offset.swing:.2g} times the plates' value. They agree for {true_hz:.0f} frames per second "
+            f"({100 * offset.explained:.0f} % of the variation of vertical force). Nothing was changed.",
             value=true_hz / rate_hz - 1.0,
             limit=limit,
             hint="Check the rate of the cameras, and whether an export omitted or repeated frames.",
