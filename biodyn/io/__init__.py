@@ -1,8 +1,8 @@
-"""The entrance: files of any format become `Recording` values, and back.
+"""Read files of any format as `Recording` values.
 
-Goes in: the path of a file that nobody has to trust. Comes out: markers, force plates, events and subject parameters in SI
-units and clean Unicode, each doubt as a `Diagnostic`, or one `InputFileError` that says what was expected and found.
-`read` takes one file, `read_many` several side by side, `read_facts` only what the head of the file tells,
+In: the path of a file, possibly damaged. Out: markers, force plates, events and subject parameters in SI units and clean
+Unicode, with doubts as `Diagnostic`, or an `InputFileError` with what was expected and found.
+`read` takes one file, `read_many` several, `read_facts` only the head of the file,
 `read_preview` short pieces of its markers.
 
 Read `reading` (how a file finds its reader), `format` (what a reader has to bring), `formats` (one module for every format;
@@ -11,7 +11,7 @@ adding one is adding a file there), then a reader: `formats/trc` is a page, `for
 `positions`, `length_units` (of markers and plates), `repairs` (an ordered list), `segment_poses`, `subject_parameters`, `tables`
 (numbers in columns). Files next to a motion: `ground_forces`, `plate_exports`, `subject_files`. Single formats: `opensim`, `b3d`,
 `qualisys_mat` over `matlab`.
-Which recordings belong together is told by `biodyn.session`.
+Which recordings belong together is determined by `biodyn.session`.
 """
 
 from biodyn.io.files import file_sha256, remembered_sha256

@@ -2,8 +2,8 @@
 
 An archive of one trial is read as a `Recording`; one of several is a folder of recordings, which `biodyn unpack` writes. Fields
 of the messages are in `library/formats/b3d.toml`. Archives hold moments about the centre of pressure or about the origin of
-World, as their sources did, without saying which. A foot presses and shears but does not pull, so the moment about the centre of
-pressure is vertical: the horizontal rest decides.
+World and do not state which. A foot cannot pull, so the moment about the centre of pressure is vertical: the point with the
+smaller horizontal moments is used.
 Source: the AddBiomechanics dataset (doi:10.1007/978-3-031-73223-2_27); the layout as nimblephysics writes it.
 """
 
@@ -101,7 +101,7 @@ class ArchivedTrial:
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """A file: the person (None or 0 where not told), the models of its passes, and its trials."""
+    """A file: the person (None or 0 if not stated), the models of its passes, and its trials."""
 
     path: Path
     sha256: str
@@ -146,13 +146,13 @@ def read_archive(path: str | Path) -> Archive:
         age_years=header.age_years if 0 < header.age_years < 130 else None,
         sex=clean_text(header.sex),
         notes=clean_text(header.notes),
-        models=tuple(Model(_kind(one.kind), one.model) for one in getattr(header, "pass")),
+        models=tuple(Model(_kind(fitted.kind), fitted.model) for fitted in getattr(header, "pass")),
         trials=trials,
     )
 
 
 def _check(path: Path, header: Any, data_bytes: int) -> None:
-    """Raise InputFileError unless counts and sizes of the header are those of the data behind it."""
+    """Raise InputFileError unless counts and sizes of the header match the data that follow."""
     if not header.trial:
         raise InputFileError(f"'{path.name}' is an archive without trials.")
     counts = (
@@ -162,7 +162,7 @@ def _check(path: Path, header: Any, data_bytes: int) -> None:
     )
     if min(counts) < 0 or header.sensor_frame_bytes < 1:
         raise _damaged(path, "a count in its header is impossible")
-    expected = sum(one.frame_count * _stride(header, one) for one in header.trial)
+    expected = sum(trial.frame_count * _stride(header, trial) for trial in header.trial)
     if expected != data_bytes:
         raise _damaged(path, f"its header tells of {expected} bytes of frames, the file holds {data_bytes}")
 
@@ -196,13 +196,13 @@ def _trial(path: Path, header: Any, trial: Any, labels: Sequence[str], frames: S
     rate_hz = float(rounded) if abs(rounded - rate_hz) <= 1e-6 * rate_hz else rate_hz
     size, passes = header.sensor_frame_bytes, len(getattr(trial, "pass"))
     sensors = [message_class("SensorFrame").FromString(bytes(frame[:size])) for frame in frames]
-    seen = _rows(path, [one.markers for one in sensors], 3 * len(labels)).reshape(len(frames), len(labels), 3)
+    seen = _rows(path, [frame.markers for frame in sensors], 3 * len(labels)).reshape(len(frames), len(labels), 3)
     of_plates = [
-        _rows(path, [getattr(one, name)[: 3 * trial.plate_count] for one in sensors], 3 * trial.plate_count)
+        _rows(path, [getattr(frame, name)[: 3 * trial.plate_count] for frame in sensors], 3 * trial.plate_count)
         for name in ("pressure_centres", "plate_moments", "plate_forces")
     ]
-    plates = np.stack([one.reshape(len(frames), trial.plate_count, 3) for one in of_plates], axis=2)
-    kept = np.flatnonzero(np.isfinite(seen).any(axis=(0, 2)))
+    plates = np.stack([frame.reshape(len(frames), trial.plate_count, 3) for frame in of_plates], axis=2)
+    visible = np.flatnonzero(np.isfinite(seen).any(axis=(0, 2)))
     last = size + (passes - 1) * header.pass_frame_bytes
     coordinates = [message_class("PassFrame").FromString(bytes(frame[last:])).positions for frame in frames]
     flags = np.zeros(len(frames), dtype=bool)
@@ -210,8 +210,8 @@ def _trial(path: Path, header: Any, trial: Any, labels: Sequence[str], frames: S
     return ArchivedTrial(
         name=clean_text(trial.name) or "trial",
         rate_hz=rate_hz,
-        labels=tuple(labels[int(k)] for k in kept),
-        markers=seen[:, kept],
+        labels=tuple(labels[int(k)] for k in visible),
+        markers=seen[:, visible],
         plates=plates,
         without_forces=flags,
         model=passes - 1 if passes else None,
@@ -235,7 +235,7 @@ def _known(value: float) -> float | None:
 
 
 def _damaged(path: Path, what: str) -> InputFileError:
-    return InputFileError(f"'{path.name}' is no sound .b3d archive: {what}.", COPY_AGAIN)
+    return InputFileError(f"'{path.name}' is not a valid .b3d archive: {what}.", COPY_AGAIN)
 
 
 _LOADED_N = 50.0  # below it centres of pressure say little
@@ -309,7 +309,7 @@ _SHOWN = 5  # names of trials in a sentence
 
 
 class SeveralTrialsError(InputFileError):
-    """An archive of several trials is a folder of recordings, none by itself."""
+    """An archive of several trials is a collection of recordings, not a single one."""
 
 
 def read_b3d(path: Path) -> Recording:
@@ -347,7 +347,7 @@ def recording_of_trial(archive: Archive, trial: ArchivedTrial) -> Recording:
 
 
 def missing_note(trial: ArchivedTrial) -> tuple[Diagnostic, ...]:
-    """Return the note on frames whose ground forces the archive calls missing."""
+    """Return the note on frames that the archive marks as without ground forces."""
     missing = int(trial.without_forces.sum())
     if not missing:
         return ()

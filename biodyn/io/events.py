@@ -40,11 +40,11 @@ def gait_events(
     Events of other kinds, without a side, of another person, or outside the `frame_count` stored frames are ignored. An event is
     of another person if its name is not `subject` and the file lists events of `subject` or points of that other person.
     """
-    own, strangers = _of_subject(stored, subject, other_subjects)
+    of_subject, strangers = _of_subject(stored, subject, other_subjects)
     last_s = (frame_count - 1) / rate_hz
     events: list[GaitEvent] = []
     outside, unknown = 0, []
-    for event in own:
+    for event in of_subject:
         kind, side = _meaning(event.label, event.context)
         if kind is None or side is None or not math.isfinite(event.time_s):
             unknown.append(event.label)
@@ -61,10 +61,10 @@ def gait_events(
 
 
 def later(events: Sequence[GaitEvent], start_s: float, frame_count: int, rate_hz: float) -> tuple[GaitEvent, ...]:
-    """Return the events of a recording of which only `frame_count` frames from `start_s` on are kept, on the clock of these."""
+    """Return the events within `frame_count` frames from `start_s` on, with times relative to `start_s`."""
     last_s = (frame_count - 1) / rate_hz
-    moved = [replace(event, time_s=event.time_s - start_s) for event in events]
-    return tuple(event for event in moved if 0.0 <= event.time_s <= last_s)
+    shifted = [replace(event, time_s=event.time_s - start_s) for event in events]
+    return tuple(event for event in shifted if 0.0 <= event.time_s <= last_s)
 
 
 @lru_cache(1024)
@@ -76,17 +76,17 @@ def is_gait_event(label: str) -> bool:
 def _of_subject(
     stored: Sequence[StoredEvent], subject: str, other_subjects: Sequence[str]
 ) -> tuple[list[StoredEvent], list[StoredEvent]]:
-    """Return the events of the subject or without a name, and those of other persons."""
+    """Return the events of the subject (or without a name) and the events of other persons."""
     subject = _same(subject)
     listed = bool(subject) and any(_same(event.subject) == subject for event in stored)
     others = {_same(name) for name in other_subjects}
-    own: list[StoredEvent] = []
+    of_subject: list[StoredEvent] = []
     strangers: list[StoredEvent] = []
     for event in stored:
         name = _same(event.subject)
         foreign = bool(name) and name != subject and (listed or name in others)
-        (strangers if foreign else own).append(event)
-    return own, strangers
+        (strangers if foreign else of_subject).append(event)
+    return of_subject, strangers
 
 
 def _same(name: str) -> str:
@@ -123,14 +123,14 @@ def _side(word: str) -> Side | None:
     return None
 
 
-# -- what people are told ----------------------------------------------------------------------------------------------
+# -- notes -------------------------------------------------------------------------------------------------------------
 
 
 def _of_others(strangers: Sequence[StoredEvent]) -> tuple[Diagnostic, ...]:
     if not strangers:
         return ()
     people = ", ".join(sorted({clean_text(event.subject) for event in strangers}))
-    text = f"{_counted(len(strangers))} of {people}, whose markers are not read, and left out."
+    text = f"{_counted(len(strangers))} of {people}, whose markers are not read: ignored."
     return (Diagnostic("events-not-used", "info", text, value=float(len(strangers))),)
 
 
@@ -139,15 +139,15 @@ def _not_understood(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
         return ()
     known = list(dict.fromkeys(clean_text(label) for label in labels))
     shown = ", ".join(f"'{label}'" for label in known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
-    text = f"{_counted(len(labels))} no foot strike or foot off of a side at a known time, and left out: {shown}."
-    hint = "Names that are read: Foot Strike or Foot Off with a side Left or Right, RHS, RTO, left heel strike."
+    text = f"{_counted(len(labels))} not a foot strike or foot off with a side and a time: ignored ({shown})."
+    hint = "Names that are understood: Foot Strike or Foot Off with a side Left or Right, RHS, RTO, left heel strike."
     return (Diagnostic("events-not-used", "info", text, value=float(len(labels)), hint=hint),)
 
 
 def _outside(count: int) -> tuple[Diagnostic, ...]:
     if not count:
         return ()
-    text = f"{count} stored gait events lie outside the stored frames and are left out."
+    text = f"{count} stored gait events are outside the stored frames and are ignored."
     return (Diagnostic("events-outside", "info", text, value=float(count)),)
 
 

@@ -1,4 +1,4 @@
-"""The bytes of a file that nobody has to trust: is it there, may it be read, what are its bytes and their hash."""
+"""Read the bytes of a file that may be missing, unreadable or empty, and hash them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXPORT_AGAIN = "Export the trial again from the capture software."
 COPY_AGAIN = "Copy the original file again, or export the trial again from the capture software."
 
 _MOST_NAMES = 2000  # of a folder that are looked through
-_ALIKE = 0.8  # share of letters of two names that are one, but for a slip
+_ALIKE = 0.8  # similarity of two names that differ by a typing error
 
 
 def check_path(path: Path) -> None:
@@ -33,7 +33,7 @@ def file_head(path: Path, size_bytes: int) -> bytes:
             "Name the file in it; folders are for 'biodyn session' and 'biodyn study'.",
         )
     if not path.is_file():  # opening a pipe would wait for ever
-        raise InputFileError(f"'{path}' is no regular file (a pipe, a device or a socket).", "Name a recording.")
+        raise InputFileError(f"'{path}' is not a regular file (a pipe, a device or a socket).", "Name a recording.")
     try:
         with path.open("rb") as stream:
             return stream.read(size_bytes)
@@ -42,7 +42,7 @@ def file_head(path: Path, size_bytes: int) -> bytes:
 
 
 def _nearest(path: Path) -> str:
-    """Words with the name in the folder that was probably meant: other capitals, no ending, a slip; "" where none is near."""
+    """Return a hint with the most similar file name in the folder, "" if none is similar."""
     try:
         names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())[:_MOST_NAMES]
     except OSError:
@@ -67,7 +67,7 @@ def file_sha256(path: Path) -> str:
 
 
 def remembered_sha256(path: Path, known: os.stat_result) -> str:
-    """Return the SHA-256 of a file that many walks ask for, read once while size and time of change of `known` stay.
+    """Return the SHA-256 of a file, cached until its size or modification time changes (`known`: its current status).
 
     Raises InputFileError if it cannot be read.
     """

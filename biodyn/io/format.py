@@ -1,4 +1,4 @@
-"""What the entrance has to know of a file format, and the list of those that can be read."""
+"""The description of a file format, and the registry of formats that can be read."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Format:
     """One file format.
 
     Attributes:
-        title: as people call it. suffixes: of its files' names, in lower case, the usual one first.
-        recognises: of the first bytes of a file (up to `reading.HEAD_BYTES`): are they of this format? It never raises.
+        title: for messages. suffixes: of its files' names, in lower case, the usual one first.
+        recognises: whether the first bytes of a file (up to `reading.HEAD_BYTES`) are of this format; never raises.
         read: one file. Raises InputFileError, in one sentence, for a file that is damaged or lacks what the format needs.
-        facts: what the head of the file tells; None = the whole file has to be read for that.
+        facts: facts from the head of the file; None = the whole file has to be read for that.
         preview: short pieces of the markers; None = the whole file has to be read for that.
         poses: its files may hold poses of segments.
-        separate_forces: its files hold no force plates: the ground forces may lie in a file beside them (`io.ground_forces`).
+        separate_forces: its files hold no force plates; ground forces may be in a separate file (`io.ground_forces`).
     """
 
     title: str
@@ -40,5 +40,5 @@ class Format:
     poses: bool = False
 
 
-# Asked in this order: a format that is a special kind of another one stands before it (a smaller `place`).
+# Recognised in this order: a special kind of another format comes before it (a smaller `place`).
 FORMATS: Registry[Format] = Registry("biodyn.io.formats", "recording format", InputFileError)

@@ -40,9 +40,9 @@ class GroundForces:
     """Ground forces of a walk.
 
     Attributes:
-        path: the file that was named. table: their numbers. forces: its columns, plates: those of plates by six components.
-        left_out: loads on bodies that are no foot. files: everything that was read, with the hash of its bytes. notes: what was
-            decided on the way.
+        path: the file that was named. table: their numbers. forces: its columns, plates: force plates by their six components.
+        left_out: loads on bodies other than feet. files: all files that were read, with their hashes. notes: decisions for
+            the user.
     """
 
     path: Path
@@ -62,7 +62,7 @@ def read_ground_forces(path: str | Path) -> GroundForces:
     path = Path(path)
     if path.suffix.lower() == ".c3d" and path.is_file():
         raise InputFileError(
-            f"'{path.name}' is a recording with plates of its own, no table of ground forces.",
+            f"'{path.name}' is a recording with plates of its own, not a table of ground forces.",
             "Run it itself, with its markers; or export its forces as a table.",
         )
     exported = read_exported_plates(path)
@@ -107,18 +107,18 @@ def _columns(load: ExternalForce) -> ForceColumns:
     return ForceColumns(load.name, side_of(load.body), load.force, load.point, load.moment)
 
 
-_KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, (CORTEX_SUFFIX,), SPREADSHEET_SUFFIXES)  # what stands over what
+_KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, (CORTEX_SUFFIX,), SPREADSHEET_SUFFIXES)  # in order of preference
 _HEAD_BYTES = 65_536  # column names stand in it
 _MOST_FILES = 2_000  # of a folder
 
 
 @dataclass(frozen=True)
 class ForcesSearch:
-    """What lies beside a motion.
+    """The result of the search for the forces of a motion.
 
     Attributes:
-        path: the file of its forces, None where there is none, or several that could be it: `several`. unread: without any of
-            these, a table that is called after its forces, but whose columns are none that are known.
+        path: the file of its forces, None if there is none or several are possible (`several`). unread: if nothing else was
+            found, a table that is named like a file of forces but has no known columns.
     """
 
     path: Path | None
@@ -127,21 +127,21 @@ class ForcesSearch:
 
 
 def find_forces(motion: Path) -> ForcesSearch:
-    """Look for the forces of a motion file: in its folder, then in folders for forces beside that and one above.
+    """Find the forces of a motion file: in its folder, then in folders for forces next to it and one level above.
 
     A file belongs to the motion where its name without the words for forces is the motion's without the words for markers:
     `walk1.trc` and `walk1_grf.mot`, `MarkerData/walk1.trc` and `ForceData/walk1_forces.mot`, `walk2/markers.trc` and
-    `walk2/grf.mot`; and where its columns are ground forces. An ExternalLoads XML, which names the feet, stands over its table,
-    a table over a file of Cortex, that over a spreadsheet. Before all of these come the plates that the program of the motion
-    itself exported (`plate_exports`): in the file of the motion, or of `walk1.tsv` as `walk1_f_1.tsv`, the first plate's.
+    `walk2/grf.mot`; and its columns must be ground forces. An ExternalLoads XML, which names the feet, is preferred to its table,
+    a table to a file of Cortex, and that to a spreadsheet. Plates that were exported with the motion come first
+    (`plate_exports`): in the file of the motion, or in `walk1_f_1.tsv` of `walk1.tsv`.
     """
     try:
         exported = exported_plate_file(motion)
-    except InputFileError:  # who reads it is told what is wrong with it
+    except InputFileError:  # reported when the motion is read
         exported = None
     if exported is not None:
         return ForcesSearch(exported)
-    own = bare_name(motion.stem)
+    motion_name = bare_name(motion.stem)
     unread: Path | None = None
     for folder in _folders(motion.resolve().parent):
         same_folder = folder == motion.resolve().parent
@@ -149,12 +149,14 @@ def find_forces(motion: Path) -> ForcesSearch:
             path
             for path in _files(folder)
             if path.name != motion.name
-            and bare_name(path.stem) == own
-            and (own or same_folder or folder.name == motion.resolve().parent.name)
+            and bare_name(path.stem) == motion_name
+            and (motion_name or same_folder or folder.name == motion.resolve().parent.name)
         ]
-        found = [path for path in called if _is_forces(path)]
-        unread = unread or next((path for path in called if path not in found and _is_called_after_forces(path)), None)
-        chosen = next((some for kind in _KINDS if (some := [p for p in found if p.suffix.lower() in kind])), [])
+        force_paths = [path for path in called if _is_forces(path)]
+        unread = unread or next(
+            (path for path in called if path not in force_paths and _is_called_after_forces(path)), None
+        )
+        chosen = next((some for kind in _KINDS if (some := [p for p in force_paths if p.suffix.lower() in kind])), [])
         if len(chosen) == 1:
             return ForcesSearch(chosen[0])
         if chosen:
@@ -164,15 +166,15 @@ def find_forces(motion: Path) -> ForcesSearch:
 
 def force_files(motion: Path) -> tuple[Path, ...]:
     """Return the files beyond its own that a motion would be read from: its forces, and the table that external loads name."""
-    found = find_forces(motion).path
-    if found is None:
+    forces = find_forces(motion).path
+    if forces is None:
         return ()
-    if found.suffix.lower() in TABLE_SUFFIXES:
-        return (found,)
+    if forces.suffix.lower() in TABLE_SUFFIXES:
+        return (forces,)
     try:
-        return tuple(path for path, _ in read_ground_forces(found).files)
+        return tuple(path for path, _ in read_ground_forces(forces).files)
     except InputFileError:
-        return (found,)
+        return (forces,)
 
 
 @lru_cache(4096)
@@ -189,16 +191,16 @@ def _parts(stem: str) -> list[str]:
     return [part.lower() for part in parts if part]
 
 
-def _folders(own: Path) -> Iterator[Path]:
-    """The motion's folder, then those for forces beside it and beside the one above, with their subfolder of its name."""
-    yield own
+def _folders(motion_folder: Path) -> Iterator[Path]:
+    """Return the motion's folder, then folders for forces next to it and one level above, with their subfolder of its name."""
+    yield motion_folder
     known = set(load_table("formats/opensim_names")["beside"]["force_folders"])
-    for above in (own, own.parent, own.parent.parent):
+    for above in (motion_folder, motion_folder.parent, motion_folder.parent.parent):
         for folder in _entries(above):
-            if re.sub(r"[\W_]+", "", folder.name.lower()) in known and folder != own and folder.is_dir():
+            if re.sub(r"[\W_]+", "", folder.name.lower()) in known and folder != motion_folder and folder.is_dir():
                 yield folder
-                if (folder / own.name).is_dir():
-                    yield folder / own.name
+                if (folder / motion_folder.name).is_dir():
+                    yield folder / motion_folder.name
 
 
 def _files(folder: Path) -> list[Path]:
@@ -232,7 +234,7 @@ def _is_forces(path: Path) -> bool:
 
 
 def _is_called_after_forces(path: Path) -> bool:
-    """Whether the name of a table says that it holds forces, and nothing else."""
+    """Return whether the name of a table is that of a file of forces."""
     words = load_table("formats/opensim_names")["beside"]["sure_words"]
     tables = (*TABLE_SUFFIXES, *SPREADSHEET_SUFFIXES)
     return path.suffix.lower() in tables and not set(_parts(path.stem)).isdisjoint(words)
@@ -242,12 +244,12 @@ def _is_called_after_forces(path: Path) -> bool:
 def _is_sheet_of_forces(path: Path, changed_ns: int) -> bool:
     try:
         roles = read_spreadsheet(path).roles
-    except InputFileError:  # called after forces it is taken for them: who reads it is told what is wrong with it
+    except InputFileError:  # a file named like forces is reported when it is read
         return not set(_parts(path.stem)).isdisjoint(load_table("formats/opensim_names")["beside"]["force_words"])
     return bool(roles.forces or roles.plates) and not (roles.markers or roles.poses)
 
 
-_OTHERS = "Where these are not its forces: --forces FILE, or --forces none."
+_OTHERS = "If these are not its forces, use --forces FILE or --forces none."
 
 
 def with_forces(recording: Recording, path: str | Path) -> Recording:
@@ -270,15 +272,15 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
         markers.positions,
         forces.plates,
     )
-    kept = replace(markers, positions=markers.positions[made.first : made.stop])
+    covered = replace(markers, positions=markers.positions[made.first : made.stop])
     outputs = {
         label: replace(output, values=output.values[made.first : made.stop])
         for label, output in recording.model_outputs.items()
     }
     return replace(
-        recording.with_markers(kept),
+        recording.with_markers(covered),
         plates=made.plates,
-        events=later(recording.events, made.first / markers.rate_hz, kept.frame_count, markers.rate_hz),
+        events=later(recording.events, made.first / markers.rate_hz, covered.frame_count, markers.rate_hz),
         model_outputs=outputs,
         first_frame=recording.first_frame + made.first,
         start_s=recording.start_s + made.first / markers.rate_hz,
@@ -295,22 +297,22 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
 
 
 def with_forces_nearby(recording: Recording) -> Recording:
-    """Return a recording with the forces of the file beside it that belongs to it, if there is one; see `find_forces`."""
-    found = find_forces(recording.path)
+    """Return a recording with the ground forces of its separate file, if one is found; see `find_forces`."""
+    search = find_forces(recording.path)
     try:
-        if found.path is not None:
-            return with_forces(recording, found.path)
-        if found.unread is not None:
-            read_ground_forces(found.unread)  # says what it lacks
+        if search.path is not None:
+            return with_forces(recording, search.path)
+        if search.unread is not None:
+            read_ground_forces(search.unread)  # says what it lacks
     except InputFileError as error:
-        return with_unusable(recording, f"The ground forces beside '{recording.path.name}'", error)
-    if not found.several:
+        return with_unusable(recording, f"The ground forces in the folder of '{recording.path.name}'", error)
+    if not search.several:
         return recording
-    names = ", ".join(path.name for path in found.several)
+    names = ", ".join(path.name for path in search.several)
     note = Diagnostic(
         "forces-unusable",
         "warning",
-        f"Several files beside '{recording.path.name}' could hold its ground forces: {names}; none is taken.",
+        f"Several files could hold the ground forces of '{recording.path.name}': {names}. None is used.",
         hint="Name one: --forces FILE.",
     )
     return replace(recording, diagnostics=(*recording.diagnostics, note))
@@ -323,18 +325,18 @@ def with_unusable(recording: Recording, forces: str, error: InputFileError) -> R
 
 
 def _taken(forces: GroundForces) -> Diagnostic:
-    """What was taken, and what a table of forces cannot tell."""
+    """Return the note on the forces that are used."""
     if not forces.forces:
-        text = f"The ground forces are those of {len(forces.plates)} plates in '{forces.path.name}'."
+        text = f"The ground forces are read from {len(forces.plates)} plates in '{forces.path.name}'."
         return Diagnostic("forces-of-a-table", "info", text, hint=_OTHERS)
-    named = [f"{one.force[0]} ... on the {SIDE_NAMES[one.side]} foot" for one in forces.forces if one.side]
-    unnamed = [f"{one.force[0]} ..." for one in forces.forces if not one.side]
-    by_pressure = [f"{', '.join(unnamed)} (whose foot: by the centre of pressure)"] if unnamed else []
+    named = [f"{force.force[0]} ... on the {SIDE_NAMES[force.side]} foot" for force in forces.forces if force.side]
+    unnamed = [f"{force.force[0]} ..." for force in forces.forces if not force.side]
+    by_pressure = [f"{', '.join(unnamed)} (foot assigned by the centre of pressure)"] if unnamed else []
     return Diagnostic(
         "forces-of-a-table",
         "info",
-        f"The ground forces are those of '{forces.path.name}': {'; '.join((*named, *by_pressure))}. A table of forces does not "
-        "tell the edges of the plates: whether a foot hung over one cannot be checked.",
+        f"The ground forces are read from '{forces.path.name}': {'; '.join((*named, *by_pressure))}. A table of forces does not "
+        "contain the edges of the plates: whether a foot is over an edge cannot be checked.",
         hint=_OTHERS,
     )
 
@@ -343,5 +345,5 @@ def _left_out(forces: GroundForces) -> tuple[Diagnostic, ...]:
     if not forces.left_out:
         return ()
     names = ", ".join(forces.left_out)
-    text = f"'{forces.path.name}' also loads what is no foot: {names}. These loads are left out."
+    text = f"'{forces.path.name}' also loads bodies other than feet: {names}. These loads are ignored."
     return (Diagnostic("forces-unusable", "warning", text, value=float(len(forces.left_out))),)

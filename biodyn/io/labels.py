@@ -1,4 +1,4 @@
-"""Which points of a file are markers: labels cleaned, computed points told apart, nobody's points dropped."""
+"""Classify the points of a file as markers, computed points and unlabelled points, and clean their labels."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _END = re.compile(r"[_.\-][A-Za-z0-9]+$")
 _LETTER_START = re.compile("[a-z](?=[A-Z])")
 #: Share of the labels that need not have the start that the others share.
 STRANGERS = 0.1
-_MOSTLY = 0.5  # share of the frames in which a point that nobody named is seen
+_MOSTLY = 0.5  # share of the frames in which an unlabelled point must be seen
 
 
 @dataclass(frozen=True)
 class PointRoles:
-    """What each point of a file is.
+    """The kind of each point of a file.
 
     Attributes:
         labels: cleaned label of every point.
         kinds: of every point "marker", "dropped" or a kind of `ModelOutput`.
-        diagnostics: what was decided that the user should know.
+        diagnostics: notes for the user.
         subject: name in the prefix of the markers' labels, "" without one. other_subjects: of points that are dropped.
     """
 
@@ -53,7 +53,7 @@ class PointRoles:
 
     @property
     def outputs(self) -> list[int]:
-        """Columns of what software computed."""
+        """Columns of computed points."""
         return [i for i, kind in enumerate(self.kinds) if kind not in ("marker", "dropped")]
 
 
@@ -64,7 +64,7 @@ def point_roles(
     subjects: Sequence[str],
     descriptions: Sequence[str] = (),
 ) -> PointRoles:
-    """Tell markers from computed and unnamed points.
+    """Return which points are markers, computed or unlabelled.
 
     `points` (T, N, 3) file units, NaN where not seen; `groups` the label lists of the POINT group (ANGLES, ...);
     `subjects` the subject names the file stores; `descriptions` what POINT:DESCRIPTIONS says of each point.
@@ -105,7 +105,7 @@ def _without_prefix(
             Diagnostic(
                 "several-subjects",
                 "warning",
-                f"The file holds points of {', '.join(sorted(present))}; those of {best}, the best seen, are used.",
+                f"The file holds points of {', '.join(sorted(present))}; the points of {best}, which are seen most, are used.",
             )
         )
     if not present:
@@ -114,16 +114,16 @@ def _without_prefix(
 
 
 def _are_segments(prefixes: Counter[str], labels: Sequence[str]) -> bool:
-    """True where several prefixes are segments of one person, whose labels differ without them."""
+    """True where several prefixes are segments of one person: the labels differ without the prefixes."""
     pattern = matcher(tuple(names()["subject_prefix"]["segments"]), True)
     named = [label for label in labels if label]
     return len(prefixes) > 1 and len(set(named)) == len(named) and all(pattern.fullmatch(prefix) for prefix in prefixes)
 
 
 def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[str]:
-    """Strip starts like `Subject_` that the labels share: the stored subject's name, or any words that are no side.
+    """Strip starts like `Subject_` that the labels share: the stored subject's name, or any word that does not name a side.
 
-    Nearly all must share it: what software computed and points that nobody named may stand beside them without it.
+    Nearly all labelled markers must share it; computed and unlabelled points need not.
     """
     for _ in range(_MOST_STARTS):
         prefix = _common_start(labels, subjects)
@@ -134,19 +134,19 @@ def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[st
 
 
 def _without_common_end(labels: list[str]) -> list[str]:
-    """Strip an ending like `_01` or `_trial` that nearly all labels share and that is no side."""
+    """Strip an ending like `_01` or `_trial` that nearly all labels share and that does not name a side."""
     computed = _computed_names()
     named = [label for label in labels if label and not _is_unnamed(label)]
     ends = Counter(end[0] for label in named if (end := _END.search(label)))
     ending, count = ends.most_common(1)[0] if ends else ("", 0)
-    beside = sum(not label.endswith(ending) and computed.fullmatch(label) is None for label in named)
-    if _is_side(ending) or count < _FEWEST_ENDED or beside > STRANGERS * len(named):
+    without_ending = sum(not label.endswith(ending) and computed.fullmatch(label) is None for label in named)
+    if _is_side(ending) or count < _FEWEST_ENDED or without_ending > STRANGERS * len(named):
         return labels
     return [label.removesuffix(ending) for label in labels]
 
 
 def _without_common_letter(labels: list[str]) -> list[str]:
-    """Strip a small letter that the labels share before a capital (Xsens' pRightASI) and that is no side."""
+    """Strip a small letter that the labels share before a capital (Xsens' pRightASI) and that does not name a side."""
     named = [label for label in labels if label and not _is_unnamed(label)]
     starts = Counter(label[0] for label in named if _LETTER_START.match(label))
     letter, count = starts.most_common(1)[0] if starts else ("", 0)
@@ -176,7 +176,7 @@ def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
 
 
 def _is_side(text: str) -> bool:
-    """True for a word that says right or left, in any language, whatever signs stand around it."""
+    """True for a word that says right or left, in any language, ignoring separators."""
     bare = "".join(character for character in text if character.isalnum())
     return bare.upper() in _side_words() or bare.lower() in names()["subject_prefix"]["not_a_name"]
 
@@ -205,9 +205,9 @@ def _mark_unnamed(labels: Sequence[str], kinds: list[str]) -> None:
 
 
 def _keep_unnamed(labels: list[str], kinds: list[str], points: FloatArray) -> None:
-    """Where no point has a name, those seen most of the time are markers all the same: their places may name them.
+    """Keep points that are seen most of the time as markers if no point has a label: positions may identify them.
 
-    Beside computed points they are leftovers: somebody named the markers that those were computed from, and took them out.
+    They are ignored if there are computed points, which need labelled markers that were removed.
     """
     if any(kind != "dropped" for kind in kinds) or not points.size:
         return
@@ -300,13 +300,13 @@ def _mark_computed(labels: Sequence[str], kinds: list[str], descriptions: Sequen
 
 
 def _computed_note(labels: Sequence[str], kinds: Sequence[str], points: FloatArray) -> list[Diagnostic]:
-    """Say which points with a place in space are no markers."""
+    """Return the note on computed points, which are not markers."""
     seen = np.atleast_1d(np.isfinite(points[..., 0]).any(axis=0))
     computed = [labels[i] for i, kind in enumerate(kinds) if kind == "virtual_point" and seen[i]]
     if not computed:
         return []
     shown = ", ".join(computed[:12]) + (f" and {len(computed) - 12} more" if len(computed) > 12 else "")
-    text = f"{len(computed)} computed points (joint centres, segment axes, model outputs) are no markers and are not fitted: "
+    text = f"{len(computed)} computed points (joint centres, segment axes, model outputs) are ignored: "
     return [Diagnostic("computed-points", "info", f"{text}{shown}.", value=float(len(computed)))]
 
 
@@ -325,13 +325,13 @@ def _mark_duplicates(labels: list[str], kinds: list[str], points: FloatArray) ->
                 kinds[i] = "dropped"
             else:
                 labels[i] = f"{label}#{number}"
-        # a place in the laboratory's list that nothing was seen for is no second point
+        # an unused entry of the marker list is not a second point
         if kinds[same[0]] == "marker" and kinds[same[1]] == "dropped" and np.isfinite(points[:, same[1], 0]).any():
             diagnostics.append(
                 Diagnostic(
                     "recording-repaired",
                     "warning",
-                    f"The label '{label}' stands for {len(same)} points; the one seen in most frames is used.",
+                    f"{len(same)} points have the label '{label}'; the one seen in most frames is used.",
                     value=float(len(same)),
                 )
             )

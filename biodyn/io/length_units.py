@@ -176,9 +176,9 @@ def _is_plate(sides: FloatArray, unit: float, allowed: tuple[float, float]) -> b
 def _corrected_corners(
     text: str, stated: float, which: str, sides: Sequence[FloatArray]
 ) -> tuple[float | None, Diagnostic]:
-    """Return the unit that gives plates of corners which are none in the stated one, None where no power of ten does."""
+    """Return the unit that gives possible plates, None if no power of ten does."""
     size = " x ".join(f"{side * stated:.3g}" for side in sides[0])
-    unit = next((stated * f for f in FACTORS if all(_is_plate(own, stated * f, PLATE_M) for own in sides)), None)
+    unit = next((stated * f for f in FACTORS if all(_is_plate(pair, stated * f, PLATE_M) for pair in sides)), None)
     wrong = f"{which} would measure {size} m in the unit that POINT:UNITS states ('{text}')"
     if unit is None:
         return None, Diagnostic(
@@ -201,7 +201,7 @@ def _corrected_corners(
 
 
 def _origin_unit(plate: ForcePlate, sides: FloatArray, corners: float, stated: float) -> float:
-    """Return the unit of ORIGIN: that of the corners, or the stated one where corrected corners give no possible sensor."""
+    """Return the unit of ORIGIN: the unit of the corners, or the stated one if that gives no possible sensor."""
     if corners == stated or plate.type == 1 or not np.any(plate.origin):  # type 1 does not use it
         return corners
     half_m = 0.5 * sides * corners

@@ -1,8 +1,7 @@
 """Files of MATLAB, version 5 (saved with -v6 or -v7): variables as arrays, text, lists and records.
 
-Written here because SciPy's reader can end the process on a damaged file. Nothing is taken on trust: every size is held against
-the bytes that are there. A variable or field is read when it is asked for: one that is not may be as large as it likes. Source:
-MathWorks, "MAT-File Format", level 5: elements of a type, a size and padded data; an array is an element of elements (flags,
+Written here because SciPy's reader can end the process on a damaged file. Every size is checked against the bytes that are there.
+A variable or field is only read when it is requested. Source: MathWorks, "MAT-File Format", level 5: elements of a type, a size and padded data; an array is an element of elements (flags,
 dimensions, name, content), cells and structures hold arrays again, and any may be deflated.
 """
 
@@ -35,12 +34,12 @@ _DIMENSIONS, _ARRAY, _DEFLATED = 5, 14, 15
 _CELL, _STRUCTURE, _TEXT, _FIRST_NUMBER, _LAST_NUMBER, _OBJECT = 1, 2, 4, 6, 15, 17
 
 #: What a variable or a field holds: numbers (in MATLAB's shape), text, the cells of a list, or the elements of a structure; None
-#: stands for what is none of these.
+#: for anything else.
 Value: TypeAlias = "NDArray[np.float64] | str | list[Value] | tuple[Record, ...] | None"
 
 
 class MatlabError(ValueError):
-    """The bytes are no sound file of MATLAB; the message says what is wrong with them."""
+    """The bytes are not a valid file of MATLAB; the message states the fault."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Record(Mapping[str, Value]):
 
 
 def is_matlab(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of MATLAB, version 5 or 7.3."""
+    """Whether the first bytes of a file belong to MATLAB, version 5 or 7.3."""
     return head.startswith((MARK, MARK_73))
 
 
@@ -106,13 +105,13 @@ def variables_of(content: bytes) -> Record:
         raise MatlabError("it does not begin as one of version 5")
     order = {b"IM": "<", b"MI": ">"}.get(content[_HEADER - 2 : _HEADER])
     if order is None:
-        raise MatlabError("its byte order is not told")
-    found: dict[str, memoryview] = {}
+        raise MatlabError("its byte order is not stated")
+    variables: dict[str, memoryview] = {}
     for element in _elements(memoryview(content)[_HEADER:], order):
         inner = _inflated(element, order) if element.kind == _DEFLATED else element
         if inner.kind == _ARRAY:
-            found[_array(inner.data, order).name] = inner.data
-    return Record(found, order, 0)
+            variables[_array(inner.data, order).name] = inner.data
+    return Record(variables, order, 0)
 
 
 def _elements(data: memoryview, order: str) -> Iterator[_Element]:
@@ -123,7 +122,7 @@ def _elements(data: memoryview, order: str) -> Iterator[_Element]:
             if any(data[at:]):
                 raise MatlabError("it ends within an element")
             return
-        first, size = (int(one) for one in np.frombuffer(data[at : at + 8], order + "u4"))
+        first, size = (int(word) for word in np.frombuffer(data[at : at + 8], order + "u4"))
         if first >> 16:  # a small one: size and kind share a word, the data follow at once
             kind, size, begin, step = first & 0xFFFF, first >> 16, at + 4, 8
             if size > 4:
@@ -153,7 +152,7 @@ def _inflated(element: _Element, order: str) -> _Element:
 
 
 def _array(data: memoryview, order: str) -> _Array:
-    """The head of an array; that of an empty one where there are no bytes."""
+    """The head of an array; the head of an empty array if there are no bytes."""
     if not len(data):
         return _Array(_FIRST_NUMBER, (0, 0), "", iter(()))
     content = _elements(data, order)
@@ -165,7 +164,7 @@ def _array(data: memoryview, order: str) -> _Array:
         return _Array(kind, (0, 0), bytes(parts[1].data).decode("latin-1"), iter(()))
     if parts[1].kind != _DIMENSIONS:
         raise MatlabError("an array lacks its dimensions")
-    shape = tuple(int(one) for one in _numbers(parts[1], order))
+    shape = tuple(int(size) for size in _numbers(parts[1], order))
     if len(shape) < 2 or min(shape) < 0:
         raise MatlabError("an array has impossible dimensions")
     return _Array(kind, shape, bytes(parts[2].data).decode("latin-1"), content)
@@ -193,10 +192,10 @@ def _value(array: _Array, order: str, depth: int) -> Value:
 
 def _as_many(parts: Iterator[_Element], count: int) -> list[memoryview]:
     """The bytes of as many arrays as there are places."""
-    found = list(parts)
-    if len(found) != count or any(part.kind != _ARRAY for part in found):
+    elements = list(parts)
+    if len(elements) != count or any(part.kind != _ARRAY for part in elements):
         raise MatlabError("a list does not hold as many arrays as it has places")
-    return [part.data for part in found]
+    return [part.data for part in elements]
 
 
 def _records(array: _Array, order: str, depth: int) -> tuple[Record, ...]:
@@ -210,8 +209,8 @@ def _records(array: _Array, order: str, depth: int) -> tuple[Record, ...]:
         raise MatlabError("the fields of a structure have impossible names")
     fields = [names[k : k + length].split(b"\0", 1)[0].decode("latin-1") for k in range(0, len(names), length)]
     values = _as_many(array.content, array.count * len(fields))
-    own = (values[k : k + len(fields)] for k in range(0, len(values), max(len(fields), 1)))
-    return tuple(Record(dict(zip(fields, some, strict=True)), order, depth + 1) for some in own)
+    field_values = (values[k : k + len(fields)] for k in range(0, len(values), max(len(fields), 1)))
+    return tuple(Record(dict(zip(fields, some, strict=True)), order, depth + 1) for some in field_values)
 
 
 def _text(parts: list[_Element], order: str) -> str:

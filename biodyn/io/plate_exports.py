@@ -38,8 +38,8 @@ class ExportedPlates:
     """Plates of an export.
 
     Attributes:
-        table: their numbers in N, m and N m. forces: plates whose corners are not told; plates: those whose corners are.
-        notes: what was decided on the way.
+        table: their numbers in N, m and N m. forces: plates without corners; plates: plates with corners.
+        notes: decisions for the user.
     """
 
     table: Storage
@@ -50,7 +50,7 @@ class ExportedPlates:
 
 @dataclass(frozen=True, eq=False)
 class PlateLoads:
-    """Force (T, 3) N, stored moment (T, 3), centre of pressure (T, 3) m, NaN where there is none, of one plate, by its name."""
+    """Force (T, 3) N, stored moment (T, 3), centre of pressure (T, 3) m, NaN if missing, of one plate."""
 
     name: str
     force: FloatArray
@@ -87,17 +87,17 @@ class PlateLoads:
 
     @property
     def unknown(self) -> BoolArray:
-        """(T,) rows amid loaded ones in which the force or where it acts is not told."""
+        """(T,) rows between loaded rows without a force or a centre of pressure."""
         return unknown_rows(self.force, self.pressure, least_load_n(np.linalg.norm(self.force, axis=1)))
 
     def at_pressure(self, up: int) -> tuple[FloatArray, bool]:
         """The moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file tells it."""
-        found = free_moment(
+        free = free_moment(
             np.nan_to_num(self.force), np.nan_to_num(self.moment), np.nan_to_num(self.pressure), self.loaded, up
         )
         moment = np.zeros_like(self.force)
-        moment[self.known, up] = found.moment[self.known]
-        return moment, found.told
+        moment[self.known, up] = free.moment[self.known]
+        return moment, free.known
 
 
 def in_laboratory(
@@ -107,13 +107,13 @@ def in_laboratory(
     sha256: str,
     notes: Sequence[Diagnostic] = (),
 ) -> ExportedPlates:
-    """Return plates whose corners are not told, in the laboratory's axes.
+    """Return plates without corners, in the laboratory's axes.
 
     plates: of each its loads on the person and the moment (T, 3) N m about its centre of pressure; sha256: of the file.
     """
     columns = [values for loads, moment in plates for values in (loads.force, loads.pressure, moment)]
     forces = tuple(_force_columns(loads.name) for loads, _ in plates)
-    names = tuple(name for one in forces for name in one.columns)
+    names = tuple(name for force in forces for name in force.columns)
     values = np.hstack(columns) if columns else np.empty((0, 0))
     table = Storage(path, names, np.arange(len(values)) / rate_hz, values, None, sha256=sha256)
     return ExportedPlates(table, forces, notes=tuple(notes))
@@ -133,17 +133,17 @@ def require_possible(path: Path, sheet: Sheet) -> None:
 
 
 def placed(force: FloatArray, pressure: FloatArray) -> FloatArray:
-    """Return centres of pressure (T, 3), NaN where there is no force (T, 3)."""
+    """Return centres of pressure (T, 3), NaN without a force (T, 3)."""
     acts = np.asarray((np.abs(force) > 0.0).any(axis=1))
     return np.where(acts[:, None], pressure, np.nan)
 
 
-def not_told(path: Path, plate: str) -> Diagnostic:
+def _unknown_free_moment(path: Path, plate: str) -> Diagnostic:
     return Diagnostic(
         "forces-incomplete",
         "warning",
-        f"The moments of {plate} in '{path.name}' are about no point that goes with its centre of pressure: its free moment is "
-        "taken for 0.",
+        f"The moments of {plate} in '{path.name}' are not about any point that fits its centre of pressure: its free moment is "
+        "set to 0.",
         hint="Export the trial as C3D, which says what the moments are about.",
     )
 
@@ -165,9 +165,9 @@ def devices(path: Path, section: Section, sha256: str) -> ExportedPlates:
     notes: list[Diagnostic] = []
     for stored in _loads(*_table(path, section)):
         loads = stored.on_person(np.eye(3)[stored.up])
-        moment, told = loads.at_pressure(loads.up)
-        if not told:
-            notes.append(not_told(path, loads.name))
+        moment, known = loads.at_pressure(loads.up)
+        if not known:
+            notes.append(_unknown_free_moment(path, loads.name))
         plates.append((loads, moment))
     return in_laboratory(path, plates, _rate(section), sha256, notes)
 
@@ -183,7 +183,7 @@ def _rate(section: Section) -> float:
 
 
 def _table(path: Path, section: Section) -> tuple[Sheet, dict[str, str]]:
-    """The numbers under names of their own, "device - Force Fx", and the unit of each."""
+    """Return the table with columns named "device - Force Fx", and the unit of each."""
     if not _rate(section) > 0.0 or len(section.lines) < 5:
         raise InputFileError(f"The table 'Devices' of '{path.name}' states no rate or holds no rows.", EXPORT_AGAIN)
     over, axes, units = (split_cells(line) for line in section.lines[1:4])
@@ -203,23 +203,23 @@ def _table(path: Path, section: Section) -> tuple[Sheet, dict[str, str]]:
 
 
 def _loads(sheet: Sheet, units: dict[str, str]) -> list[PlateLoads]:
-    """The plates whose force, moment and centre of pressure are all there."""
+    """Return the plates with force, moment and centre of pressure."""
     parts: dict[str, dict[str, list[str]]] = {}
     for name in sheet.names:
         match = _DEVICE.match(name)
         if match is not None:
             parts.setdefault(match["device"], {}).setdefault(match["what"].lower(), []).append(name)
-    found = []
-    for device, own in parts.items():
-        if {what: len(names) for what, names in own.items()} != {"force": 3, "moment": 3, "cop": 3}:
+    plates = []
+    for device, columns in parts.items():
+        if {what: len(names) for what, names in columns.items()} != {"force": 3, "moment": 3, "cop": 3}:
             continue
         force, moment, pressure = (
-            np.column_stack([sheet.values[:, sheet.names.index(name)] for name in own[what]])
+            np.column_stack([sheet.values[:, sheet.names.index(name)] for name in columns[what]])
             for what in ("force", "moment", "cop")
         )
-        length = METRES.get(units.get(own["cop"][0], "").strip().lower(), METRES["mm"])
-        found.append(PlateLoads(device, force, moment, placed(force, pressure * length)))
-    return found
+        length = METRES.get(units.get(columns["cop"][0], "").strip().lower(), METRES["mm"])
+        plates.append(PlateLoads(device, force, moment, placed(force, pressure * length)))
+    return plates
 
 
 _CORNERS: Final = ("POSX_POSY", "NEGX_POSY", "NEGX_NEGY", "POSX_NEGY")  # as C3D files order them
@@ -228,21 +228,21 @@ _PLATE_FILE: Final = re.compile(r"(?P<trial>.+)_f_(?P<number>\d+)")
 
 
 def first_plate_file(motion: Path) -> Path | None:
-    """Return the file of the first plate beside the trajectories `walk.tsv`: `walk_f_1.tsv`; None where there is none."""
-    found = plate_files_of(motion.with_name(f"{motion.stem}_f_1{motion.suffix}"))
-    return found[0] if found and found[0].is_file() else None
+    """Return the file of the first plate of the trajectories `walk.tsv`: `walk_f_1.tsv`; None if absent."""
+    plate_paths = plate_files_of(motion.with_name(f"{motion.stem}_f_1{motion.suffix}"))
+    return plate_paths[0] if plate_paths and plate_paths[0].is_file() else None
 
 
 def plate_files_of(path: Path) -> tuple[Path, ...]:
-    """Return the files of the plates of the trial of which `path` is one, by number; itself where its name is of no such form."""
+    """Return the files of all plates of the trial of one plate's file, by number; `path` itself if its name has another form."""
     match = _PLATE_FILE.fullmatch(path.stem)
     if match is None:
         return (path,)
     numbered = []
     for other in path.parent.glob(f"{glob.escape(match['trial'])}_f_*{path.suffix}"):
-        own = _PLATE_FILE.fullmatch(other.stem)
-        if own is not None and own["trial"] == match["trial"]:
-            numbered.append((int(own["number"]), other))
+        name = _PLATE_FILE.fullmatch(other.stem)
+        if name is not None and name["trial"] == match["trial"]:
+            numbered.append((int(name["number"]), other))
     return tuple(other for _, other in sorted(numbered))
 
 
@@ -254,17 +254,17 @@ def is_plate_file(head: str) -> bool:
 def plate_files(texts: Sequence[tuple[Path, str]]) -> ExportedPlates:
     """Return the plates of files of Qualisys Track Manager, one a plate, as (path, text), on one clock.
 
-    Raises InputFileError where one is no such file, or they are of different times.
+    Raises InputFileError if one has another form, or their times differ.
     """
     read = [(path, _head(text), read_sheet(path.name, text)) for path, text in texts]
     for path, _, sheet in read:
         require_possible(path, sheet)
     times = [_times(path, sheet) for path, _, sheet in read]
     rows = min(map(len, times))
-    for (path, _, _), own in zip(read, times, strict=True):
-        if len(own) > rows + 1 or not np.allclose(own[:rows], times[0][:rows], atol=1e-6):
+    for (path, _, _), time_s in zip(read, times, strict=True):
+        if len(time_s) > rows + 1 or not np.allclose(time_s[:rows], times[0][:rows], atol=1e-6):
             raise InputFileError(
-                f"'{path.name}' and '{read[0][0].name}' are of different times: {len(own)} and {len(times[0])} samples.",
+                f"'{path.name}' and '{read[0][0].name}' are of different times: {len(time_s)} and {len(times[0])} samples.",
                 EXPORT_AGAIN,
             )
     stored = [(_plate_loads(path, sheet, rows), _corners(path, head)) for path, head, sheet in read]
@@ -277,7 +277,7 @@ def plates_of_loads(
 ) -> ExportedPlates:
     """Return plates with corners of what the program stores of them: loads, and corners (4, 3) m.
 
-    paths: the file of each. said: words of the program that say in whose axes the loads are, "" where it says nothing.
+    paths: the file of each. said: words of the program on the axes of the loads, "" without any.
     time_s: (T,).
     """
     names: list[str] = []
@@ -290,9 +290,9 @@ def plates_of_loads(
         level = int(np.argmin(np.ptp(corners, axis=0)))
         up = 2 if local else level
         acting = loads.on_person(np.eye(3)[up] * (_z_up(corners, level) if local else 1.0))
-        moment, told = acting.at_pressure(up)
-        if not told:
-            notes.append(not_told(path, f"plate {number}"))
+        moment, known = acting.at_pressure(up)
+        if not known:
+            notes.append(_unknown_free_moment(path, f"plate {number}"))
         acts = np.asarray(np.isfinite(acting.pressure).all(axis=1))
         acting_force = np.where(acts[:, None], acting.force, 0.0)  # one that acts nowhere is none
         about_middle = moment + np.cross(np.nan_to_num(acting.pressure) - middle, acting_force)
@@ -310,7 +310,7 @@ def plates_of_loads(
 
 
 def _head(text: str) -> dict[str, str]:
-    """What stands behind the words above the numbers."""
+    """Return the entries of the header by name."""
     pairs = [split_cells(line) for line in text.splitlines()[:60]]
     return {cells[0]: " ".join(cells[1:]) for cells in pairs if len(cells) > 1 and re.fullmatch("[A-Z_]+", cells[0])}
 
@@ -356,7 +356,7 @@ def _z_up(corners: FloatArray, level: int) -> float:
 
 
 def _in_plate_axes(said: str, stored: Sequence[tuple[PlateLoads, FloatArray]]) -> bool:
-    """Whether forces are in the plates' own axes: as the files say, else by where the centres of pressure would lie.
+    """Return whether forces are in the plates' axes: as stated, else by which axes give centres of pressure on the plates.
 
     stored: of every plate its loads and its corners (4, 3) m.
     """
@@ -391,7 +391,7 @@ def plates_of_text(path: Path, text: str, sha256: str) -> ExportedPlates:
         rate_hz = float("nan")
     if begin is None or not 0.0 < rate_hz < LARGEST_NUMBER:
         raise InputFileError(
-            f"'{path.name}' is no file of forces of Cortex: it states no SampleRate or names no columns.", EXPORT_AGAIN
+            f"'{path.name}' is not a file of forces of Cortex: it has no SampleRate or no columns.", EXPORT_AGAIN
         )
     rows = ["\t".join(line.split()) for line in lines[begin:] if line.strip()]
     sheet = read_sheet(path.name, "\n".join([f"Rate\t{rate_hz}", rows[0].lstrip("#"), *rows[1:]]), begin - 1)
@@ -412,7 +412,7 @@ def plates_of_text(path: Path, text: str, sha256: str) -> ExportedPlates:
 
 
 def _loads_cortex(path: Path, sheet: Sheet, number: int) -> PlateLoads:
-    """The free moment stands in the last column of the moment."""
+    """Return the loads of a plate; the free moment is in the last column of the moment."""
     wanted = [f"{what}{number}" for what in ("FX", "FY", "FZ", "X", "Y", "Z", "MZ")]
     missing = [name for name in wanted if name not in sheet.names]
     if missing:
@@ -428,8 +428,8 @@ _HEAD_CHARACTERS = 10_000
 def read_exported_plates(path: Path) -> ExportedPlates | None:
     """Return the force plates that a laboratory's software exported as text, None where a file holds none in its form.
 
-    Of Vicon Nexus the table "Devices" of the file; of Qualisys Track Manager the plate of the file and of those beside it that
-    are of the same trial; of Cortex the file of forces. Raises InputFileError in one sentence where they are unreadable.
+    Of Vicon Nexus the table "Devices"; of Qualisys Track Manager the plate of the file and the other plates of the trial; of
+    Cortex the file of forces. Raises InputFileError if they are unreadable.
     """
     if path.suffix.lower() == CORTEX_SUFFIX:
         content = bytes_of(path)
@@ -441,16 +441,18 @@ def read_exported_plates(path: Path) -> ExportedPlates | None:
         return None
     text = text_of(path, content)
     if is_plate_file(text[:_HEAD_CHARACTERS]):
-        return plate_files([(one, text_of(one, bytes_of(one))) for one in plate_files_of(path)])
+        return plate_files(
+            [(plate_path, text_of(plate_path, bytes_of(plate_path))) for plate_path in plate_files_of(path)]
+        )
     section = sections(text).get("Devices")
     if section is None:
         return None
-    found = devices(path, section, sha256(content).hexdigest())
-    return found if found.forces else None
+    plates = devices(path, section, sha256(content).hexdigest())
+    return plates if plates.forces else None
 
 
 def exported_plate_file(motion: Path) -> Path | None:
-    """Return the file of the plates that the program of a motion's text exported: beside it, or itself; None where there is none.
+    """Return the file of the plates that were exported with a motion: a separate file, or itself; None if absent.
 
     Raises InputFileError where the motion's own text is none.
     """

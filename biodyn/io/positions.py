@@ -1,4 +1,4 @@
-"""Which stored positions count as measured, in files of every format."""
+"""Mark stored positions that were not measured as missing, in files of every format."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def unseen_as_nan(points: FloatArray) -> FloatArray:
 
 
 def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """A coordinate of kilometres is a damaged number, not a place in a laboratory: it counts as not seen.
+    """Return the positions with coordinates of kilometres as missing, since such numbers are damaged.
 
     Raises InputFileError where so many of them differ from each other that the rest is not to be trusted either.
     """
@@ -76,7 +76,7 @@ def require_markers(path: Path, labels: Sequence[str], markers: FloatArray) -> N
 
 
 def dropped_note(roles: PointRoles) -> tuple[Diagnostic, ...]:
-    """Say which points are left out because nobody named them; those of other people are told as such (`several-subjects`)."""
+    """Return the note on unlabelled points that are ignored; points of other persons have a note of their own."""
     dropped = [label for label, kind in zip(roles.labels, roles.kinds, strict=True) if kind == "dropped"]
     if roles.other_subjects:
         dropped = [label for label in dropped if label]
@@ -84,7 +84,7 @@ def dropped_note(roles: PointRoles) -> tuple[Diagnostic, ...]:
         return ()
     named = [label for label in dropped if label]
     shown = ", ".join(named[:8]) + (" and more" if len(named) > 8 else "")
-    text = f"{len(dropped)} unnamed {'point is' if len(dropped) == 1 else 'points are'} left out" + (
+    text = f"{len(dropped)} unlabelled {'point is' if len(dropped) == 1 else 'points are'} ignored" + (
         f": {shown}." if shown else "."
     )
     return (Diagnostic("points-dropped", "info", text, value=float(len(dropped))),)

@@ -37,14 +37,14 @@ from biodyn.recording import Recording
 def records(record: Record, field: str, count: int | None = None) -> tuple[Record, ...]:
     """The elements of a structure; none where the field is not there or empty, unless `count` are needed."""
     value = record.get(field)
-    found = value if isinstance(value, tuple) else ()
-    if count is not None and len(found) != count:
+    elements = value if isinstance(value, tuple) else ()
+    if count is not None and len(elements) != count:
         raise MatlabError(f"it has no {field}")
-    return found
+    return elements
 
 
 def numbers(record: Record, field: str, *sizes: int | None) -> FloatArray:
-    """Numbers whose first dimensions have these sizes (None: any), none of them larger than anything in a laboratory."""
+    """Return an array with the given first dimensions (None: any) and numbers within the range of a laboratory."""
     return _possible(_shaped(record, field, *sizes), field)
 
 
@@ -74,13 +74,13 @@ def by(value: FloatArray) -> str:
 
 
 def number(record: Record, field: str, default: float | None = None) -> float:
-    """One number; the default where there is none."""
+    """Return one number, the default if absent."""
     value = record.get(field)
     if default is not None and not (isinstance(value, np.ndarray) and np.isfinite(value).any()):
         return default
     value = numbers(record, field)
     if value.size != 1 or not np.isfinite(value).all():
-        raise MatlabError(f"{field} is no number")
+        raise MatlabError(f"{field} is not a number")
     return float(value.flat[0])
 
 
@@ -93,10 +93,10 @@ def possible_rate(per_s: float) -> float:
 def texts(record: Record, field: str) -> list[str]:
     value = record.get(field)
     cells = value if isinstance(value, list) else [value]
-    found = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
-    if not found or len(found) != len(cells):
-        raise MatlabError(f"{field} are no texts")
-    return found
+    nonempty = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
+    if not nonempty or len(nonempty) != len(cells):
+        raise MatlabError(f"{field} are not texts")
+    return nonempty
 
 
 _SAID: Final = {0: "local", 1: "world"}
@@ -115,7 +115,7 @@ class MeasuredPlates:
     """Force plates of one measurement.
 
     Attributes:
-        plates: of each its loads and corners (4, 3) m. said: whose axes the loads are in, "" where it is not said.
+        plates: of each its loads and corners (4, 3) m. said: "local" or "world" axes of the loads, "" if not stated.
             rate_hz: of the samples. notes: on plates that are left out.
     """
 
@@ -127,23 +127,23 @@ class MeasuredPlates:
 
 def plates_of(path: Path, stored: Record, frame_hz: float) -> MeasuredPlates:
     """Return the plates that measured at one rate for one time; `frame_hz` frames a second."""
-    found: list[_Plate] = []
+    plates: list[_Plate] = []
     notes: list[Diagnostic] = []
     for name, record in _named(stored):
         try:
             plate = _plate(name, record, frame_hz)
             if plate is not None:
-                _require_alike(found[:1], plate)
-                found.append(plate)
+                _require_alike(plates[:1], plate)
+                plates.append(plate)
         except MatlabError as error:
             text = f"Of '{path.name}' {name} is not used: {error}."
             notes.append(Diagnostic("forces-unusable", "warning", text, hint=EXPORT_AGAIN))
-    rows = min((len(plate.loads.force) for plate in found), default=0)
-    said = {plate.said for plate in found}
+    rows = min((len(plate.loads.force) for plate in plates), default=0)
+    said = {plate.said for plate in plates}
     return MeasuredPlates(
-        tuple((plate.loads.until(rows), plate.corners) for plate in found),
+        tuple((plate.loads.until(rows), plate.corners) for plate in plates),
         said.pop() if len(said) == 1 else "",
-        found[0].rate_hz if found else frame_hz,
+        plates[0].rate_hz if plates else frame_hz,
         tuple(notes),
     )
 
@@ -170,9 +170,9 @@ def _plate(name: str, stored: Record, frame_hz: float) -> _Plate | None:
     if not len(force) == len(moment) == len(pressure):
         raise MatlabError("force, moment and COP differ in their samples")
     corners = METRES["mm"] * numbers(stored, "ForcePlateLocation", 4, 3)
-    wrong = unlike_a_plate(corners) if np.isfinite(corners).all() else "they are no numbers"
+    wrong = unlike_a_plate(corners) if np.isfinite(corners).all() else "they are not numbers"
     if wrong:
-        raise MatlabError(f"its corners are none of a plate: {wrong}")
+        raise MatlabError(f"its corners are not those of a plate: {wrong}")
     per_frame = number(stored, "SamplingFactor", 1.0)
     return _Plate(
         PlateLoads(name, force, moment, placed(force, METRES["mm"] * pressure)),
@@ -194,7 +194,7 @@ class Measurement:
 
     Attributes:
         labels, positions: (T, M, 3) mm, NaN where a marker is not seen. rate_hz, first_frame: of the frames. events: time 0 at
-            the first frame, NaN where a frame is not told.
+            the first frame, NaN without a frame.
     """
 
     labels: tuple[str, ...]
@@ -214,27 +214,27 @@ def holds_measurement(path: Path) -> bool:
 
 
 def read_qualisys_mat(path: Path) -> Recording:
-    """Read one measurement; InputFileError in one sentence for what is none, or is damaged."""
+    """Read one measurement; InputFileError for another or a damaged file."""
     content = _content(path)
-    found = _measurement(path, _stored(path, content))
+    measurement = _measurement(path, _stored(path, content))
     digest = sha256(content).hexdigest()
-    names = {label: tuple(f"{label}_{axis}" for axis in _AXES) for label in found.labels}
+    names = {label: tuple(f"{label}_{axis}" for axis in _AXES) for label in measurement.labels}
     table = Storage(
         path,
         tuple(name for three in names.values() for name in three),
-        np.arange(len(found.positions)) / found.rate_hz,
-        found.positions.reshape(len(found.positions), -1),
+        np.arange(len(measurement.positions)) / measurement.rate_hz,
+        measurement.positions.reshape(len(measurement.positions), -1),
         None,
     )
     roles = ColumnRoles({label: (three[0], three[1], three[2]) for label, three in names.items()})
-    made = recording_of(table, roles, digest, length="mm", events=found.events)
-    first_frame = found.first_frame - 1 + made.first_frame  # the table counts its rows from 1
-    made = replace(made, first_frame=first_frame, diagnostics=(*made.diagnostics, *found.plates.notes))
-    return _with_plates(made, found.plates) if found.plates.plates else made
+    made = recording_of(table, roles, digest, length="mm", events=measurement.events)
+    first_frame = measurement.first_frame - 1 + made.first_frame  # the table counts its rows from 1
+    made = replace(made, first_frame=first_frame, diagnostics=(*made.diagnostics, *measurement.plates.notes))
+    return _with_plates(made, measurement.plates) if measurement.plates.plates else made
 
 
 def _with_plates(made: Recording, measured: MeasuredPlates) -> Recording:
-    """The recording with its plates; it says so where these cannot be used."""
+    """Return the recording with its plates, or with a note if they cannot be used."""
     path = made.path
     time_s = np.arange(len(measured.plates[0][0].force)) / measured.rate_hz
     try:
@@ -264,18 +264,23 @@ def _stored(path: Path, content: bytes | None = None) -> Record:
         )
     try:
         variables = variables_of(content)
-        structures = {name: variables.record(name) for name in variables}  # what else stands there may be of any size
+        structures = {name: variables.record(name) for name in variables}  # other variables are not read
     except MatlabError as error:
-        raise InputFileError(f"'{path.name}' is no sound file of MATLAB: {error}.", COPY_AGAIN) from error
-    found = {name: one for name, one in structures.items() if one is not None and one.keys() >= _OF_QTM}
-    if len(found) == 1:
-        return next(iter(found.values()))
-    if found:
+        raise InputFileError(f"'{path.name}' is not a valid file of MATLAB: {error}.", COPY_AGAIN) from error
+    measurements = {
+        name: structure
+        for name, structure in structures.items()
+        if structure is not None and structure.keys() >= _OF_QTM
+    }
+    if len(measurements) == 1:
+        return next(iter(measurements.values()))
+    if measurements:
         raise InputFileError(
-            f"'{path.name}' holds {len(found)} measurements: {_shown(found)}.", "Save each in a file of its own."
+            f"'{path.name}' holds {len(measurements)} measurements: {_shown(measurements)}.",
+            "Save each in a file of its own.",
         )
     raise InputFileError(
-        f"'{path.name}' is no measurement of Qualisys Track Manager: no variable with FrameRate and Trajectories; it holds "
+        f"'{path.name}' is not a measurement of Qualisys Track Manager: no variable with FrameRate and Trajectories; it holds "
         f"{_shown(variables) or 'nothing'}.",
         "Export the trial as C3D.",
     )
@@ -298,14 +303,14 @@ def _measurement(path: Path, stored: Record) -> Measurement:
         plates = plates_of(path, stored, rate_hz)
     except MatlabError as error:
         raise InputFileError(
-            f"'{path.name}' is no whole measurement of Qualisys Track Manager: {error}.", EXPORT_AGAIN
+            f"'{path.name}' is not a complete measurement of Qualisys Track Manager: {error}.", EXPORT_AGAIN
         ) from error
     positions = np.ascontiguousarray(np.moveaxis(data[:, : len(_AXES)], 2, 0))
     return Measurement(labels, positions, rate_hz, first_frame, events, plates)
 
 
 def _event(event: Record, first_frame: int, rate_hz: float) -> StoredEvent:
-    """An event, without a label or a time where these are not told: nobody can use it, and it is named."""
+    """Return an event; without a label or a time it is reported as not used."""
     label, frame = event.get("Label"), event.get("Frame")
     number = float(frame.flat[0]) if isinstance(frame, np.ndarray) and frame.size == 1 else np.nan
     return StoredEvent(label if isinstance(label, str) else "", "", (number - first_frame) / rate_hz)
@@ -313,8 +318,8 @@ def _event(event: Record, first_frame: int, rate_hz: float) -> StoredEvent:
 
 def _told_apart(labels: Sequence[str]) -> tuple[str, ...]:
     """Labels, each once: a second trajectory of LASI is LASI_2."""
-    told: list[str] = []
+    unique: list[str] = []
     for label in labels:
         numbered = (label, *(f"{label}_{k}" for k in range(2, len(labels) + 2)))
-        told.append(next(one for one in numbered if one not in told and (one == label or one not in labels)))
-    return tuple(told)
+        unique.append(next(name for name in numbered if name not in unique and (name == label or name not in labels)))
+    return tuple(unique)

@@ -1,7 +1,7 @@
-"""The entrance for recordings of every format: `read`, `read_many`, `read_facts`, `read_preview`.
+"""Read recordings of every format: `read`, `read_many`, `read_facts`, `read_preview`.
 
-What a file is, its first bytes decide, because files are misnamed; its suffix breaks ties, and speaks alone where no
-format knows the bytes, so that the reader of that format can say what is wrong with them.
+The first bytes of a file determine its format, because files are misnamed. The suffix decides between several, and where no
+format recognises the bytes, so that the reader of that format reports the fault.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ NO_FORCES = "none"
 def read(path: str | Path, forces: str | Path | None = None) -> Recording:
     """Read one recording, of whatever format: see `biodyn.io.formats`.
 
-    `forces`: its ground forces in a file of their own, a table, a spreadsheet or an ExternalLoads XML; None = those of the file
-    itself, or of one beside it that belongs to it where the format holds no forces; "none" = none but the file's own.
+    `forces`: separate file of ground forces (table, spreadsheet or ExternalLoads XML); None = forces of the file itself, or of
+    a separate file that is found if the format has none; "none" = only forces of the file itself.
 
     Returns a `Recording` in SI units: positions (T, M, 3) in m, force channels (Ta, C) in N and Nm, time 0 at the file's
     first frame, NaN where nothing was measured. Its frame is the laboratory's own. Parts that the file does not hold are
@@ -50,14 +50,14 @@ def read(path: str | Path, forces: str | Path | None = None) -> Recording:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return the files that a recording is read from: its own first, then those beside it (forces, the person, a column map)."""
+    """Return the files that a recording is read from: its own first, then forces, subject data and a column map."""
     place = Path(path)
     persons = person_files(place.parent)
-    own = person_file(persons, read_facts(place).subject) if persons else None
+    skeleton = person_file(persons, read_facts(place).subject) if persons else None
     if not format_of(place).separate_forces:
-        return (place, *([own] if own is not None else []))
+        return (place, *([skeleton] if skeleton is not None else []))
     person, columns = subject_file(place), map_file(place) if place.suffix.lower() in SPREADSHEET_SUFFIXES else None
-    return (place, *force_files(place), *(path for path in (person, columns, own) if path is not None))
+    return (place, *force_files(place), *(path for path in (person, columns, skeleton) if path is not None))
 
 
 def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
@@ -76,21 +76,25 @@ def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
 
 
 def read_facts(path: str | Path) -> FileFacts:
-    """Return what the head of a recording tells of the trial, quickly; InputFileError as for `read`."""
+    """Return facts from the head of a recording, quickly; InputFileError as for `read`."""
     place = Path(path)
-    found = format_of(place)
-    return facts_of(_complete(found.read(place), found)) if found.facts is None else found.facts(place)
+    file_format = format_of(place)
+    return (
+        facts_of(_complete(file_format.read(place), file_format))
+        if file_format.facts is None
+        else file_format.facts(place)
+    )
 
 
 def read_preview(path: str | Path) -> Preview:
     """Return short pieces of the markers of a recording, quickly; InputFileError as for `read`."""
     place = Path(path)
-    found = format_of(place)
-    return preview_of(found.read(place).markers) if found.preview is None else found.preview(place)
+    file_format = format_of(place)
+    return preview_of(file_format.read(place).markers) if file_format.preview is None else file_format.preview(place)
 
 
 def format_of(path: str | Path) -> Format:
-    """Return the format of a file; InputFileError where it is none of the known ones, or is no file."""
+    """Return the format of a file; InputFileError if it is not known or not a file."""
     return FORMATS[_format_name(Path(path))]
 
 
@@ -104,7 +108,8 @@ def _format_name(path: Path) -> str:
         if candidates:
             return candidates[0]
     raise InputFileError(
-        f"'{path}' is no recording of a known format: expected {_known_formats()}.", "Export the trial in one of these."
+        f"'{path}' is not a recording of a known format; expected {_known_formats()}.",
+        "Export the trial in one of these.",
     )
 
 
@@ -128,7 +133,7 @@ def facts_of(recording: Recording) -> FileFacts:
 
 
 def _complete(recording: Recording, known: Format) -> Recording:
-    """The recording with the forces that lie beside it, where its format holds none, and with what is known of the person."""
+    """Return the recording with subject data, and with separate forces if its format has none."""
     recording = _with_person(recording, known)
     has_motion = recording.motion.markers is not None
     return with_forces_nearby(recording) if known.separate_forces and has_motion and not recording.plates else recording

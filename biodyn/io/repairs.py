@@ -49,7 +49,7 @@ _LEAST_MARKERS, _MOST_REPEATED, _MOVES_M = 4, 0.4, 0.01
 
 
 def unseen_repeated_frames(recording: Recording) -> tuple[Recording, Findings]:
-    """Return the recording with frames that repeat the one before in every marker, to the last digit, as not seen."""
+    """Return the recording with frames that exactly repeat the previous one in every marker as missing."""
     markers = recording.motion.markers
     if markers is None or markers.virtual:
         return recording, ()
@@ -68,17 +68,17 @@ def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray
         return positions, ()
     share = count / len(positions)
     if share > _MOST_REPEATED:
-        moved = np.nanmax(lengths(positions - positions[:1]), initial=0.0)
-        return positions, (_slower_cameras(share, rate_hz),) if moved > _MOVES_M else ()
+        distance_m = np.nanmax(lengths(positions - positions[:1]), initial=0.0)
+        return positions, (_slower_cameras(share, rate_hz),) if distance_m > _MOVES_M else ()
     note = Diagnostic(
         "recording-repaired",
         "warning",
-        f"{count} {'frames repeat' if count > 1 else 'frame repeats'} the one before in every marker, to the last digit: the "
-        f"cameras missed {'them' if count > 1 else 'it'}, and the markers count as not seen there.",
+        f"{count} {'frames repeat' if count > 1 else 'frame repeats'} the previous one exactly in every marker: the cameras "
+        f"missed {'them' if count > 1 else 'it'}, and the markers are treated as missing.",
         value=float(count),
         limit=0.0,
         frames=(int(np.argmax(repeated)), len(repeated) - 1 - int(np.argmax(repeated[::-1]))),
-        hint="Look why the cameras dropped frames; whether forces and markers are still of the same time is another question.",
+        hint="Find out why the cameras dropped frames, and check that forces and markers are still synchronous.",
     )
     return np.where(repeated[:, None, None], np.nan, positions), (note,)
 
@@ -152,11 +152,11 @@ def _held(path: FloatArray, least: int, rate_hz: float) -> BoolArray:
 
 # Types with moments among their channels, or behind their calibration matrix.
 _WITH_MOMENTS = (2, 4, 5)
-# Levers (RMS of a load, m) that a thousandfold makes of the second range: from a foot in the middle, whose force runs through a
+# Levers (RMS of a load, m) that a thousandfold makes of the second range: from a foot in the middle, with a force through a
 # sensor some centimetres below it, to the farther end of a treadmill.
 _TOO_SHORT_M, _TOO_LONG_M = (5e-6, 5e-4), (10.0, 3e3)
 _FACTORS = (1e3, 1e-3)
-# A load stands out by this; beside it, the moments are this much smaller than in it, or they are noise.
+# A load exceeds the baseline by this force, and its moments exceed those of the baseline by this factor.
 _LOADED_N, _LOADED_SHARE = 100.0, 0.3
 _OVER_NOISE = 5.0
 # A force from one point has a lever about it that stays; it wanders by less than this share of the lever about the sensor.
@@ -172,7 +172,7 @@ class _Lever:
 
     @property
     def factor(self) -> float:
-        """What the moments ask to be multiplied with, by themselves."""
+        """Factor that gives a possible lever."""
         if _TOO_LONG_M[0] < self.size_m < _TOO_LONG_M[1]:
             return _FACTORS[1]
         short = _TOO_SHORT_M[0] < self.size_m < _TOO_SHORT_M[1]
@@ -182,7 +182,7 @@ class _Lever:
 def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
     """Return the plates with moments in Nm, and what was corrected: each plate by its own loads.
 
-    Plates that nobody stepped on and off again say nothing: they follow the others where these agree.
+    Plates without a step follow the others if these agree.
     """
     levers = [_lever(plate) if plate.type in _WITH_MOMENTS else None for plate in plates]
     factors = {lever.factor for lever in levers if lever is not None}
@@ -194,10 +194,10 @@ def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, .
     whole = len(wrong) == sum(moments)
     notes = []
     for factor in _FACTORS:
-        own = [n for n in wrong if chosen[n] == factor]
-        told = [lever.size_m for n in own if (lever := levers[n]) is not None]
-        if told:
-            notes.append(_note(told, factor, [] if whole else [plates[n].number for n in own]))
+        affected = [n for n in wrong if chosen[n] == factor]
+        known_levers = [lever.size_m for n in affected if (lever := levers[n]) is not None]
+        if known_levers:
+            notes.append(_note(known_levers, factor, [] if whole else [plates[n].number for n in affected]))
     return scaled if notes else tuple(plates), tuple(notes)
 
 
@@ -247,8 +247,8 @@ def _note(levers: Sequence[float], factor: float, numbers: Sequence[int]) -> Dia
     return Diagnostic(
         "unit-corrected",
         "warning",
-        f"In the unit that the file gives them, the moments of {which} have a lever of {lever:.2g} m, which no foot on "
-        f"a plate has; they are used {'1000 times larger' if factor > 1.0 else 'as a thousandth'}: {lever * factor:.2g} m.",
+        f"In the unit that the file gives them, the moments of {which} have a lever of {lever:.2g} m, which is not "
+        f"possible for a foot; they are multiplied by {factor:g}: {lever * factor:.2g} m.",
         value=lever,
         limit=_TOO_SHORT_M[1] if factor > 1.0 else _TOO_LONG_M[0],
         unit="m",
@@ -264,7 +264,7 @@ def corrected_plate_moments(recording: Recording) -> tuple[Recording, Findings]:
     return (replace(recording, plates=plates), findings) if findings else (recording, ())
 
 
-#: In this order: what is not seen first, then units.
+#: In this order: missing positions first, then units.
 REPAIRS: Final = (
     Repair(unseen_repeated_frames, "badParameterOffset.c3d of the BTK edge cases"),
     Repair(

@@ -1,4 +1,4 @@
-"""What readers of poses share: which matrices are poses, the system that the segments belong to, landmarks, virtual points."""
+"""Check matrices of segment poses, recognise their system, and add landmarks and virtual points."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.library.pose_systems import PosePoint, PoseSystem, pose_system_of, pose_systems
 from biodyn.recording import Markers, SegmentPoses
 
-_LONGEST_M = 0.5  # no landmark of a foot lies farther from its segment's origin
+_LONGEST_M = 0.5  # largest distance of a landmark of the foot from its segment's origin
 _SHOWN = 8
 # R R^T against the identity: single precision keeps 1e-6. Up to the second a matrix is made a rotation again; beyond, it is none.
 _ROTATION, _NEARLY = 1e-4, 0.02
-_MOST_BROKEN = 0.01  # share of the poses that may be no rotation: beyond, the numbers are no poses
+_MOST_BROKEN = 0.01  # largest share of poses that are not rotations
 _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
 
@@ -29,7 +29,7 @@ class StoredPoses:
 
     Attributes:
         labels: of the S segments. rotations: (T, S, 3, 3). origins: (T, S, 3). reliability: (T, S). NaN where not seen.
-        rate_hz: poses per second. notes: what was corrected or left out.
+        rate_hz: poses per second. notes: corrections.
     """
 
     labels: tuple[str, ...]
@@ -41,13 +41,13 @@ class StoredPoses:
 
 
 def require_known(path: Path, labels: Sequence[str]) -> PoseSystem:
-    """Return the system that the segments belong to; InputFileError where nobody knows their names and so their axes."""
+    """Return the system that the segments belong to; InputFileError if the system, and so its axes, is not known."""
     system = pose_system_of(labels)
     if system is None:
         known = "; ".join(f"{s.title}: {', '.join([*s.bodies][:3])} ..." for s in pose_systems())
         shown = ", ".join(labels[:_SHOWN]) + (" ..." if len(labels) > _SHOWN else "")
         raise InputFileError(
-            f"'{path}' holds poses of segments of a system that is not known ({shown}), so their axes are not known either.",
+            f"'{path}' holds poses of segments of an unknown system ({shown}), so their axes are not known.",
             f"Known systems: {known}",
         )
     return system
@@ -55,22 +55,22 @@ def require_known(path: Path, labels: Sequence[str]) -> PoseSystem:
 
 def require_seen(path: Path, poses: SegmentPoses, system: PoseSystem) -> None:
     """Raise InputFileError where no segment of the body is seen in any frame."""
-    own = [i for i, label in enumerate(poses.labels) if label in system.bodies]
-    if not np.isfinite(poses.origins[:, own]).any():
+    known = [i for i, label in enumerate(poses.labels) if label in system.bodies]
+    if not np.isfinite(poses.origins[:, known]).any():
         raise InputFileError(
-            f"'{path}' holds poses of {len(own)} segments, but none is seen in any frame.",
+            f"'{path}' holds poses of {len(known)} segments, but none is seen in any frame.",
             "Export the trial again with the frames in which the person is tracked.",
         )
 
 
 def with_landmarks(poses: SegmentPoses, system: PoseSystem, parameters: Mapping[str, Sequence[object]]) -> SegmentPoses:
     """Return the poses with the landmarks that the file's own parameters tell (by name, values as stored)."""
-    found = {}
+    landmarks = {}
     for point in system.points:
         place = _place(point, parameters)
         if place is not None and point.segment in poses.labels:
-            found[point.landmark] = (point.segment, place)
-    return SegmentPoses(poses.labels, poses.rotations, poses.origins, poses.rate_hz, poses.reliability, found)
+            landmarks[point.landmark] = (point.segment, place)
+    return SegmentPoses(poses.labels, poses.rotations, poses.origins, poses.rate_hz, poses.reliability, landmarks)
 
 
 def virtual_points(poses: SegmentPoses, system: PoseSystem) -> Markers:
@@ -99,21 +99,21 @@ def checked_poses(
     """Return the poses of matrices (T, S, 4, 4) from segments' axes into the laboratory's and reliabilities (T, S).
 
     Matrices that are nearly rotations are made rotations, others count as not seen, as do those that are not finite, all zero or
-    of no reliability. Raises InputFileError where more than a few are no rotations.
+    of no reliability. Raises InputFileError if more than a few are not rotations.
     """
     R, p = matrices[..., :3, :3].copy(), matrices[..., :3, 3].copy()
     finite: BoolArray = np.asarray(np.isfinite(matrices).all(axis=(2, 3)))
     gone = (
         ~finite | (reliability < 0.0) | (np.abs(R).max(axis=(2, 3), initial=0.0, where=finite[..., None, None]) == 0.0)
     )
-    if (np.nan_to_num(reliability) > 0.0).any():  # a file whose every reliability is zero does not tell any
+    if (np.nan_to_num(reliability) > 0.0).any():  # a file with zeros only has no reliabilities
         gone |= ~(reliability > 0.0)
     error, squared = _errors(matrices, gone)
     broken = ~gone & (error > _NEARLY)
     seen = int((~gone).sum())
     if broken.sum() > _MOST_BROKEN * seen:
         raise InputFileError(
-            f"'{path}' is damaged: {int(broken.sum())} of its {seen} segment poses are no right-handed rotation matrices.",
+            f"'{path}' is damaged: {int(broken.sum())} of its {seen} segment poses are not right-handed rotation matrices.",
             COPY_AGAIN,
         )
     bent = ~gone & ~broken & (squared > _ROTATION)
@@ -145,7 +145,7 @@ def _nearest_rotation(R: FloatArray) -> FloatArray:
 def _notes(broken: BoolArray, bent: BoolArray, largest: float) -> tuple[Diagnostic, ...]:
     notes = []
     if broken.any():
-        text = f"{int(broken.sum())} segment poses are no right-handed rotation matrices and count as not seen."
+        text = f"{int(broken.sum())} segment poses are not right-handed rotation matrices and are treated as missing."
         notes.append(
             Diagnostic("recording-repaired", "warning", text, value=float(broken.sum()), limit=0.0, hint=EXPORT_AGAIN)
         )

@@ -1,4 +1,4 @@
-"""Person in a file next to a motion: OpenCap, AddBiomechanics, and Vicon Nexus."""
+"""Read subject data from a separate file: OpenCap, AddBiomechanics, and Vicon Nexus."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "m": "mal
 
 
 def subject_file(motion: Path) -> Path | None:
-    """Return the file that tells of the person of a motion, None where there is none."""
+    """Return the file with subject data of a motion, None if absent."""
     folder = motion.resolve().parent
     for place in (folder, *folder.parents)[:_LEVELS]:
         for name in NAMES:
@@ -34,7 +34,7 @@ def subject_file(motion: Path) -> Path | None:
 
 
 def with_subject_file(recording: Recording) -> Recording:
-    """Return a recording that stores no person with mass, height, sex and age of the file beside it, as far as they can be."""
+    """Return a recording without subject data with mass, height, sex and age from its subject file, if they are plausible."""
     path = subject_file(recording.path)
     if path is None or recording.subject.mass_kg is not None:
         return recording
@@ -45,12 +45,12 @@ def with_subject_file(recording: Recording) -> Recording:
         return recording
     mass_kg, height_m = _number(text, "mass_?kg", _MASS_KG), _number(text, "height_?m", _HEIGHT_M)
     age = _number(text, "age(?:_?years)?", _AGE_YEARS)
-    found = re.search(r"""["']?\b(?:gender|sex)(?:_mf)?["']?\s*:\s*["']?(\w+)""", text, re.IGNORECASE)
-    sex = _SEXES.get(found[1].lower()) if found else None
+    match = re.search(r"""["']?\b(?:gender|sex)(?:_mf)?["']?\s*:\s*["']?(\w+)""", text, re.IGNORECASE)
+    sex = _SEXES.get(match[1].lower()) if match else None
     if mass_kg is None and height_m is None:
         return recording
-    told = [f"{mass_kg:g} kg" if mass_kg else "no mass", f"{height_m:g} m" if height_m else "no height"]
-    note = Diagnostic("subject-beside", "info", f"Subject data are those of '{path.name}': {', '.join(told)}.")
+    values = [f"{mass_kg:g} kg" if mass_kg else "no mass", f"{height_m:g} m" if height_m else "no height"]
+    note = Diagnostic("subject-beside", "info", f"Subject data are read from '{path.name}': {', '.join(values)}.")
     return replace(
         recording,
         subject=replace(recording.subject, mass_kg=mass_kg, height_m=height_m, sex=sex, file=path.name, age_years=age),
@@ -60,73 +60,73 @@ def with_subject_file(recording: Recording) -> Recording:
 
 
 def _number(text: str, key: str, possible: tuple[float, float]) -> float | None:
-    """The number behind a key of YAML or JSON, None where there is none or nobody has it."""
-    found = re.search(rf"""["']?\b{key}\b["']?\s*:\s*["']?([0-9]+(?:\.[0-9]*)?)""", text, re.IGNORECASE)
-    value = float(found[1]) if found else 0.0
+    """Return the number of a key of YAML or JSON, None if absent or not plausible."""
+    match = re.search(rf"""["']?\b{key}\b["']?\s*:\s*["']?([0-9]+(?:\.[0-9]*)?)""", text, re.IGNORECASE)
+    value = float(match[1]) if match else 0.0
     return value if possible[0] <= value <= possible[1] else None
 
 
 _SUFFIXES: Final = (".mp", ".vsk")  # in the order in which they count
-_MOST_BYTES_vicon_subject = 2_000_000
+_MOST_VICON_BYTES = 2_000_000
 _LINE: Final = re.compile(r"^\s*\$(\w+)\s*=\s*([-+.\deE]+)\s*$", re.MULTILINE)
 _PARAMETER: Final = re.compile(r"<(?:Static)?Parameter\b([^<>]*)>")
 _ATTRIBUTE: Final = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
 
 
 def person_files(folder: Path) -> tuple[Path, ...]:
-    """Return the files of persons in a folder, by name; none where it cannot be opened."""
+    """Return the subject files of Vicon Nexus in a folder, by name; none if it cannot be opened."""
     try:
         with os.scandir(folder) as entries:
-            found = [entry.name for entry in entries if entry.name.lower().endswith(_SUFFIXES)]
+            names = [entry.name for entry in entries if entry.name.lower().endswith(_SUFFIXES)]
     except OSError:
         return ()
-    return tuple(folder / name for name in sorted(found))
+    return tuple(folder / name for name in sorted(names))
 
 
 def person_file(files: tuple[Path, ...], subject: str) -> Path | None:
-    """Return which of some files is that of a person: of his or her name, or, where no name is known, of the only person."""
+    """Return the file of a person by name, or of the only person if the name is not known."""
     persons = {path.stem.casefold() for path in files}
     wanted = subject.casefold() if subject else next(iter(persons), "") if len(persons) == 1 else ""
-    own = [path for path in files if wanted and path.stem.casefold() == wanted]
-    return min(own, key=lambda path: _SUFFIXES.index(path.suffix.lower()), default=None)
+    matching = [path for path in files if wanted and path.stem.casefold() == wanted]
+    return min(matching, key=lambda path: _SUFFIXES.index(path.suffix.lower()), default=None)
 
 
 def read_person(path: Path) -> SubjectParameters:
-    """Return what a file says of a person; InputFileError where it cannot be read."""
-    text = file_head(path, _MOST_BYTES_vicon_subject).decode("utf-8", errors="replace")
-    pairs = _LINE.findall(text) if path.suffix.lower() == _SUFFIXES[0] else _of_skeleton(path, text)
+    """Return the subject data of a file of Vicon Nexus; InputFileError if it cannot be read."""
+    text = file_head(path, _MOST_VICON_BYTES).decode("utf-8", errors="replace")
+    pairs = _LINE.findall(text) if path.suffix.lower() == _SUFFIXES[0] else _skeleton_parameters(path, text)
     return parameters_of([Entry(letters_and_digits(name), value) for name, value in pairs])
 
 
 def with_person(recording: Recording) -> Recording:
-    """Return a recording with what it does not store of the person and the file beside it does."""
-    own = recording.subject
-    if own.mass_kg is not None and own.height_m is not None and own.measures:
+    """Return a recording with missing subject data from a file of Vicon Nexus (.mp, .vsk)."""
+    subject_before = recording.subject
+    if subject_before.mass_kg is not None and subject_before.height_m is not None and subject_before.measures:
         return recording
-    path = person_file(person_files(recording.path.parent), own.name)
+    path = person_file(person_files(recording.path.parent), subject_before.name)
     if path is None:
         return recording
     try:
-        found, digest = read_person(path), file_sha256(path)
+        stored, digest = read_person(path), file_sha256(path)
     except InputFileError as error:
-        text = f"The file of the person beside the recording is not used: {error.message}"
+        text = f"The subject file of the recording is not used: {error.message}"
         note = Diagnostic("file-not-used", "warning", text, hint=error.hint)
         return replace(recording, diagnostics=(*recording.diagnostics, note))
-    new = {name: value for name, value in found.measures.items() if name not in own.measures}
-    mass_kg = found.mass_kg if own.mass_kg is None else None
-    height_m = found.height_m if own.height_m is None else None
-    told = [*([f"{mass_kg:g} kg"] if mass_kg else []), *([f"{height_m:g} m"] if height_m else [])]
-    told += [f"{len(new)} measures"] if new else []
-    if not told:
+    new = {name: value for name, value in stored.measures.items() if name not in subject_before.measures}
+    mass_kg = stored.mass_kg if subject_before.mass_kg is None else None
+    height_m = stored.height_m if subject_before.height_m is None else None
+    values = [*([f"{mass_kg:g} kg"] if mass_kg else []), *([f"{height_m:g} m"] if height_m else [])]
+    values += [f"{len(new)} measures"] if new else []
+    if not values:
         return recording
     subject = replace(
-        own,
-        mass_kg=own.mass_kg or mass_kg,
-        height_m=own.height_m or height_m,
-        measures={**own.measures, **new},
-        file=path.name if mass_kg or height_m else own.file,
+        subject_before,
+        mass_kg=subject_before.mass_kg or mass_kg,
+        height_m=subject_before.height_m or height_m,
+        measures={**subject_before.measures, **new},
+        file=path.name if mass_kg or height_m else subject_before.file,
     )
-    text = f"What '{recording.path.name}' does not store of the person is that of '{path.name}': {', '.join(told)}."
+    text = f"Subject data missing in '{recording.path.name}' are read from '{path.name}': {', '.join(values)}."
     return replace(
         recording,
         subject=subject,
@@ -135,9 +135,11 @@ def with_person(recording: Recording) -> Recording:
     )
 
 
-def _of_skeleton(path: Path, text: str) -> list[tuple[str, str]]:
+def _skeleton_parameters(path: Path, text: str) -> list[tuple[str, str]]:
     """Names and values of the parameters of a .vsk: empty elements, which need no tree."""
     if "<KinematicModel" not in text or "</KinematicModel>" not in text:
-        raise InputFileError(f"'{path.name}' is no whole file of a skeleton.", "Save it again in Vicon Nexus.")
-    parameters = [dict(_ATTRIBUTE.findall(own)) for own in _PARAMETER.findall(text)]
-    return [(own["NAME"], own["VALUE"]) for own in parameters if own.keys() >= {"NAME", "VALUE"}]
+        raise InputFileError(f"'{path.name}' is not a complete skeleton file.", "Save it again in Vicon Nexus.")
+    parameters = [dict(_ATTRIBUTE.findall(attributes)) for attributes in _PARAMETER.findall(text)]
+    return [
+        (attributes["NAME"], attributes["VALUE"]) for attributes in parameters if attributes.keys() >= {"NAME", "VALUE"}
+    ]

@@ -1,4 +1,4 @@
-"""What entries of a name and a value say of the person, in SI, by the words of `library/formats/c3d_names.toml`."""
+"""Convert stored names and values to subject parameters in SI, by the names of `library/formats/c3d_names.toml`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biodyn.recording import SubjectParameters
 
 @dataclass(frozen=True)
 class Entry:
-    """One stored value: its name with its side in small letters and digits, the value, the unit text beside it."""
+    """One stored value: its name with its side in small letters and digits, the value, its unit text."""
 
     name: str
     value: Any
@@ -83,7 +83,7 @@ def _in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
 
 
 def _sex(entries: Sequence[Entry]) -> Literal["male", "female"] | None:
-    """A word, or a number whose meaning the unit text spells out ('0: woman, 1: man')."""
+    """Return the sex from a word, or from a number that the unit text explains ('0: woman, 1: man')."""
     table = names()["subject"]
     for entry in entries:
         if entry.name not in table["sex_names"]:

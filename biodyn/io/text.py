@@ -87,7 +87,7 @@ def _known_characters() -> frozenset[str]:
 
 
 def _only_escapes(text: str) -> bool:
-    """True where every surrogate stands for one undecodable byte."""
+    """Return whether every surrogate encodes one undecodable byte."""
     return all("\udc80" <= character <= "\udcff" for character in text if "\ud800" <= character <= "\udfff")
 
 

@@ -1,14 +1,14 @@
-"""What a recording holds, as frozen values in SI: the language that reading and computing share.
+"""The contents of a recording as frozen values in SI, shared by reading and computing.
 
-Comes in: what a reader of `biodyn.io` found in one file. Goes out: a `Recording` whose parts may each be missing: motion
+A `Recording` has optional parts: motion
 as `Markers`, `SegmentPoses` or `Coordinates`, `ForcePlate`s, `GaitEvent`s, `SubjectParameters`, and what the laboratory's
 own software had computed (`ModelOutput`). Frames are the first axis everywhere, time is 0 at the file's first frame,
 missing is NaN, and the frame is the laboratory's until `Recording.rotated` turns it into World.
-`FileFacts` is what the head of a file tells, for whoever looks through very many files.
+`FileFacts` is facts from the head of a file, for searches of many files.
 
 Read `recording` first (what a file may hold, and what happens when a missing part is requested), then `motion` (markers,
 segment poses, joint coordinates, configurations of a skeleton), `plates` and `wrenches` (force plates as stored, ground
-reaction per plate and per foot) and `stillness` (the part of a recording in which a person stands).
+reaction per plate and per foot) and `stillness` (quiet standing in a recording).
 """
 
 from biodyn.recording.motion import Coordinates, Markers, Motion, SegmentPoses, person_is_there

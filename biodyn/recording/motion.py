@@ -23,7 +23,7 @@ class Markers:
         positions: (T, M, 3) m; NaN where the marker was not seen. Frame: as the owner says (laboratory in a
             `Recording` fresh from a file, World after `Recording.rotated`).
         rate_hz: frames per second.
-        virtual: nobody measured them: they are points of segments whose poses were measured (`SegmentPoses.as_points`).
+        virtual: whether they are not measured, but points of measured segment poses (`SegmentPoses.as_points`).
     """
 
     labels: tuple[str, ...]
@@ -76,7 +76,7 @@ class SegmentPoses:
         reliability: (T, S) as the file has it, None where it has none.
         landmarks: by landmark, the segment's label and the place (3,) m in its axes, where the file tells one.
 
-    Raises ValueError where shapes, labels or rate do not fit each other, or where a matrix is no rotation.
+    Raises ValueError where shapes, labels or rate do not fit each other, or a matrix is not a rotation.
     """
 
     labels: tuple[str, ...]
@@ -101,7 +101,7 @@ class SegmentPoses:
         seen = self.rotations[np.isfinite(self.rotations).all(axis=(2, 3))]
         error = np.abs(seen @ seen.swapaxes(1, 2) - np.eye(3))
         if (error > _NO_ROTATION).any() or (np.linalg.det(seen) < 0.0).any():
-            raise ValueError("a matrix is no right-handed rotation")
+            raise ValueError("a matrix is not a right-handed rotation")
 
     @property
     def frame_count(self) -> int:

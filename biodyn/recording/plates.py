@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, Side
 
-#: Powers of the coordinate that is corrected, and of the other one, in the order of the coefficients.
+#: Powers of the corrected and of the other coordinate, in the order of the coefficients.
 POWERS = np.array([[3, 4], [3, 2], [3, 0], [1, 4], [1, 2], [1, 0]])
 
 
@@ -20,7 +20,7 @@ class CopCorrection:
     exchanged and coefficients of its own. Odd in the one and even in the other, so it is the same whichever way the axes point.
     Source: Kistler, Multicomponent Force Plate for Biomechanics Type 9287C, instruction manual, section 8.4.3.
 
-    Beyond the sensors the powers grow fast: no place on the plate is corrected to one beside it.
+    Beyond the sensors the powers grow fast: corrected places stay on the plate.
 
     Attributes:
         coefficients: (2, 6) of x and y, lengths in m. half_sides: (2,) m of the plate.
@@ -48,7 +48,9 @@ class CopCorrection:
     def _polynomials(self, places: FloatArray) -> FloatArray:
         x, y = places.T
         terms = [a[:, None] ** POWERS[:, 0] * b[:, None] ** POWERS[:, 1] for a, b in ((x, y), (y, x))]
-        return np.column_stack([term @ own for term, own in zip(terms, self.coefficients, strict=True)])
+        return np.column_stack(
+            [term @ coefficients for term, coefficients in zip(terms, self.coefficients, strict=True)]
+        )
 
 
 def sides_of(corners: FloatArray) -> FloatArray:
@@ -70,7 +72,7 @@ class ForcePlate:
         cal_matrix: (6, C) of types 4 and 5, (C, C) of types 6 and 7, already for SI units; None for all others.
         zero_frames: first and last marker frame (0-based, inclusive) of the unloaded baseline, None if the file names none.
         channel_labels: the analog labels, for messages.
-        outlined: whether `corners` are the plate's. False: of a table of forces, which does not tell them; they lie around the
+        outlined: whether `corners` are those of the plate. False: of a table of forces without corners; they are around the
             centre of pressure, and say nothing of the plate's edge.
         cop_correction: of the centre of pressure, where the manufacturer gives one and the file holds it.
         side: of the foot on which the file says that the force acts, None where it does not say.

@@ -19,7 +19,7 @@ from biodyn.recording.plates import ForcePlate
 class SubjectParameters:
     """What the file itself says of the subject; None or a missing key where it is silent. SI units.
 
-    `file`: name of the file beside it that says so, "" where it is the recording's own.
+    `file`: name of the separate file with these data, "" for the recording itself.
 
     Keys of `measures` (metres unless named otherwise) are the names of the measures of
     `library/body/measures.toml`, e.g. ``knee_width_r``, ``leg_length_l``, ``marker_diameter``.
@@ -79,8 +79,8 @@ class FileFacts:
 
     Attributes:
         path: the file.
-        subject: name stored, "" where there is none. mass_kg, height_m: stored, None where they are not.
-        leg_lengths_m: stored, by name. joint_offsets_rad: that a static calibration left in the file, by name.
+        subject: stored name, "" if absent. mass_kg, height_m: stored values, None if absent.
+        leg_lengths_m: stored, by name. joint_offsets_rad: stored by a static calibration, by name.
         labels: of the points, without subject prefixes and unnamed ones. segments: of the poses of segments.
         coordinates: of a model, in a file without points.
         frame_count, rate_hz: of the points. plate_count: force plates announced.
@@ -154,7 +154,7 @@ class Recording:
         vertical: (3,) unit vector pointing up in the frame of `markers`, or None where the file does not tell.
         first_frame: the file's own number of the first frame.
         start_s: time of the first frame by the file's own clock; 0 where it has none.
-        also_read: the other files that the recording is made of, with the hash of their bytes: forces that lie beside it.
+        also_read: other files of the recording (forces, subject data), with their hashes.
         declared_static: True/False where the file says (SUBJECTS:IS_STATIC), else None.
         diagnostics: what was noticed while reading.
     """

@@ -1,4 +1,4 @@
-"""How still a person stands: the part of a recording in which the markers move least, and how far they move in all of it."""
+"""Find the part of a recording in which the markers move least, and measure their movement."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from biodyn.recording.motion import Markers
 
 #: Standing is judged over half a second: people who stand sway by millimetres in it.
 QUIET_S = 0.5
-#: Further than this the markers do not move while somebody stands still ...
+#: Largest movement of the markers in quiet standing ...
 QUIET_RANGE_M = 0.03
-#: ... and further than this nobody stands.
+#: ... and in any standing.
 MOVING_RANGE_M = 0.1
 _LEAST_SHOWN = 0.5  # of the markers that the part with most markers shows
 # A preview: this many half seconds, this many frames of each.
@@ -50,14 +50,14 @@ def quietest_part(markers: Markers) -> QuietPart:
     """
     length = quiet_length(markers.frame_count, markers.rate_hz)
     starts = quiet_starts(markers.frame_count, markers.rate_hz)
-    best, moved = _quietest([markers.positions[start : start + length] for start in starts])
-    return QuietPart(starts[best], starts[best] + length - 1, moved)
+    best, movement = _quietest([markers.positions[start : start + length] for start in starts])
+    return QuietPart(starts[best], starts[best] + length - 1, movement)
 
 
 def movement_m(positions: FloatArray) -> float:
     """Return the median over the markers of the diagonal of the box they move in, m.
 
-    `positions` (T, M, 3) m. Only markers seen in all frames count; inf where there are none.
+    `positions` (T, M, 3) m. Only markers seen in all frames count; inf without any.
     """
     whole = _seen_throughout(positions)
     if not whole.any():
@@ -74,10 +74,10 @@ def _seen_throughout(positions: FloatArray) -> BoolArray:
 def _quietest(parts: Sequence[FloatArray]) -> tuple[int, float]:
     """Index and movement of the quietest of the parts."""
     shown = np.array([_seen_throughout(part).sum() for part in parts])
-    moved = np.array([movement_m(part) for part in parts])
-    moved[shown < _LEAST_SHOWN * shown.max()] = np.inf
-    best = int(np.argmin(moved))
-    return best, float(moved[best])
+    movement = np.array([movement_m(part) for part in parts])
+    movement[shown < _LEAST_SHOWN * shown.max()] = np.inf
+    best = int(np.argmin(movement))
+    return best, float(movement[best])
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class Preview:
 
     def quietest(self) -> QuietPart:
         """Return the piece in which the markers move least, in frames of the recording."""
-        best, moved = _quietest(list(self.pieces()))
-        return QuietPart(self.starts[best], self.starts[best] + (self.piece_frames - 1) * self.step, moved)
+        best, movement = _quietest(list(self.pieces()))
+        return QuietPart(self.starts[best], self.starts[best] + (self.piece_frames - 1) * self.step, movement)
 
     def quiet_markers(self) -> Markers:
         """Return the markers of the quietest piece, those not seen in it from the whole preview.
@@ -112,10 +112,10 @@ class Preview:
         One frame: the median position of each marker, m; NaN where it was never seen.
         """
         pieces = list(self.pieces())
-        found = median_over_frames(pieces[_quietest(pieces)[0]])
-        unseen = ~np.isfinite(found[:, 0])
-        found[unseen] = median_over_frames(self.markers.positions[:, unseen])
-        return Markers(self.markers.labels, found[None], self.markers.rate_hz)
+        positions = median_over_frames(pieces[_quietest(pieces)[0]])
+        unseen = ~np.isfinite(positions[:, 0])
+        positions[unseen] = median_over_frames(self.markers.positions[:, unseen])
+        return Markers(self.markers.labels, positions[None], self.markers.rate_hz)
 
 
 def preview_frames(frame_count: int, rate_hz: float) -> tuple[tuple[int, ...], int, int]:
@@ -145,5 +145,5 @@ def median_over_frames(values: FloatArray) -> FloatArray:
     middle = 0.5 * (
         np.take_along_axis(ordered, low, axis=0)[0] + np.take_along_axis(ordered, high % len(ordered), axis=0)[0]
     )
-    found: FloatArray = np.where(count > 0, middle, np.nan)
-    return found
+    median: FloatArray = np.where(count > 0, middle, np.nan)
+    return median

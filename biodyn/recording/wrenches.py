@@ -18,12 +18,12 @@ ContactDecision = Literal["assigned", "ambiguous", "rejected"]
 
 @dataclass(frozen=True)
 class PlateZero:
-    """What a plate reads while it carries nothing; it was taken off the plate's channels.
+    """Reading of an unloaded plate, which was subtracted from its channels.
 
     Attributes:
         source: how the unloaded frames are known: "feet" (no foot is over the plate), "force" (a long, steady, low level),
-            "file" (FORCE_PLATFORM:ZERO); "balance": there are none, it is what the plate carries beyond what the body's
-            motion needs; "unknown": there are none, and nothing was taken off.
+            "file" (FORCE_PLATFORM:ZERO); "balance": no unloaded frames, estimated from the force that the
+            body's motion requires; "unknown": no unloaded frames, nothing was subtracted.
         offset_n: vertical force of the unloaded plate, up positive as the reaction on a foot, N; 0 where unknown.
         drift_n: its change over the recording, N; 0 where none was found.
         noise_n: standard deviation of the vertical force of the unloaded plate, N; NaN where unknown.
@@ -39,7 +39,7 @@ class PlateZero:
 
 @dataclass(frozen=True)
 class PlateWrench:
-    """Reaction of one plate on whatever stands on it.
+    """Reaction of one plate on the body.
 
     Attributes:
         number: plate number in the file.
@@ -47,7 +47,7 @@ class PlateWrench:
         wrench: (T, 6) F_Wo_W = [moment about the world origin; force], Nm and N, world axes; at `rate_hz`.
         rate_hz: samples per second of `wrench`.
         diagnostics: what was decided about the plate (offset, signs, channels).
-        zero: the plate's zero, None where nobody looked for it.
+        zero: the plate's zero, None if not determined.
         saturated_s: (begin, end) in s of the stretches in which a channel stood at the end of its range.
         unrecorded_s: those without a number while the plate was loaded.
         outlined, side: as of the `ForcePlate`.
@@ -88,7 +88,7 @@ class SharedLoad:
 
     Attributes:
         plate: its number in the file. side: of the foot.
-        raw: (n, 6) F_Wo_W at the plate's rate, not filtered, from its sample `first_sample` on; zero beside the stance.
+        raw: (n, 6) F_Wo_W at the plate's rate, not filtered, from its sample `first_sample` on; zero outside the stance.
         sd: (K, m, 6) one standard deviation of the filtered wrench at the marker frames from `first_frame` on, by K independent
             causes.
     """
@@ -107,7 +107,7 @@ class SharedLoad:
 
 @dataclass(frozen=True)
 class GroundReaction:
-    """Ground wrenches on the feet at the marker rate, with what is known of each frame.
+    """Ground wrenches on the feet at the marker rate, with the availability of each frame.
 
     Attributes:
         wrench: per side (T, 6) F_Wo_W [moment; force] about the world origin, world axes, Nm and N; zero in swing, but for what

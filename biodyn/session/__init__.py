@@ -1,16 +1,16 @@
 """Which recordings belong together, and what each of them is for.
 
-Comes in: a walk (its path or its `Recording`), and the files that lie around it. Goes out: the static trial that belongs to
-it, already read, with what spoke for and against every candidate (`find_static`, the one call of an analysis); the other
-recordings of its session (`session_of`); and the `Role` of a file by what is done in it, its names and its header: static,
+In: a walk (its path or its `Recording`) and the files around it. Out: the static trial that belongs to it, already read, with
+the reasons for and against every candidate (`find_static`, the one call of an analysis); the other
+recordings of its session (`session_of`); and the `Role` of a file by its motion, names and header: static,
 functional, walk, run, other (`judge_role`, which a study asks of every file; `role_of` for a single one).
-A walk alone and a study take the static trial by one judgement, `choose_static`; one that is named is held against it by
+A walk alone and a study take the static trial by one judgement, `choose_static`; a named static trial is checked by
 `another_person`. Nothing is computed from the data but distances and ranges of markers, from previews of the files.
 
-Read `words` first (names split into words of known kinds; the words are data in `library/session/`), then `role` (what is done
-in a recording, by its markers and its names), `same_person` (one person or two, by stored parameters and by names; the folders
+Read `words` first (names split into words of known kinds; the words are data in `library/session/`), then `role` (the motion
+in a recording and its role), `same_person` (one person or two, by stored parameters and by names; the folders
 near a walk), `statics` (the search, in its order) with `static_choice` (which of several), and `companions` (the session).
-For a whole folder: `inventory` (recordings below it), `subjects` (whose they are), `labels` (session and condition).
+For a whole folder: `inventory` (recordings below it), `subjects` (the person of each), `labels` (session and condition).
 """
 
 from biodyn.session.companions import Companion, SessionFiles, role_of, session_of

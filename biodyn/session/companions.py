@@ -1,7 +1,7 @@
 """The recordings of a walk's session: the same person, the same day, the same markers in the same places.
 
 A model of the person is made from all of them: the statics calibrate, functional trials and the other walks tell where
-joints are. Every file beside the walk is accounted for, with what it was taken for and why.
+joints are. Every file near the walk is listed with its use and the reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from biodyn.session.static_choice import body_difference_m
 from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, static_candidates
 from biodyn.session.words import tokens
 
-_FOLDERS = 2  # above a file whose names tell its role
+_FOLDERS = 2  # levels above a file with names that may state its role
 _SWAY_M = 0.01  # movement in half a second that halves what it is worth
 
 Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]
@@ -29,14 +29,14 @@ Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]
 
 @dataclass(frozen=True)
 class Companion:
-    """One recording beside a walk.
+    """One recording near a walk.
 
     Attributes:
         path: the file. use: what it is for; "stranger" where it is of another person or day, "unreadable" where it is damaged.
         why: one sentence.
-        quiet: the half second in which the markers move least; None where they cannot be read, or nobody looked.
-        worth: of `quiet` for a calibration, 0-1: 1 where the person stands still all the time, less the more they move
-            in it or the shorter they stand; 0 where nobody stands.
+        quiet: the half second in which the markers move least; None if not read.
+        worth: of `quiet` for a calibration, 0-1: 1 for quiet standing throughout, smaller for more movement or
+            shorter standing, 0 without standing.
         body_m: median difference of its marker distances within segments from the walk's, None where not known.
     """
 
@@ -50,7 +50,7 @@ class Companion:
 
 @dataclass(frozen=True)
 class SessionFiles:
-    """The recordings of a walk's session and everything else that lies beside it.
+    """The recordings of a walk's session and all other files near it.
 
     Attributes:
         walk: the walk itself, with its own quiet part. companions: every other file that was looked at.
@@ -80,9 +80,9 @@ class SessionFiles:
 
     @property
     def quiet_parts(self) -> tuple[Companion, ...]:
-        """All recordings of the session in which the person stands at some time, the walk too; statics, then by worth."""
-        own = (self.walk, *(c for c in self.companions if c.use != "stranger"))
-        return tuple(sorted((c for c in own if c.worth > 0.0), key=lambda c: (c.use != "static", -c.worth)))
+        """All recordings with quiet standing, including the walk: static trials first, then by worth."""
+        recordings = (self.walk, *(c for c in self.companions if c.use != "stranger"))
+        return tuple(sorted((c for c in recordings if c.worth > 0.0), key=lambda c: (c.use != "static", -c.worth)))
 
 
 def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
@@ -94,14 +94,14 @@ def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MA
     facts, markers = read_facts(path), preview_of_file(path).markers
     paths = [p for p in (among or static_candidates(path, max_headers=max_files)) if p.resolve() != path.resolve()]
     neighbours = None if among else Neighbours([path, *paths])
-    found = tuple(_companion(facts, markers, other, neighbours) for other in paths)
+    companions = tuple(_companion(facts, markers, other, neighbours) for other in paths)
     motion = motion_of(path)
-    own = Companion(path, "walk", "the walk itself", None if motion is None else motion.quiet, worth_of(motion))
-    return SessionFiles(own, found)
+    walk_itself = Companion(path, "walk", "the walk itself", None if motion is None else motion.quiet, worth_of(motion))
+    return SessionFiles(walk_itself, companions)
 
 
 def role_of(facts: FileFacts) -> tuple[Role, str]:
-    """Return what a recording is for by itself: its name, its folders, its header, and what is done in it."""
+    """Return the role of a recording by its name, folders, header and motion."""
     parts = facts.path.resolve().parent.parts[1:]
     names = TrialNames(tokens(facts.path.stem), tuple(tokens(name) for name in parts[-_FOLDERS:]))
     return judge_role(names, facts, motion=partial(motion_of, facts.path))
@@ -109,7 +109,7 @@ def role_of(facts: FileFacts) -> tuple[Role, str]:
 
 def worth_of(motion: MotionFacts | None) -> float:
     """Return what the quiet part of a recording is worth for a calibration, 0-1; see `Companion`."""
-    if motion is None or not motion.stands:
+    if motion is None or not motion.is_standing:
         return 0.0
     length = 1.0 if motion.kind == "standing" else 0.5 + 0.5 * motion.still_share
     return length / (1.0 + motion.quiet.movement_m / _SWAY_M)
@@ -119,7 +119,7 @@ def _companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighb
     try:
         facts = read_facts(path)
         strange = kinship(walk, facts, neighbours).strange
-        if strange:  # nobody looks at the markers of strangers
+        if strange:  # the markers of other persons are not read
             return Companion(path, "stranger", f"Not of this session: {strange}.")
         preview = preview_of_file(path)
     except (InputFileError, OSError) as error:

@@ -1,8 +1,8 @@
-"""Find every recording below a folder and read what its header says, whatever else lies there.
+"""Find every recording below a folder and read its header.
 
 C3D, TRC and .b3d files always are recordings, and trajectories that Nexus, Qualisys Track Manager, Visual3D or D-Flow exported as
-text, or Qualisys Track Manager for MATLAB; other spreadsheets where a column map lies beside them or study.toml names them, since
-any table may lie in a folder; coordinates of a model (.mot, .sto) in a study on a model.
+text, or Qualisys Track Manager for MATLAB; other spreadsheets only with a column map or if study.toml names
+them; coordinates of a model (.mot, .sto) in a study on a model.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class FoundFile:
 
     Attributes:
         path: relative to the root. facts: of its header, None where that cannot be read. trouble: why not.
-        twin: the path under which the same file, or one with the same content, was already found, None mostly.
+        twin: the path under which the same file, or one with the same content, was found before, else None.
     """
 
     path: Path
@@ -61,7 +61,7 @@ class Inventory:
 
 @dataclass(frozen=True)
 class Sought:
-    """What else is a recording of this study: spreadsheets that are `named`, coordinates where it runs `on_model`."""
+    """Further recordings of a study: spreadsheets that are `named`, coordinates where it runs `on_model`."""
 
     named: Callable[[Path], bool] = lambda path: False
     on_model: bool = False
@@ -77,10 +77,10 @@ class Sought:
 
 
 def take_inventory(root: Path, sought: Sought | None = None) -> Inventory:
-    """Walk the tree below `root` and read the headers. Raises InputFileError where `root` is no folder."""
+    """Walk the tree below `root` and read the headers. Raises InputFileError if `root` is not a folder."""
     sought = sought or Sought()
     if not root.is_dir():
-        what = "is no folder" if root.exists() else "does not exist"
+        what = "is not a folder" if root.exists() else "does not exist"
         raise InputFileError(f"'{root}' {what}; expected the folder of a study.", "Check the path.")
     closed: list[tuple[Path, str]] = []
     passed: list[tuple[Path, str]] = []
@@ -90,24 +90,24 @@ def take_inventory(root: Path, sought: Sought | None = None) -> Inventory:
     twins = _twins(root, paths)
     twins |= _copies(root, [path for path in paths if path not in twins])
     twins |= _conversions([path for path in paths if path not in twins])
-    found = []
+    files = []
     for path in paths:
         file = FoundFile(path, twin=twins[path]) if path in twins else _looked_into(root, path)
         if isinstance(file, FoundFile):
-            found.append(file)
+            files.append(file)
         else:
             passed.append((path, file))
-    return Inventory(tuple(found), tuple(sorted(closed)), tuple(sorted(passed)))
+    return Inventory(tuple(files), tuple(sorted(closed)), tuple(sorted(passed)))
 
 
 def _looked_into(root: Path, path: Path) -> FoundFile | str:
-    """What a file's header says; of a file that is no recording by itself, why not."""
+    """Return the facts of a file, or the reason why it is not a recording."""
     if (root / path).is_symlink() and not (root / path).exists():
         return FoundFile(path, trouble=f"'{path}' is a link to a file that is not there.")
     try:
         facts = read_facts(root / path)
         if path.suffix.lower() not in _ALWAYS and _is_forces(path, facts):
-            return "It holds ground forces: of the motion whose name it has."
+            return "It holds the ground forces of the motion with the same name."
         return FoundFile(path, facts)
     except SeveralTrialsError as error:
         return f"{error.message} {error.hint}"
@@ -117,12 +117,12 @@ def _looked_into(root: Path, path: Path) -> FoundFile | str:
         return FoundFile(path, trouble=error.message.replace(str(root / path), str(path)))
     except OSError as error:
         return FoundFile(path, trouble=f"'{path}' cannot be read: {error.strerror}.")
-    except Exception as error:  # a header that nobody thought of costs its own trial, not the study
+    except Exception as error:  # an unexpected header excludes one trial, not the study
         return FoundFile(path, trouble=f"The header of '{path}' is not understood ({type(error).__name__}: {error}).")
 
 
 def _is_forces(path: Path, facts: FileFacts) -> bool:
-    """Whether a table holds ground forces and no motion; columns beside forces may only look like coordinates."""
+    """Whether a table holds ground forces and no motion; other columns may only look like coordinates."""
     if path.suffix.lower() not in TABLE_SUFFIXES or not facts.plate_count:
         return not facts.has_motion
     beginnings = tuple(load_table("formats/opensim_names")["coordinates"]["beginnings"])
@@ -145,7 +145,7 @@ def _twins(root: Path, paths: list[Path]) -> dict[Path, Path]:
 
 
 def _copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
-    """Every file with the content of another -> that one: the one that lies higher and has the shorter name."""
+    """Every file with the content of another -> that one: the one with fewer folders and the shorter name."""
     by_size: dict[int, list[Path]] = defaultdict(list)
     for path in paths:
         with suppress(OSError):
@@ -162,9 +162,9 @@ def _copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
 
 
 def _conversions(paths: list[Path]) -> dict[Path, Path]:
-    """Every file with the name of another beside it, but for the kind of file -> that one: the same recording, exported again.
+    """Return every file with the name of another in its folder but another suffix -> that one: exported again.
 
-    Coordinates count as such where the names are one but for words of what is in a file: walk1.trc, walk1_ik.mot.
+    Coordinates count as such if the names only differ in words for the contents: walk1.trc, walk1_ik.mot.
     """
     first: dict[Path, Path] = {}
     bare: dict[Path, Path] = {}
@@ -203,7 +203,7 @@ def _direct(root: Path, folder: Path, sought: Sought) -> list[Path]:
 def _recording_paths(
     root: Path, sought: Sought, closed: list[tuple[Path, str]], passed: list[tuple[Path, str]]
 ) -> Iterator[Path]:
-    """Every path that may be a recording and is no folder. Linked folders come last, each real folder once.
+    """Yield every path of a possible recording. Linked folders come last, each real folder once.
 
     Folders that cannot be opened go to `closed`, files of folders that are passed over to `passed`, with the reason.
     """
@@ -223,7 +223,7 @@ def _recording_paths(
             closed.append((folder, error.strerror or "it cannot be read"))
             continue
         if folder != Path() and any(entry.name in RESULT_MARKS for entry in listed):
-            passed += [(path, "It lies in a result folder of biodyn.") for path in _direct(root, folder, sought)]
+            passed += [(path, "It is in a result folder of biodyn.") for path in _direct(root, folder, sought)]
             continue
         for entry in listed:
             path = folder / entry.name
@@ -233,7 +233,7 @@ def _recording_paths(
                 elif not entry.name.startswith("."):
                     waiting.append(path)
                 else:
-                    passed += [(below, "It lies in a hidden folder.") for below in _direct(root, path, sought)]
+                    passed += [(below, "It is in a hidden folder.") for below in _direct(root, path, sought)]
             elif sought.holds(root, path):
                 yield path
 

@@ -27,15 +27,15 @@ class Labels:
 def label_files(people: Sequence[Subject]) -> dict[SubjectAssignment, Labels]:
     """Return the labels of every file of the people, spelled alike throughout."""
     idle = _idle_words(people)
-    found: dict[SubjectAssignment, Labels] = {}
+    labels: dict[SubjectAssignment, Labels] = {}
     sessions = _session_folders(people)
     for person in people:
         codes = _code_meanings(person)
         for p in person.members:
-            found[p] = _labels(p, person, sessions, codes, idle[p])
-    found = _with_activity(people, found)
-    spelling = _spelling(label.condition for label in found.values())
-    session_spelling = _spelling(label.session for label in found.values())
+            labels[p] = _labels(p, person, sessions, codes, idle[p])
+    labels = _with_activity(people, labels)
+    spelling = _spelling(label.condition for label in labels.values())
+    session_spelling = _spelling(label.session for label in labels.values())
     return {
         p: Labels(
             session_spelling[label.session.casefold()],
@@ -43,7 +43,7 @@ def label_files(people: Sequence[Subject]) -> dict[SubjectAssignment, Labels]:
             label.group,
             label.activity,
         )
-        for p, label in found.items()
+        for p, label in labels.items()
     }
 
 
@@ -62,18 +62,18 @@ def _labels(
     activity = ""
     own_level = -1 if p.level is None else p.level
     for level in range(len(p.folders)):
-        found = p.folder_tokens(level)
+        folder_words = p.folder_tokens(level)
         above = level < own_level or (p.level is None and p.site and plain_text(p.folders[level]) in p.site)
         text = plain_text(p.folders[level])
         is_session = p.folders[: level + 1] in sessions
-        group += [t.text for t in found if t.kind == "group" and above]
-        session += _numbered_sessions(text, found)
-        activity = next((t.text for t in found if t.kind == "activity"), activity)
-        said = [t for t in found if t.kind == "condition"]
+        group += [t.text for t in folder_words if t.kind == "group" and above]
+        session += _numbered_sessions(text, folder_words)
+        activity = next((t.text for t in folder_words if t.kind == "activity"), activity)
+        said = [t for t in folder_words if t.kind == "condition"]
         if not above or len(person.sites) > 1:
-            said += [t for t in found if t.kind in ("plain", "group", "code", "subject", "number")]
-        if is_session or (not above and _is_session_code(found)):
-            session.append(text[found[0].start : found[-1].end] if found else text)
+            said += [t for t in folder_words if t.kind in ("plain", "group", "code", "subject", "number")]
+        if is_session or (not above and _is_session_code(folder_words)):
+            session.append(text[folder_words[0].start : folder_words[-1].end] if folder_words else text)
             continue
         said = sorted((t for t in said if not (above and t.kind == "group")), key=lambda t: t.start)
         condition += _joined(text, said)
@@ -97,12 +97,12 @@ def _labels(
 def laboratory_names(people: Sequence[Subject]) -> list[str]:
     """Return the laboratory of every person: the folder around them that names no group; "" where all have one.
 
-    A folder that nobody knows is a laboratory's where such folders hold several people; one a person is the person's own.
+    An unknown folder is that of a laboratory if such folders hold several people; with one person each it is the person's.
     """
-    found = [_laboratory(person) for person in people]
-    several = max(Counter(filter(None, found)).values(), default=0) > 1
-    named = any(token.kind == "site" for name in found for token in tokens(name))
-    return found if len(set(found)) > 1 and (several or named) else [""] * len(people)
+    names = [_laboratory(person) for person in people]
+    several = max(Counter(filter(None, names)).values(), default=0) > 1
+    named = any(token.kind == "site" for name in names for token in tokens(name))
+    return names if len(set(names)) > 1 and (several or named) else [""] * len(people)
 
 
 def _laboratory(person: Subject) -> str:
@@ -134,12 +134,12 @@ def _joined(text: str, said: Sequence[Token]) -> list[str]:
     return words
 
 
-def _numbered_sessions(text: str, found: Sequence[Token]) -> list[str]:
+def _numbered_sessions(text: str, words: Sequence[Token]) -> list[str]:
     """Session words of a folder, each with the number behind it: 'post 2' is not 'post 1'."""
-    following = [*found[1:], None]
+    following = [*words[1:], None]
     return [
         text[token.start : after.end if after is not None and after.kind == "counter" else token.end]
-        for token, after in zip(found, following, strict=False)
+        for token, after in zip(words, following, strict=False)
         if token.kind == "session"
     ]
 
@@ -148,11 +148,11 @@ def _once(words: Iterable[str]) -> list[str]:
     return list({word.casefold(): word for word in reversed(list(words))}.values())[::-1]
 
 
-def _is_session_code(found: Sequence[Token]) -> bool:
+def _is_session_code(words: Sequence[Token]) -> bool:
     """A folder below the person's that is a number or a code like T1 or V02."""
-    if len(found) != 1:
+    if len(words) != 1:
         return False
-    return found[0].kind == "number" or found[0].word in vocabulary()["session_numbered"]
+    return words[0].kind == "number" or words[0].word in vocabulary()["session_numbered"]
 
 
 def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
@@ -170,9 +170,9 @@ def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
                 kinds = {t.kind for t in tokens(p.folders[level])}
                 if kinds and kinds <= {"plain", "counter", "code"} and plain_text(p.folders[level]) not in p.site:
                     holders[p.folders[: level + 1]].add(looks_static(p.file))
-        own = [folders for folders, statics in holders.items() if statics == {True, False}]
-        of_site[_site(person)] += own
-        if any(len(a) == len(b) and a[:-1] == b[:-1] and a != b for a in own for b in own):
+        with_static = [folders for folders, statics in holders.items() if statics == {True, False}]
+        of_site[_site(person)] += with_static
+        if any(len(a) == len(b) and a[:-1] == b[:-1] and a != b for a in with_static for b in with_static):
             several.add(_site(person))
     return frozenset(folders for site in several for folders in of_site[site])
 
@@ -187,7 +187,7 @@ def _site(person: Subject) -> tuple[str, ...]:
 def _code_meanings(person: Subject) -> dict[str, str]:
     """What codes like T1 or C2 in the names of the person's walks are: "session", "condition"; others count trials.
 
-    A trial's number follows it somewhere, or several walks share it; a copy of a walk is no other walk.
+    A trial's number follows it somewhere, or several walks share it; copies of a walk are not counted.
     """
     counts: Counter[str] = Counter()
     words: dict[str, str] = {}
@@ -202,13 +202,13 @@ def _code_meanings(person: Subject) -> dict[str, str]:
                 if any(later.kind in ("counter", "code") for later in stem[i + 1 :]):
                     counted.add(text)
     table = vocabulary()
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for text, word in words.items():
         if text in counted and word in table["session_numbered"]:
-            found[text] = "session"
+            meanings[text] = "session"
         elif text in counted or (counts[text] > 1 and word not in table["counter_numbered"]):
-            found[text] = "condition"
-    return found
+            meanings[text] = "condition"
+    return meanings
 
 
 def _idle_words(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[str]]:
@@ -229,17 +229,19 @@ def _idle_words(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[
                 walks_of_site[p.site].append(words[p])
             for word in words[p]:
                 users[word].add(number)
-    of_all = {site: set.intersection(*found) for site, found in walks_of_site.items()}
+    of_all = {site: set.intersection(*file_words) for site, file_words in walks_of_site.items()}
     uses = defaultdict(Counter[str], {site: Counter(w for file in of for w in file) for site, of in of_site.items()})
     idle: dict[SubjectAssignment, frozenset[str]] = {}
     for person in people:
         of_person = set.intersection(*(words[p] for p in person.members))
-        own = {word for word in of_person if len(users[word]) == 1}
+        only_here = {word for word in of_person if len(users[word]) == 1}
         has_static = any(looks_static(p.file) for p in person.members)
         for p in person.members:
             plain = {t.text.casefold() for t in p.stem_tokens() if t.kind not in ("code", "subject")}
             lone = {t.text.casefold() for t in p.stem_tokens() if _is_lone(t, uses[p.site])}
-            idle[p] = frozenset((own if has_static else own & plain) | (of_all.get(p.site, set()) & plain) | lone)
+            idle[p] = frozenset(
+                (only_here if has_static else only_here & plain) | (of_all.get(p.site, set()) & plain) | lone
+            )
     return idle
 
 
@@ -249,15 +251,15 @@ def _is_lone(token: Token, uses: Counter[str]) -> bool:
 
 
 def _with_activity(
-    people: Sequence[Subject], found: dict[SubjectAssignment, Labels]
+    people: Sequence[Subject], labels: dict[SubjectAssignment, Labels]
 ) -> dict[SubjectAssignment, Labels]:
     """Ordinary walks are called so where other trials of the same site have conditions."""
     walks = {i: [p for p in person.members if not looks_static(p.file)] for i, person in enumerate(people)}
-    sites = {_site(person) for i, person in enumerate(people) if any(found[p].condition for p in walks[i])}
-    out = dict(found)
+    sites = {_site(person) for i, person in enumerate(people) if any(labels[p].condition for p in walks[i])}
+    out = dict(labels)
     for i, person in enumerate(people):
         for p in walks[i] if _site(person) in sites else ():
-            label = found[p]
+            label = labels[p]
             if not label.condition and label.activity:
                 out[p] = Labels(label.session, label.activity, label.group, label.activity)
     return out

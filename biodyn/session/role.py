@@ -1,13 +1,13 @@
-"""What one recording of a session is for: standing, moving one joint, walking, running, or something else.
+"""Determine the role of a recording: static, functional, walk, run or other.
 
-What the markers do counts before what names say: nobody stands in a file in which the markers never rest, whatever it is
-called, and a file without a telling name in which a person stands all the time is a static trial. Names, declarations and
+The motion of the markers takes precedence over names: a file in which the markers never rest is not a static trial, whatever
+its name, and quiet standing throughout is a static trial without any name. Names, declarations and
 stored events decide where the motion leaves it open: a walk on a treadmill and squats both happen in place. Static: words of
 its name or its folder, a declaration in the file, or a recording too short for a step; words for walking
 and stored foot events speak against. Functional or other: words for functional trials, muscle tests and the like without
 a word for walking, or one foot standing while the other leg moves; or no force plate and nothing that speaks for a walk.
 Everything else is a walk or, by its words, a run, also one without plates where its name says that it is one: its analysis
-then tells what is missing.
+then reports what is missing.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _SWAY_M = 0.06  # typical range of a marker while standing; swaying heads reach 
 _FOOT_STAYS_M, _FOOT_MOVES_M = 0.05, 0.12
 _FEET_SHARE = 0.25  # of the markers: the lowest
 _FEWEST_MARKERS = 4  # fewer are a wand or a calibration frame, no person
-_LONG_STILL = 0.3  # of the recording: who steps into place and stands as long as this came to stand
+_LONG_STILL = 0.3  # of the recording: share of quiet standing in a static trial that begins with a step
 
 
 @dataclass(frozen=True)
 class MotionFacts:
-    """What is done in a recording.
+    """The motion in a recording.
 
     Attributes:
-        kind: "standing" all the time, or long after stepping into place; "one_leg": one foot stands while the other moves,
+        kind: "standing" all the time, or long after stepping into place; "one_leg": one foot is still while the other moves,
             without travel; "in_place": anything else without travel; "travelling".
         quiet: the half second in which the markers move least.
         typical_m: median over the markers of the largest range of a coordinate, m. still_share: of the recording.
@@ -54,8 +54,8 @@ class MotionFacts:
     still_share: float
 
     @property
-    def stands(self) -> bool:
-        """True where the quietest half second can calibrate: the person stands still in it.
+    def is_standing(self) -> bool:
+        """Whether the quietest half second is suitable for a calibration.
 
         Who travels may only move as people do who stand; who stays may sway more.
         """
@@ -63,11 +63,11 @@ class MotionFacts:
         return self.quiet.movement_m <= limit
 
     def sentence(self) -> str:
-        """What is done, for people."""
+        """Return a description of the motion."""
         quiet = f"the markers move by {1000.0 * self.quiet.movement_m:.0f} mm in the quietest half second"
         done = {
-            "standing": "the person stands still",
-            "one_leg": "one foot stands while the other leg moves",
+            "standing": "quiet standing",
+            "one_leg": "one foot is still while the other leg moves",
             "in_place": "the person moves without travelling",
             "travelling": f"the person travels {self.typical_m:.1f} m",
         }[self.kind]
@@ -75,7 +75,7 @@ class MotionFacts:
 
 
 def motion_facts(preview: Preview) -> MotionFacts | None:
-    """Return what is done, None where the markers are too few to be a person's."""
+    """Return the motion, None for too few markers of a person."""
     positions = preview.markers.positions
     seen = np.isfinite(positions[..., 0]).any(axis=0)
     if seen.sum() < _FEWEST_MARKERS:
@@ -120,7 +120,7 @@ def _feet(standing: FloatArray, reach: FloatArray) -> FloatArray:
 
 
 def motion_of(path: Path) -> MotionFacts | None:
-    """Return what is done in a file, None where its markers cannot be read or are too few."""
+    """Return the motion in a file, None if its markers cannot be read or are too few."""
     try:
         return motion_facts(preview_of_file(path))
     except (InputFileError, OSError):
@@ -174,8 +174,8 @@ def judge_role(
 ) -> tuple[Role, str]:
     """Return the role of a recording and one sentence that says why.
 
-    `sibling_walks`: files of the same name but for the number hold force plates and are walks. `motion`: what is done in
-    it, asked only where names and header do not make a walk of it; None where that is not known.
+    `sibling_walks`: files with the same name but another number have force plates and are walks. `motion`: returns the
+    motion, only called if names and header do not give a walk; None if not known.
     """
     walks = _has_walk_word(names.file)
     other = _first_of_kind("other", (names.file, *names.folders))
@@ -185,7 +185,7 @@ def judge_role(
     if static > 0.0 and not (other is not None and _has_other_word(names.file) and not _stands(done)):
         if done is not None and done.kind == "one_leg":
             return "functional", f"A functional trial, though {why}: {done.sentence()}."
-        if done is None or done.stands:
+        if done is None or done.is_standing:
             return "static", f"Used as static trial: {why}{'' if done is None else f'; {done.sentence()}'}."
         if done.kind == "travelling":
             return _moving(names), f"{_capital(why)}, but no static trial: {done.sentence()}."
@@ -194,7 +194,7 @@ def judge_role(
         return role, f"'{other.text}' in its name or folder: not a walk."
     if done is not None and not walks and not facts.gait_events > 1:
         if done.kind == "standing":
-            return "static", f"Used as static trial: nothing in its name says so, but {done.sentence()}."
+            return "static", f"Used as static trial without a name for it: {done.sentence()}."
         if done.kind == "one_leg":
             return "functional", f"A functional trial: {done.sentence()}."
     return _walk_or_other(names, facts, sibling_walks, walks)
@@ -223,8 +223,8 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _has_other_word(found: Sequence[Token]) -> bool:
-    return any(token.kind == "other" for token in found)
+def _has_other_word(words: Sequence[Token]) -> bool:
+    return any(token.kind == "other" for token in words)
 
 
 def _static_evidence(names: TrialNames, facts: FileFacts) -> tuple[float, str]:
@@ -253,10 +253,10 @@ def _first_of_kind(kind: str, names: Iterable[Sequence[Token]]) -> Token | None:
     return next((token for name in names for token in name if token.kind == kind), None)
 
 
-def _has_walk_word(found: Sequence[Token]) -> bool:
+def _has_walk_word(words: Sequence[Token]) -> bool:
     """True where a word means moving on one's feet; 'trial' and 'dynamic' alone do not."""
-    return any(t.kind == "activity" or (t.kind == "condition" and t.word in walk_words()) for t in found)
+    return any(t.kind == "activity" or (t.kind == "condition" and t.word in walk_words()) for t in words)
 
 
-def _is_named_walk(found: Sequence[Token]) -> bool:
-    return any(t.kind == "activity" or t.word in walk_words() for t in found)
+def _is_named_walk(words: Sequence[Token]) -> bool:
+    return any(t.kind == "activity" or t.word in walk_words() for t in words)

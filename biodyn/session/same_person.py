@@ -1,4 +1,4 @@
-"""Whether two files can be recordings of one person, by what is stored in them, then by what their names say."""
+"""Decide whether two files can be recordings of one person, by stored parameters, then by names."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ def has_walk_name(path: Path) -> bool:
 
 
 def names_a_kind(folder: Path) -> bool:
-    """True for a folder whose name says only which kind of trials it holds."""
-    found = tokens(folder.name)
-    return bool(found) and all(token.kind in KINDS_OF_TRIALS or token.word in walk_words() for token in found)
+    """Return whether the name of a folder only states a kind of trial."""
+    words = tokens(folder.name)
+    return bool(words) and all(token.kind in KINDS_OF_TRIALS or token.word in walk_words() for token in words)
 
 
 def own_words(path: Path) -> set[str]:
     """What a file's name says besides that it is a static or a walk."""
-    found = tokens(path.stem)
-    return {t.text.casefold() for t in found if t.kind not in ("static", "activity") and t.word not in walk_words()}
+    words = tokens(path.stem)
+    return {t.text.casefold() for t in words if t.kind not in ("static", "activity") and t.word not in walk_words()}
 
 
 def folders_near(folder: Path) -> tuple[Path, ...]:
     """Folders to search, the nearest first."""
     folder = folder.resolve()
     parent = folder.parent
-    found = [folder, *_subfolders(folder)]
-    # A folder called nothing but a kind of trial (Straight, Turn) has the person's other kinds beside it.
+    folders = [folder, *_subfolders(folder)]
+    # A folder called nothing but a kind of trial (Straight, Turn) is next to folders of the person's other kinds.
     only_a_kind = names_a_kind(folder)
-    found += [parent, *(other for other in _subfolders(parent) if only_a_kind or has_static_name(other))]
+    folders += [parent, *(other for other in _subfolders(parent) if only_a_kind or has_static_name(other))]
     for above in (parent.parent, parent.parent.parent)[: 2 if only_a_kind else 1]:
         for other in _subfolders(above):
             if has_static_name(other):
                 kinds = [below for below in _subfolders(other) if names_a_kind(below)]
-                found += [other / folder.name, other / parent.name, other, *kinds]
-    unique = dict.fromkeys(f for f in found if _is_folder(f))
+                folders += [other / folder.name, other / parent.name, other, *kinds]
+    unique = dict.fromkeys(f for f in folders if _is_folder(f))
     return tuple(unique)
 
 
 def _is_folder(path: Path) -> bool:
-    """False also where permissions keep us out: a folder nobody lets us into is no place to search."""
+    """Return whether a path is a folder that can be accessed."""
     try:
         return path.is_dir()
     except OSError:
@@ -82,16 +82,16 @@ def recordings_beside(folders: Sequence[Path], walk: Path, is_one: Callable[[Pat
             except OSError:
                 continue
 
-    own = walk.resolve()
-    found = [path for path in files() if path.resolve() != own]
-    if len(found) > limit:
-        found.sort(key=lambda p: not (has_static_name(p) or has_static_name(p.parent)))
-    return found[:limit]
+    walk_path = walk.resolve()
+    recordings = [path for path in files() if path.resolve() != walk_path]
+    if len(recordings) > limit:
+        recordings.sort(key=lambda p: not (has_static_name(p) or has_static_name(p.parent)))
+    return recordings[:limit]
 
 
 _LONG_NUMBER = 3  # digits: a shorter number at the beginning of a name counts trials ...
 _PERSONS_NUMBER = 5  # ... and one as long as this names a person or a day
-_FOLDERS = 3  # levels above a file whose names may tell something
+_FOLDERS = 3  # levels above a file with names that are read
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class PathWords:
 
 @dataclass(frozen=True)
 class Difference:
-    """Why a file is not of the walk's person, or not of its day, "" where nothing says so; what leaves a doubt of it."""
+    """Reasons against the walk's person, against its day, and for a doubt; "" without any."""
 
     person: str = ""
     day: str = ""
@@ -120,9 +120,9 @@ class Neighbours:
     def __init__(self, paths: Iterable[Path]) -> None:
         self._patterns: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         for path in set(paths):
-            found = [t for t in tokens(path.stem) if t.kind != "counter"]
-            for token in found:
-                rest = tuple(t.text.casefold() for t in found if t is not token)
+            words = [t for t in tokens(path.stem) if t.kind != "counter"]
+            for token in words:
+                rest = tuple(t.text.casefold() for t in words if t is not token)
                 self._patterns[token.text.casefold()].add(rest)
 
     def names_something(self, word: str) -> bool:
@@ -147,14 +147,14 @@ def difference(walk: Path, other: Path, neighbours: Neighbours) -> Difference:
     strange = theirs.plain | theirs.subjects | theirs.codes
     if not strange or not strange.isdisjoint(mine.plain):
         return Difference()
-    own = mine.plain | mine.subjects | mine.codes
-    if all(any(neighbours.names_something(word) for word in words) for words in (strange, own)):
+    my_words = mine.plain | mine.subjects | mine.codes
+    if all(any(neighbours.names_something(word) for word in words) for words in (strange, my_words)):
         return Difference(_otherwise(strange))
     return Difference(doubt=_otherwise(strange))
 
 
 def fitting_condition(walk: Path, others: Iterable[Path]) -> list[Path]:
-    """Return those of the walk's condition, else those that name none, else all."""
+    """Return the files with the walk's condition, else without any condition, else all."""
     named = {path: words_of(walk, path) for path in others}
     same = [path for path, (mine, theirs) in named.items() if mine.condition == theirs.condition]
     return same or [path for path, (_, theirs) in named.items() if not theirs.condition] or list(named)
@@ -186,28 +186,28 @@ def _parts(path: Path) -> tuple[str, ...]:
 def _words(parts: tuple[str, ...]) -> PathWords:
     table = vocabulary()
     counting = table["counter_numbered"] | table["session_numbered"]
-    found = [token for part in parts for token in tokens(part)]
-    codes = {t.text.casefold() for t in found if t.kind == "code" and t.word not in counting}
-    numbers = [t.text for t in found if t.kind == "number"]
+    words = [token for part in parts for token in tokens(part)]
+    codes = {t.text.casefold() for t in words if t.kind == "code" and t.word not in counting}
+    numbers = [t.text for t in words if t.kind == "number"]
     codes |= {number for number in numbers if _LONG_NUMBER <= len(number) < _PERSONS_NUMBER}
-    subjects = {t.text.casefold() for t in found if t.kind == "subject"}
+    subjects = {t.text.casefold() for t in words if t.kind == "subject"}
     subjects |= {number for number in numbers if len(number) >= _PERSONS_NUMBER}
     return PathWords(
         frozenset(subjects),
         frozenset(codes),
-        frozenset(t.text.casefold() for t in found if t.kind == "plain" and len(t.text) > 1),
+        frozenset(t.text.casefold() for t in words if t.kind == "plain" and len(t.text) > 1),
         "_".join(sorted({text for part in parts for text in _conditions(tokens(part))})),
-        "_".join(sorted({_session(t, parts) for t in found if t.kind == "session"})),
+        "_".join(sorted({_session(t, parts) for t in words if t.kind == "session"})),
     )
 
 
-def _conditions(found: tuple[Token, ...]) -> list[str]:
+def _conditions(words: tuple[Token, ...]) -> list[str]:
     """Words for a condition with what touches them: no AFO -> noafo."""
     texts: list[str] = []
-    for i, token in enumerate(found):
+    for i, token in enumerate(words):
         if token.kind != "condition":
             continue
-        before = found[i - 1] if i else None
+        before = words[i - 1] if i else None
         touches = before is not None and before.kind == "plain" and before.end == token.start
         texts.append((before.text if touches and before else "").casefold() + token.text.casefold())
     return texts
@@ -216,8 +216,8 @@ def _conditions(found: tuple[Token, ...]) -> list[str]:
 def _session(token: Token, parts: tuple[str, ...]) -> str:
     """A session's word with the number behind it, in folders: 'post 2' is not 'post 1'."""
     for part in parts[:-1]:
-        found = tokens(part)
-        for here, after in pairwise(found):
+        words = tokens(part)
+        for here, after in pairwise(words):
             if here is token and after.kind == "counter":
                 return part[here.start : after.end].casefold()
     return token.text.casefold()
@@ -268,21 +268,21 @@ def without_role_words(stored: str) -> str:
     The whole name where it is nothing but such words.
     """
     text = plain_text(stored).strip()
-    found = list(tokens(text))
-    if all(token.kind in (*_ROLE_KINDS, "counter") for token in found):
+    words = list(tokens(text))
+    if all(token.kind in (*_ROLE_KINDS, "counter") for token in words):
         return text
-    while found[-1].kind in _ROLE_KINDS or (found[-1].kind == "counter" and found[-2].kind in _ROLE_KINDS):
-        found.pop()
-    while found[0].kind in _ROLE_KINDS:
-        found.pop(0)
-    whole = found[0].start == tokens(text)[0].start and found[-1].end == tokens(text)[-1].end
-    return text if whole else text[found[0].start : found[-1].end]
+    while words[-1].kind in _ROLE_KINDS or (words[-1].kind == "counter" and words[-2].kind in _ROLE_KINDS):
+        words.pop()
+    while words[0].kind in _ROLE_KINDS:
+        words.pop(0)
+    whole = words[0].start == tokens(text)[0].start and words[-1].end == tokens(text)[-1].end
+    return text if whole else text[words[0].start : words[-1].end]
 
 
 def person_name(stored: str) -> str:
     """Return what two stored names of one person share: letters and digits in lower case, without role words.
 
-    Nothing for a name that names nobody: a template's, a device's.
+    Empty for names of templates and devices.
     """
     whole, name = (_letters_and_digits(text) for text in (stored, without_role_words(stored)))
     return "" if vocabulary()["nobody"].intersection((whole, name)) else name
@@ -301,7 +301,7 @@ def bare_labels(labels: frozenset[str]) -> frozenset[str]:
         if not start or len(labels) - count > STRANGERS * len(labels):
             break
         rest = frozenset(label.removeprefix(f"{start}_") for label in labels) - {""}
-        if len(rest) < len(labels) - 1:  # what stands behind it tells the labels no longer apart
+        if len(rest) < len(labels) - 1:  # the remaining labels are ambiguous
             break
         labels = rest
     return labels

@@ -1,7 +1,7 @@
 """Which of several possible static trials a walk belongs to: stored joint offsets, marker distances, then names.
 
-A static serves the walks that were recorded with the same markers in the same places. The laboratory's own software says
-so by the joint offsets it computed from one and stored in the other; the markers say so by their distances within segments.
+A static serves the walks that were recorded with the same markers in the same places. Evidence are
+joint offsets that the laboratory's software stored in both, and the distances of markers within segments.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Offsets = Literal["same", "unknown", "different"]
 _ORDER: tuple[Offsets, ...] = ("same", "unknown", "different")
 _LEAST_OFFSETS = 2  # one equal number may be chance
 _RIGID_M = 0.008  # spread of a distance within a segment during walking
-# Markers that were put on again lie millimetres elsewhere: nearer by this much is another placement, whatever is stored ...
+# Replaced markers are off by millimetres: a difference larger than this is another placement, whatever is stored ...
 _OTHER_PLACEMENT_M = 0.002
 # ... and by this much is a better one: the median over the pairs is itself known to a few tenths of a millimetre.
 _NEARER_M = 0.0005
@@ -36,11 +36,11 @@ _FEWEST_PAIRS = 3
 
 @dataclass(frozen=True)
 class Possible:
-    """A static trial in which the person stands still.
+    """A static trial with quiet standing.
 
     Attributes:
         path: the file. score: what names, places and header speak for it.
-        offsets: whether its stored joint offsets are those of the walk.
+        offsets: whether its stored joint offsets equal the walk's.
         distance_m: median difference of the marker distances within segments from the walk's, None if unknown.
         pairs_m: the differences themselves, (P,) m, static minus walk, of the same pairs for all statics compared.
         labels: of its markers.
@@ -75,26 +75,26 @@ def compared_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> 
 def choose(possible: Sequence[Possible]) -> Choice:
     """Return the static trial that belongs to the walk, of one or more.
 
-    Those whose markers clearly sat elsewhere are out first; then equal stored offsets decide, then nearer markers, then
+    Trials with clearly different marker positions are excluded first; then equal stored offsets decide, then nearer markers, then
     names and places, then the order given, which is said.
     """
     if len(possible) == 1:
         return Choice(possible[0], "")
     nearest = min((p.distance_m for p in possible if p.distance_m is not None), default=None)
-    left = [p for p in possible if _within(p, nearest, _OTHER_PLACEMENT_M)]
-    left = [p for p in left if not any(_is_nearer(q, p) for q in left)] or left
-    why = _by_distance(possible, left)
-    best = min(_ORDER.index(p.offsets) for p in left)
-    fitting = [p for p in left if _ORDER.index(p.offsets) == best]
-    if len(fitting) < len(left):
-        why = _by_offsets(fitting[0], [p for p in left if p not in fitting])
+    remaining = [p for p in possible if _within(p, nearest, _OTHER_PLACEMENT_M)]
+    remaining = [p for p in remaining if not any(_is_nearer(q, p) for q in remaining)] or remaining
+    why = _by_distance(possible, remaining)
+    best = min(_ORDER.index(p.offsets) for p in remaining)
+    fitting = [p for p in remaining if _ORDER.index(p.offsets) == best]
+    if len(fitting) < len(remaining):
+        why = _by_offsets(fitting[0], [p for p in remaining if p not in fitting])
     nearest = min((p.distance_m for p in fitting if p.distance_m is not None), default=None)
     near = [p for p in fitting if _within(p, nearest, _NEARER_M)]
     why = _by_distance(fitting, near) or why
     top = max(p.score for p in near)
     named = [p for p in near if top - p.score <= _SAME_SCORE]
     if len(named) < len(near):
-        why = f"named and placed nearest to the walk among {len(near)} whose markers agree alike"
+        why = f"named and placed nearest to the walk among {len(near)} with equally good markers"
     chosen = named[0]
     return Choice(chosen, why, (*_alike(named), *_contradicted(chosen, possible)))
 
@@ -122,22 +122,22 @@ def _by_distance(before: Sequence[Possible], after: Sequence[Possible]) -> str:
     out = [p for p in before if p not in after]
     if not out:
         return ""
-    own = min((p.distance_m for p in after if p.distance_m is not None), default=None)
+    smallest = min((p.distance_m for p in after if p.distance_m is not None), default=None)
     others = ", ".join(f"{_mm(p.distance_m)} in {p.path.name}" for p in out)
-    if own is not None and any(p.distance_m is not None and p.distance_m <= own for p in out):
-        return f"its markers sit as the walk's do where the statics differ, those of {', '.join(p.path.name for p in out)} do not"
-    return f"marker distances within segments agree to {_mm(own)}, against {others}"
+    if smallest is not None and any(p.distance_m is not None and p.distance_m <= smallest for p in out):
+        return f"its markers agree with the walk where the static trials differ, unlike {', '.join(p.path.name for p in out)}"
+    return f"marker distances within segments agree to {_mm(smallest)}, against {others}"
 
 
 def _by_offsets(fitting: Possible, others: Sequence[Possible]) -> str:
     listed = ", ".join(p.path.name for p in others)
     if fitting.offsets == "same":
-        return f"its stored joint offsets are the walk's, those of {listed} are not"
+        return f"its stored joint offsets are the walk's, unlike {listed}"
     return f"the stored joint offsets of {listed} are not the walk's"
 
 
 def _alike(named: Sequence[Possible]) -> tuple[Diagnostic, ...]:
-    """Say that several statics serve the walk equally well; a warning where they may differ in what they calibrate."""
+    """Return the note on equally suitable static trials, a warning if they may give other calibrations."""
     if len(named) < 2:
         return ()
     first, *others = named
@@ -158,7 +158,7 @@ def _alike(named: Sequence[Possible]) -> tuple[Diagnostic, ...]:
 
 
 def _contradicted(chosen: Possible, possible: Sequence[Possible]) -> tuple[Diagnostic, ...]:
-    """Say where the stored offsets speak for another one than the markers."""
+    """Return the warning that stored offsets and markers favour different trials."""
     named = [p for p in possible if p.offsets == "same"]
     if chosen.offsets == "same" or not named:
         return ()
@@ -166,7 +166,7 @@ def _contradicted(chosen: Possible, possible: Sequence[Possible]) -> tuple[Diagn
         Diagnostic(
             "static-doubtful",
             "warning",
-            f"{chosen.path.name} is used: its marker distances are {_mm(chosen.distance_m)} from the walk's, those of "
+            f"{chosen.path.name} is used: its marker distances are {_mm(chosen.distance_m)} from the walk's, against "
             f"{named[0].path.name} {_mm(named[0].distance_m)}, although the walk stores the joint offsets of the latter.",
             value=named[0].distance_m,
             limit=_OTHER_PLACEMENT_M,
@@ -191,7 +191,7 @@ def typical_motion_m(markers: Markers) -> float:
 
 
 def body_difference_m(walk: Markers, static: Markers) -> float | None:
-    """Return the median difference of the distances between markers that move as one in the walk, m.
+    """Return the median difference of the distances between rigidly moving markers of the walk, m.
 
     None where fewer than three such pairs are in both.
     """
@@ -200,12 +200,12 @@ def body_difference_m(walk: Markers, static: Markers) -> float | None:
 
 def typical_difference_m(pairs_m: FloatArray) -> float | None:
     """Return the median of the sizes of differences, None where they are fewer than three."""
-    found = np.abs(pairs_m[np.isfinite(pairs_m)])
-    return float(np.median(found)) if found.size >= _FEWEST_PAIRS else None
+    sizes = np.abs(pairs_m[np.isfinite(pairs_m)])
+    return float(np.median(sizes)) if sizes.size >= _FEWEST_PAIRS else None
 
 
 def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers] = ()) -> FloatArray:
-    """Return static minus walk of the distances between markers that move as one in the walk, (P,) m; NaN where unseen.
+    """Return static minus walk of the distances between rigidly moving markers of the walk, (P,) m; NaN where unseen.
 
     Only markers that the recordings `shared` hold too count: the pairs are the same for all statics of one `shared`, whichever is
     asked for, and their numbers can be compared.

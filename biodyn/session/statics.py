@@ -1,7 +1,7 @@
-"""Find the static trial that belongs to a walk: beside it, of the same person, standing still.
+"""Find the static trial of a walk: near it, of the same person, with quiet standing.
 
-Headers are read of many files (a millisecond each), whole recordings of the few that could be it. What speaks for and
-against every candidate is kept, so that the choice can be told, and so can the places where nothing was found.
+Headers are read of many files (a millisecond each), whole recordings of the few that could be it. The reasons for
+and against every candidate and the searched folders are kept for the report.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from biodyn.session.static_choice import (
 )
 
 MAX_HEADERS = 200  # files looked into; a fifth of a second
-MAX_PREVIEWS = 24  # recordings whose markers are looked at
+MAX_PREVIEWS = 24  # recordings with markers that are read
 _LEAST_COMMON_MARKERS = 0.5  # of the walk's markers, in the candidate
 # Difference of the distances between markers on one segment, walk to static: 0.002-0.005 for one person, one session
 # (12 recordings), 0.006-0.07 for two people. A shared subject name forgives more: markers put on again.
@@ -116,10 +116,10 @@ def find_static(
 ) -> StaticSearch:
     """Find the static trial of the person in `walk` near the walk's file, or among files that are known to be this person's.
 
-    Searched: the walk's folder, its subfolders, the folders beside it, and folders named like statics one level up.
+    Searched: the walk's folder, its subfolders, sibling folders, and folders named like static trials one level up.
     Never a different person's: another subject name, mass, height or leg length rejects a file, and so do marker
-    distances within segments that differ. Of several the one with the walk's stored joint offsets, then the one whose
-    marker distances are nearest, then the one named and placed nearest (`static_choice.choose`).
+    distances within segments that differ. Of several, the one with the walk's stored joint offsets, then the one with the
+    nearest marker distances, then the one named and placed nearest (`static_choice.choose`).
     Raises InputFileError if `walk` is a path that cannot be read.
     """
     path = walk.path if isinstance(walk, Recording) else Path(walk)
@@ -129,8 +129,8 @@ def find_static(
     paths = list(among) or static_candidates(path, max_headers=max_headers)
     spoilt: list[StaticCandidate] = []
     while True:
-        left = [other for other in paths if all(other != c.path for c in spoilt)]
-        choice = choose_static(facts, recording.markers, left, same_person=bool(among))
+        readable = [other for other in paths if all(other != c.path for c in spoilt)]
+        choice = choose_static(facts, recording.markers, readable, same_person=bool(among))
         candidates = (*choice.candidates, *spoilt)
         if choice.path is None:
             reason = _nothing_found(candidates, folders, format_of(path).title)
@@ -147,8 +147,8 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
     """Choose the static trial of a walk among files, by their headers and previews: the judgement of `run` and `study`.
 
     `markers` of the walk, all frames or a preview. `same_person`: the files are known to be of the walk's person and day.
-    Files called statics are compared with each other; only where none of them will do, the others, as far as the person
-    stands in them all the time; at last functional trials that are called statics.
+    Files called statics are compared with each other; only where none of them will do, the others, if they are
+    quiet standing throughout; then functional trials that are called static.
     """
     neighbours = None if same_person else Neighbours([walk.path, *paths])
     judged = sorted(
@@ -175,7 +175,7 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
 
 
 def _is_functional(path: Path) -> bool:
-    """True where one leg moves while the person stands on the other: named like a static ('KneeCal'), it is none."""
+    """Return whether one leg moves while the other is still, as in a functional trial named like a static ('KneeCal')."""
     motion = motion_of(path)
     return motion is not None and motion.kind == "one_leg"
 
@@ -228,7 +228,7 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     reasons: list[str] = []
     kin = kinship(walk, other, neighbours)
     difference, same_name, doubt = kin.strange, kin.same_name, kin.doubt
-    own, its_own = own_words(walk.path), own_words(path)
+    walk_words, other_words = own_words(walk.path), own_words(path)
     common = len(bare_labels(walk.labels) & bare_labels(other.labels))
     if not difference and common < _LEAST_COMMON_MARKERS * min(len(walk.labels), len(other.labels)):
         difference = f"only {common} of the walk's {len(walk.labels)} point labels are in it"
@@ -255,14 +255,14 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     offsets = compared_offsets(walk.joint_offsets_rad, other.joint_offsets_rad)
     if offsets == "same":
         reasons.append("same stored joint offsets")
-    union = own | its_own
-    score += 2.0 * (len(own & its_own) / len(union) if union else 0.5)
+    union = walk_words | other_words
+    score += 2.0 * (len(walk_words & other_words) / len(union) if union else 0.5)
     score += 0.5 if path.parent.resolve() == walk.path.parent.resolve() else 0.0
     return StaticCandidate(path, score, tuple(reasons), "", called_static, offsets, doubt, same_name)
 
 
 def _chosen(walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate], same_person: bool) -> StaticChoice:
-    """The candidate that belongs to the walk, of those in which this person stands still, with what the data say."""
+    """Return the best candidate with quiet standing of this person, judged by the data."""
     checked: list[StaticCandidate] = []
     standing: dict[Path, Markers] = {}
     for candidate in group[:MAX_PREVIEWS]:
@@ -305,11 +305,11 @@ def _checked(
     motion = motion_facts(preview)
     if motion is None:
         return replace(candidate, rejected="its markers are too few to be a person's")
-    if not motion.stands:
+    if not motion.is_standing:
         return replace(candidate, rejected=f"the person moves in it: {motion.sentence()}")
     if motion.kind != "standing" and not candidate.called_static:
         return replace(candidate, rejected=f"nothing calls it a static trial, and {motion.sentence()}")
-    quiet = f"standing still (the markers move by {1000 * motion.quiet.movement_m:.0f} mm in half a second)"
+    quiet = f"quiet standing (the markers move by {1000 * motion.quiet.movement_m:.0f} mm in half a second)"
     reasons = [*candidate.reasons, quiet]
     body = body_difference_m(markers, standing)
     if body is not None:
@@ -356,5 +356,5 @@ def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
         value=body,
         limit=None if body is None else limit,
         unit="" if body is None else "m",
-        hint="Name this person's own static trial, of the same day; without --static it is looked for beside the walk.",
+        hint="Name this person's own static trial, of the same day; without --static it is searched near the walk.",
     )

@@ -1,4 +1,4 @@
-"""Find whose recording each file of a folder is, by folder and file names and by stored parameters.
+"""Determine the person of each recording in a folder by folder and file names and by stored parameters.
 
 The rules are applied in this order, after what the user specifies; the first that gives a name counts:
 1. a name laid out as BIDS has it: sub-01_ses-02_task-walk;
@@ -38,7 +38,7 @@ BY_USER = "study.toml"
 
 @dataclass(frozen=True, eq=False)
 class SubjectAssignment:
-    """A file and whose it is.
+    """A file and its person.
 
     Attributes:
         file: it. label: the person's name as found. source: what the label was taken from.
@@ -72,32 +72,32 @@ class SubjectAssignment:
 
     def folder_tokens(self, level: int) -> tuple[Token, ...]:
         """Tokens of a folder's name without those that name the person."""
-        found = tokens(self.folders[level])
-        return _outside(found, [self.span]) if level == self.level else found
+        words = tokens(self.folders[level])
+        return _outside(words, [self.span]) if level == self.level else words
 
     def person_tokens(self) -> tuple[Token, ...]:
         """Tokens of the folder that names the person, those that name them."""
         if self.level is None:
             return ()
-        own = self.folder_tokens(self.level)
-        return tuple(token for token in tokens(self.folders[self.level]) if token not in own)
+        other_words = self.folder_tokens(self.level)
+        return tuple(token for token in tokens(self.folders[self.level]) if token not in other_words)
 
 
-def _outside(found: Sequence[Token], spans: Sequence[tuple[int, int]]) -> tuple[Token, ...]:
-    return tuple(t for t in found if all(t.start >= end or t.end <= start for start, end in spans))
+def _outside(words: Sequence[Token], spans: Sequence[tuple[int, int]]) -> tuple[Token, ...]:
+    return tuple(t for t in words if all(t.start >= end or t.end <= start for start, end in spans))
 
 
 def looks_static(file: FoundFile) -> bool:
-    """True where the file's name, or a folder's of nothing else, is a static's, or the file says so."""
+    """Return whether a file is named or declared as a static trial."""
     declared = file.facts is not None and file.facts.declared_static
     names = (file.path.stem, *file.path.parts[:-1])
     return declared or any(token.kind == "static" for name in names for token in tokens(name))
 
 
 def is_passing(name: str) -> bool:
-    """True for a folder whose name says only which kind of trials it holds."""
-    found = tokens(name)
-    return bool(found) and all(token.kind in PASSING for token in found)
+    """Return whether the name of a folder only states a kind of trial."""
+    words = tokens(name)
+    return bool(words) and all(token.kind in PASSING for token in words)
 
 
 def surrounding_folders(p: SubjectAssignment) -> tuple[str, ...]:
@@ -147,12 +147,12 @@ def by_known_names(assignment: SubjectAssignment, names: Iterable[str]) -> Subje
         for level, text in enumerate(map(plain_text, assignment.folders)):
             end = begins_with(text, name)
             if end and (best is None or (len(name), -level) > best[:2]):
-                found = replace(assignment, label=text[:end].strip("_- ."), level=level, span=(0, end))
-                best = (len(name), -level, replace(found, source="the folder's and the stored name"))
+                named = replace(assignment, label=text[:end].strip("_- ."), level=level, span=(0, end))
+                best = (len(name), -level, replace(named, source="the folder's and the stored name"))
         end = begins_with(assignment.stem, name)
         if end and (best is None or (len(name), -99) > best[:2]):
-            found = replace(assignment, label=assignment.stem[:end].strip("_- ."), stem_spans=((0, end),))
-            best = (len(name), -99, replace(found, source="the file's and the stored name"))
+            named = replace(assignment, label=assignment.stem[:end].strip("_- ."), stem_spans=((0, end),))
+            best = (len(name), -99, replace(named, source="the file's and the stored name"))
     return best[2] if best is not None else assignment
 
 
@@ -188,7 +188,7 @@ def by_stored_name(assignment: SubjectAssignment, stored: dict[Path, str]) -> Su
 
 
 _LEAST_COMMON_LABELS = 0.5
-_LOOKED_INTO = 6  # files of a person, for one in which he or she stands
+_LOOKED_INTO = 6  # files of a person, that are read to find one with standing
 
 
 def is_one_person(code: str, files: Sequence[FoundFile], stored: dict[Path, str]) -> bool:
@@ -214,7 +214,7 @@ def _is_same_body(mine: FileFacts, theirs: FileFacts) -> bool:
 def siblings_are_same_person(
     folders: tuple[str, ...], under: dict[tuple[str, ...], list[FoundFile]], stored: dict[Path, str]
 ) -> bool:
-    """True where folders beside this one store the same name and body: they are conditions of one person."""
+    """Return whether sibling folders store the same name and body: they are conditions of one person."""
     others = [key for key in under if len(key) == len(folders) and key[:-1] == folders[:-1] and key != folders]
     mine = stored_person(under[folders], stored)
     return mine is not None and any(stored_person(under[key], stored) == mine for key in others)
@@ -222,12 +222,12 @@ def siblings_are_same_person(
 
 def stored_person(files: Sequence[FoundFile], stored: dict[Path, str]) -> tuple[str, float] | None:
     """Name and mass that the files store; None unless all that store any store the same."""
-    found = {
+    people = {
         (letters_only(stored[f.path]), f.facts.mass_kg)
         for f in files
         if f.facts is not None and f.path in stored and f.facts.mass_kg is not None
     }
-    return found.pop() if len(found) == 1 else None  # type: ignore[return-value]
+    return people.pop() if len(people) == 1 else None  # type: ignore[return-value]
 
 
 def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool | None:
@@ -245,7 +245,7 @@ def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssi
 
 
 def standing_in(group: Sequence[SubjectAssignment]) -> list[Path]:
-    """Files in which the person stands: those called so, else those of the first few in which nothing else is done."""
+    """Return files with standing: named so, else by the motion of the first few files."""
     called = [p.file.facts.path for p in group if p.file.facts is not None and looks_static(p.file)]
     return called or [path for path in _paths(group)[:_LOOKED_INTO] if _stands(path)]
 
@@ -260,7 +260,7 @@ def _stands(path: Path) -> bool:
 
 
 def speak_against_one(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
-    """True where stored body measures differ, or, where there are none, most point labels."""
+    """Return whether stored body measures differ, or, without any, most point labels."""
     groups = [[p.file.facts for p in group if p.file.facts is not None] for group in (mine, theirs)]
     measured = [next((f for f in facts if f.mass_kg is not None), None) for facts in groups]
     if measured[0] is not None and measured[1] is not None:
@@ -302,8 +302,8 @@ def by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str]) ->
                         and may_name_person(token, level)
                         and passes(p.folders[: level + 1], token)
                     ):
-                        found = replace(p, label=token.text, level=level, span=(token.start, token.end))
-                        return replace(found, source="the folder's name")
+                        named = replace(p, label=token.text, level=level, span=(token.start, token.end))
+                        return replace(named, source="the folder's name")
         return p
 
     return [p if p.label else find(p) for p in assignments]
@@ -317,7 +317,7 @@ def may_name_person(token: Token, level: int) -> bool:
 
 
 def _counts_sessions(folders: tuple[str, ...], token: Token, parents: set[tuple[str, ...]]) -> bool:
-    """True for a short number below several folders that are no groups: Anna/1, Bob/1."""
+    """Return whether a short number is below several folders that are not groups: Anna/1, Bob/1."""
     if len(folders) < 2 or len(token.text) >= LONG_NUMBER or len(parents) < 2:
         return False
     return not any(t.kind == "group" for parent in parents for t in tokens(parent[-1] if parent else ""))
@@ -349,14 +349,14 @@ def by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssign
 
 
 def in_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
-    """A person whom no folder names may still have a folder: all their files are in it, and nobody else's."""
+    """Assign folders to persons that no folder names, if a folder holds all of their files and no others."""
     of_person: dict[str, list[SubjectAssignment]] = defaultdict(list)
     people: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for p in assignments:
         of_person[p.label].append(p)
         for level in range(len(p.folders)):
             people[p.folders[: level + 1]].add(p.label)
-    own: dict[str, int] = {}
+    folder_levels: dict[str, int] = {}
     for label, files in of_person.items():
         if any(p.level is not None or p.stem_spans or p.keys for p in files):
             continue
@@ -365,25 +365,27 @@ def in_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignme
             if len(folders) != 1:
                 break
             if len(people[folders.pop()]) == 1 and not is_passing(files[0].folders[level]):
-                own[label] = level
+                folder_levels[label] = level
                 break
     return [
-        replace(p, level=own[p.label], span=(0, len(plain_text(p.folders[own[p.label]])))) if p.label in own else p
+        replace(p, level=folder_levels[p.label], span=(0, len(plain_text(p.folders[folder_levels[p.label]]))))
+        if p.label in folder_levels
+        else p
         for p in assignments
     ]
 
 
 def _stem_person(p: SubjectAssignment) -> Token | None:
-    found = tokens(p.stem)
-    for token in found:
+    words = tokens(p.stem)
+    for token in words:
         if token.kind == "subject":
             return token
-    first = found[0] if len(found) > 1 else None
+    first = words[0] if len(words) > 1 else None
     return first if first is not None and first.kind in ("code", "number") else None
 
 
 def by_stems(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> list[SubjectAssignment]:
-    """Name those whose file name begins like a person (rule 4)."""
+    """Assign persons by the beginning of file names (rule 4)."""
     groups: dict[tuple[str, ...], list[SubjectAssignment]] = defaultdict(list)
     for p in assignments:
         if not p.label:
@@ -397,8 +399,8 @@ def by_stems(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> l
         token = None if p.label else _stem_person(p)
         if token is None or token.kind not in accepted[surrounding_folders(p)]:
             return p
-        found = replace(p, label=token.text, stem_spans=((token.start, token.end),))
-        return replace(found, source="the file's name")
+        named = replace(p, label=token.text, stem_spans=((token.start, token.end),))
+        return replace(named, source="the file's name")
 
     return [find(p) for p in assignments]
 
@@ -424,14 +426,14 @@ def _names_people(group: Sequence[SubjectAssignment], kind: Kind, stored: dict[P
         return True
     if any(looks_static(p.file) for p in without):
         return False  # a static for all of them
-    told = any(looks_static(p.file) for members in by_value.values() for p in members)
+    with_static = any(looks_static(p.file) for members in by_value.values() for p in members)
     digits = min(sum(c.isdigit() for c in value) for value in by_value)
     differ = len(by_value) > 1 and len(set(people.values())) == len(by_value)
-    return told or differ or digits >= (LONG_NUMBER if kind == "number" else 2)
+    return with_static or differ or digits >= (LONG_NUMBER if kind == "number" else 2)
 
 
 def by_static_names(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
-    """Name those whose file name begins with words that a static's own name begins with (rule 7)."""
+    """Assign persons by words that the name of a static trial begins with too (rule 7)."""
     groups: dict[tuple[str, ...], list[SubjectAssignment]] = defaultdict(list)
     for p in assignments:
         if not p.label:
@@ -443,10 +445,12 @@ def by_static_names(assignments: list[SubjectAssignment]) -> list[SubjectAssignm
 
     def find(p: SubjectAssignment) -> SubjectAssignment:
         known = leads.get(surrounding_folders(p), set())
-        found = [lead for lead in _leading_words(p) if letters_only(lead) in known]
-        if p.label or len(known) < 2 or not found:
+        leading = [lead for lead in _leading_words(p) if letters_only(lead) in known]
+        if p.label or len(known) < 2 or not leading:
             return p
-        return replace(p, label=found[0], stem_spans=((0, len(found[0])),), source="the file's name, as its static's")
+        return replace(
+            p, label=leading[0], stem_spans=((0, len(leading[0])),), source="the file's name, as its static's"
+        )
 
     return [find(p) for p in assignments]
 
@@ -495,10 +499,10 @@ def _by_word(p: SubjectAssignment, name: str) -> SubjectAssignment:
 
 def _bids(path: Path) -> dict[str, str]:
     """Keys of a name like sub-01_ses-02_task-walk_run-03, of the folders too; nothing without the subject's."""
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for part in (*path.parts[:-1], path.stem):
-        found |= {key.lower(): value for key, value in _KEY.findall(plain_text(part))}
-    return found if vocabulary()["bids"]["subject"] in found else {}
+        keys |= {key.lower(): value for key, value in _KEY.findall(plain_text(part))}
+    return keys if vocabulary()["bids"]["subject"] in keys else {}
 
 
 def _by_bids(assignment: SubjectAssignment) -> SubjectAssignment:
@@ -538,7 +542,7 @@ def _site(p: SubjectAssignment) -> tuple[str, ...]:
 def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[Path, str]) -> list[SubjectAssignment]:
     """Return every file with the person it is of, in the order given.
 
-    `root_name` of the study's folder; `given`: whose files are by the user's word.
+    `root_name` of the study's folder; `given`: persons of files by study.toml.
     """
     stored = stored_names(files)
     known = {letters_only(name): name for name in stored.values()}
@@ -596,7 +600,7 @@ def _commonest(labels: Iterable[str]) -> str:
 
 
 def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> str:
-    """The person's folder where the same folder holds another whose name differs in case only; else ''."""
+    """Return the person's folder if its parent has another that only differs in case; else ''."""
     if p.level is None:
         return ""
     mine = p.folders[: p.level + 1]
@@ -626,7 +630,7 @@ def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAs
     same_body = bodies_agree(mine, theirs) if unknown else None
     if same_body is not None:
         return not same_body
-    # Folders that nobody knows, each with its own static: rather two laboratories than two conditions of one person.
+    # Unknown folders, each with its own static trial: rather two laboratories than two conditions of one person.
     own_statics = all(standing_in(group) for group in (mine, theirs))
     if unknown and own_statics and not names[0] & names[1]:
         return True

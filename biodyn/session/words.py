@@ -40,7 +40,7 @@ _SIDE_LETTERS = frozenset("lr")  # P01L05 and P01R05 are one person's
 
 @dataclass(frozen=True)
 class Token:
-    """One word of a name: its text as written, what it is, where it stands, and the letters before its number."""
+    """One word of a name: its text as written, what it is, its position, and the letters before its number."""
 
     text: str
     kind: Kind
@@ -62,7 +62,7 @@ def static_words() -> frozenset[str]:
 
 
 def is_static_word(word: str) -> bool:
-    """True for a word that speaks for a static trial, by itself or by how it begins: statique, statisch, calibrazione."""
+    """Return whether a word, or its beginning, indicates a static trial: statique, statisch, calibrazione."""
     return word in static_words() or word.startswith(tuple(static_table()["stems"]))
 
 
@@ -102,7 +102,7 @@ def _is_known(*words: str) -> bool:
 
 
 def plain_text(name: str) -> str:
-    """Return the text of a name in composed Unicode; what is no text in the file system's encoding becomes '_'."""
+    """Return the text of a name in composed Unicode; undecodable characters become '_'."""
     text = unicodedata.normalize("NFC", name)
     return "".join("_" if "\ud800" <= c <= "\udfff" or c == "\0" else c for c in text)
 
@@ -111,25 +111,25 @@ def plain_text(name: str) -> str:
 def tokens(name: str) -> tuple[Token, ...]:
     """Split a name (no suffix) into its tokens."""
     text = plain_text(name)
-    found: list[Token] = []
+    result: list[Token] = []
     position = 0
     whole: list[tuple[re.Match[str], Kind]] = [(match, "session") for match in _DATE.finditer(text)]
     whole += [(m, "empty") for m in _SUFFIX.finditer(text)]
     for match, kind in sorted(whole, key=lambda entry: entry[0].start()):
-        found += _read(text, position, match.start())
-        found.append(Token(match.group(), kind, match.start(), match.end()))
+        result += _read(text, position, match.start())
+        result.append(Token(match.group(), kind, match.start(), match.end()))
         position = match.end()
-    return tuple(found + _read(text, position, len(text)))
+    return tuple(result + _read(text, position, len(text)))
 
 
 def _read(text: str, start: int, end: int) -> list[Token]:
     pieces = list(_pieces(text, start, end))
-    found: list[Token] = []
+    result: list[Token] = []
     i = 0
     while i < len(pieces):
         a, b = pieces[i]
         if text[a].isdigit():
-            found.append(Token(text[a:b], "number" if a == 0 else "counter", a, b))
+            result.append(Token(text[a:b], "number" if a == 0 else "counter", a, b))
             i += 1
             continue
         word = text[a:b].casefold()
@@ -140,19 +140,19 @@ def _read(text: str, start: int, end: int) -> list[Token]:
         if kind is None or number is None:
             cuts = [a, *(a + cut for cut in _cuts(word) if len(word) == b - a), b]
             for c, d in pairwise(cuts):
-                found.append(Token(text[c:d], _kind_of_word(text[c:d].casefold()), c, d, text[c:d].casefold()))
+                result.append(Token(text[c:d], _kind_of_word(text[c:d].casefold()), c, d, text[c:d].casefold()))
             i += 1
             continue
         last, used = number[1], 2
         if kind != "counter" and i + 2 < len(pieces) and _is_suffix(text, pieces, i):
             last, used = pieces[i + 2][1], 3
-        found.append(Token(text[a:last], kind, a, last, word))
+        result.append(Token(text[a:last], kind, a, last, word))
         i += used
-    return found
+    return result
 
 
 def _kind_with_number(letters: str, touches: bool) -> Kind | None:
-    """What a word and the number after it are together; None where the word stands for itself."""
+    """What a word and the number after it are together; None if they are separate."""
     word, table = letters.casefold(), vocabulary()
     alone = _kind_of_word(word)
     if len(word) > 1 and word in table["session_numbered"]:

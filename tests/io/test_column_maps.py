@@ -184,7 +184,7 @@ def test_quaternions_that_are_none_are_refused(tmp_path: Path) -> None:
     first, *rows = path.read_text().splitlines()
     doubled = [",".join(f"{2.0 * float(cell):.9g}" for cell in row.split(",")) for row in rows]
     path.write_text("\n".join([first, *doubled]))
-    with pytest.raises(InputFileError, match="no right-handed rotation matrices"):
+    with pytest.raises(InputFileError, match="not right-handed rotation matrices"):
         read(path)
 
 

@@ -101,7 +101,7 @@ def test_an_unknown_file_gets_one_sentence_with_what_is_readable(tmp_path: Path)
     (tmp_path / "notes.txt").write_text("hello\n", encoding="utf-8")
     text = message_of(tmp_path / "notes.txt")
     assert (
-        "notes.txt' is no recording of a known format: expected AddBiomechanics archive (.b3d), C3D (.c3d), "
+        "notes.txt' is not a recording of a known format; expected AddBiomechanics archive (.b3d), C3D (.c3d), "
         "OpenSim table (.mot, .sto), MATLAB file of QTM (.mat), TRC (.trc)," in text
     )
     assert "Parquet (.parquet) or CSV (.csv, .tsv)." in text

@@ -102,7 +102,7 @@ def test_forces_of_cortex_lie_beside_the_trc(laboratory: Laboratory, tmp_path: P
     assert not [note for note in found.diagnostics if note.severity == "warning"]
 
 
-@pytest.mark.parametrize(("change", "sentence"), [("SampleRate", "states no SampleRate"), ("MZ2", "no column 'MZ2'")])
+@pytest.mark.parametrize(("change", "sentence"), [("SampleRate", "has no SampleRate"), ("MZ2", "no column 'MZ2'")])
 def test_a_damaged_file_of_cortex_is_refused_in_one_sentence(
     laboratory: Laboratory, tmp_path: Path, change, sentence
 ) -> None:

@@ -97,7 +97,7 @@ def spoilt(path: Path, change) -> Path:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda v: {"angles": np.eye(2)}, "no measurement of Qualisys Track Manager"),
+        (lambda v: {"angles": np.eye(2)}, "not a measurement of Qualisys Track Manager"),
         (lambda v: {"a": v["qtm_walk"], "b": v["qtm_walk"]}, "holds 2 measurements"),
         (lambda v: {"w": {"FrameRate": 100.0, "Trajectories": {"Unidentified": 1.0}}}, "it has no Labeled"),
         (
@@ -139,7 +139,7 @@ def changed(field: str, value: object, plate: int = 0):
         (changed("ForcePlateLocation", np.zeros((4, 3))), "its corners are none of a plate: its sides would be 0"),
         (
             changed("ForcePlateLocation", np.full((4, 3), np.nan)),
-            "its corners are none of a plate: they are no numbers",
+            "its corners are not those of a plate: they are not numbers",
         ),
         (changed("ForcePlateLocation", np.empty((0, 0))), "ForcePlateLocation is 0 x 0"),
         (changed("COP", np.empty((0, 0))), "COP is 0 x 0"),
@@ -232,7 +232,7 @@ def test_cut_files_and_those_of_matlab_7_3_are_refused(laboratory: Laboratory, t
     path = write_qtm_mat(tmp_path / "walk.mat", laboratory.trials["walk"])
     whole = path.read_bytes()
     path.write_bytes(whole[:kept])
-    with pytest.raises(InputFileError, match=r"no sound file of MATLAB|no measurement"):
+    with pytest.raises(InputFileError, match=r"not a valid file of MATLAB|not a measurement"):
         read(path)
     path.write_bytes(whole.replace(b"MATLAB 5.0", b"MATLAB 7.3", 1))
     with pytest.raises(InputFileError, match=r"MATLAB 7\.3"):

@@ -132,7 +132,7 @@ def transposed(poses: FloatArray) -> FloatArray:
 def test_matrices_that_are_no_poses_are_refused(tmp_path: Path, spoil: Callable[[FloatArray], FloatArray]) -> None:
     path = tmp_path / "spoilt.c3d"
     write_c3d(path, content(spoil(matrices())))
-    with pytest.raises(InputFileError, match="no right-handed rotation"):
+    with pytest.raises(InputFileError, match="not right-handed rotation"):
         read(path)
 
 

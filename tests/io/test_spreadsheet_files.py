@@ -249,7 +249,7 @@ def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path, name: str) 
 def test_a_damaged_parquet_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "walk.parquet"
     path.write_bytes(b"PAR1" + bytes(200))
-    with pytest.raises(InputFileError, match="no sound Parquet") as refused:
+    with pytest.raises(InputFileError, match="not a valid Parquet") as refused:
         read(path)
     assert not refused.value.message.endswith("..")
 
@@ -260,7 +260,7 @@ def test_a_parquet_file_whose_names_are_no_text_is_refused_in_one_sentence(tmp_p
     path.write_bytes(path.read_bytes().replace(b"MARKER_X", b"MARKE\xd3_X"))
     with pytest.raises(InputFileError) as refused:
         read(path)
-    assert "no sound Parquet" in refused.value.message
+    assert "not a valid Parquet" in refused.value.message
 
 
 BLANK_WITHIN = "time,A_x,A_y,A_z\n0.00,1,2,3\n0.01,1,2,3\n{blank}\n0.03,4,5,6\n0.04,4,5,6\n"

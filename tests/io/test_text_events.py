@@ -97,7 +97,7 @@ def test_more_events_than_a_head_has_lines_are_read(laboratory: Laboratory, trut
     found = read_text(tmp_path, text.replace("DATA_INCLUDED", more + "DATA_INCLUDED", 1), "walk.tsv")
     same_events(found, truth)
     np.testing.assert_array_equal(found.markers.labels, truth.markers.labels)
-    assert "90 stored events are no foot strike" in noted(found, "events-not-used")[0]
+    assert "90 stored events are not a foot strike" in noted(found, "events-not-used")[0]
     assert exports_trajectories(tmp_path / "walk.tsv")
 
 
@@ -213,8 +213,8 @@ def test_events_outside_the_frames_and_other_names_are_left_out_as_in_a_c3d(
     head = "Subject,Context,Name,Time (s),Description\n"
     found = read_text(tmp_path, nexus.replace(head, head + "\n".join(more) + "\n"))
     same_events(found, truth)
-    assert noted(found, "events-outside") == ["2 stored gait events lie outside the stored frames and are left out."]
-    assert "3 stored events are no foot strike" in noted(found, "events-not-used")[0]
+    assert noted(found, "events-outside") == ["2 stored gait events are outside the stored frames and are ignored."]
+    assert "3 stored events are not a foot strike" in noted(found, "events-not-used")[0]
 
 
 def test_the_columns_of_events_may_stand_in_any_order(nexus: str, truth: Recording, tmp_path: Path) -> None:
@@ -407,7 +407,9 @@ def test_several_people_and_points_without_a_name(nexus: str, truth: Recording, 
     at = before.index("Subject,Context,Name,Time (s),Description") + 1
     before = [*before[:at], "Q,Left,Foot Strike,0.5,", *before[at:]]
     found = read_text(tmp_path, "\n".join([*before, *head, *rows]) + "\n")
-    assert noted(found, "several-subjects") == ["The file holds points of P, Q; those of P, the best seen, are used."]
+    assert noted(found, "several-subjects") == [
+        "The file holds points of P, Q; the points of P, which are seen most, are used."
+    ]
     same_markers(found, truth)
     same_events(found, truth)
     assert len(noted(found, "events-not-used")) == 1

@@ -46,7 +46,7 @@ def test_what_is_done(tmp_path: Path, motion: Motion, kind: str, stands: bool | 
     found = motion_of(recording(tmp_path / "a.c3d", motion))
     assert found is not None
     assert found.kind == kind
-    assert stands is None or found.stands == stands
+    assert stands is None or found.is_standing == stands
 
 
 def test_a_preview_finds_the_quiet_part_that_all_frames_show(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def _analog(values: np.ndarray, samples: int, is_integer: bool, parameters: dict
     if values.shape[1] == 0:
         return np.empty((0, 0))
     if samples < 1 or values.shape[1] % samples:
-        raise ValueError("analog values are no whole number of samples")
+        raise ValueError("analog values are not a whole number of samples")
     table = values.reshape(-1, values.shape[1] // samples)
     unsigned = "".join(str(v) for v in parameters.get("ANALOG:FORMAT", [])[:1]).upper().startswith("UNSIGNED")
     if is_integer and unsigned:

@@ -1,4 +1,4 @@
-"""Formats whose readers are modules of `biodyn.io`: OpenSim's tables, spreadsheets, MATLAB files of QTM, .b3d archives.
+"""Formats with readers in modules of `biodyn.io`: OpenSim's tables, spreadsheets, MATLAB files of QTM, .b3d archives.
 
 What each column of a table is, is determined by its name (`io.tables.columns`). A .mot or .sto holds joint coordinates, ground
 forces, marker positions, or several of them; CSV, TSV and Parquet are exports of Nexus, QTM and Visual3D, or a laboratory's own.
@@ -26,7 +26,7 @@ def read_table(path: Path) -> Recording:
 
 
 def read_as_recording(path: Path) -> Recording:
-    """Read one spreadsheet; raises InputFileError in one sentence for what is no table, has no time or no column of a motion."""
+    """Read one spreadsheet; raises InputFileError for a file without a table, a time or a column of a motion."""
     sheet = read_spreadsheet(path)
     recording = recording_of(
         sheet.table, sheet.roles, sheet.table.sha256, sheet.length, sheet.angle, sheet.events, sheet.subject

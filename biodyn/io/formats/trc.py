@@ -8,8 +8,8 @@
 
 Then a line for every frame. Columns stand between tabs, in some programs' files between blanks; an empty cell between tabs
 is a marker that was not seen; all decimals may be behind commas. The frames follow each other at one rate. A TRC file holds
-no forces and no events, and does not tell which way is up. Times count from its first frame, as everywhere. Forces that lie
-in a file beside it (`io.ground_forces`) become its plates.
+no forces and no events, and does not state the vertical. Times count from its first frame. Forces in a separate file
+(`io.ground_forces`) become its plates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from biodyn.recording import Markers, ModelOutput, Recording, StoredMotion
 _MARK = "pathfiletype"
 _JITTER = 0.1  # of the time between two frames, beyond the rounding of the times
 _LEAST_TIMES = 10  # fewer frames are too short to measure a rate that a file does not state
-_MOST_BYTES = 2_000_000_000  # as of an OpenSim table: larger ones are no walk
+_MOST_BYTES = 2_000_000_000  # as of an OpenSim table
 _NOT_A_NUMBER = re.compile(r"[-+]?(nan(\(.*\))?|1\.#\w+)", re.IGNORECASE)  # what programs write for it
 _COMPONENT = re.compile(r"([XYZ])\d*", re.IGNORECASE)
 _SHOWN = 40  # letters of a cell in a message
@@ -56,7 +56,7 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Head:
-    """What stands before the data: stated rate and counts (NaN, None: not stated), unit, labels, and the data's first line."""
+    """The header: stated rate and counts (NaN, None: not stated), unit, labels, and the data's first line."""
 
     rate_hz: float
     frame_count: int | None
@@ -69,7 +69,7 @@ class _Head:
 @dataclass(frozen=True)
 class _Table:
     """The data: numbers and times (T,) of the frames, s, the last digit of these, positions (T, N, 3) in file units, and
-    where every frame stands in the file."""
+    the line of each frame."""
 
     frames: list[int]
     times: FloatArray
@@ -81,8 +81,8 @@ class _Table:
 def read_trc(path: str | Path) -> Recording:
     """Read one TRC file.
 
-    Raises InputFileError, in one sentence that names the line, for a file that is no TRC, is damaged or truncated, whose
-    frames or times are out of order, or in which no marker is ever seen.
+    Raises InputFileError, with the line, for a file that is not a TRC file, is damaged or truncated, has frames or times out
+    of order, or in which no marker is ever seen.
     """
     place = Path(path)
     check_path(place)
@@ -168,9 +168,9 @@ def _head(path: Path, lines: Sequence[_Line]) -> _Head:
     stated = _stated(lines[1].cells, lines[2].cells)
     labels = lines[3]
     if len(labels.cells) < 2 or not (_is_frame(labels.cells[0]) and labels.cells[1].lower().startswith("time")):
-        found = " and ".join(f"'{clean_text(cell[:_SHOWN])}'" for cell in labels.cells[:2])
+        names = " and ".join(f"'{clean_text(cell[:_SHOWN])}'" for cell in labels.cells[:2])
         raise InputFileError(
-            f"Line {labels.number} of '{path}' should name the columns, Frame# and Time first; found {found}.",
+            f"Line {labels.number} of '{path}' should name the columns, Frame# and Time first; found {names}.",
             EXPORT_AGAIN,
         )
     components = [cell for cell in lines[4].cells if cell] if len(lines) > 4 else []
@@ -204,7 +204,7 @@ def _stated(keys: Sequence[str], values: Sequence[str]) -> dict[str, str]:
 
 
 def _labels(path: Path, labels: _Line, axes: _Line, components: Sequence[str]) -> tuple[str, ...]:
-    """The label of every three columns, "" where there is none; in some files they stand over other columns."""
+    """Return the label of every three columns, "" if missing; in some files labels are above other columns."""
     order = "".join(cell[0].upper() for cell in components)
     count = len(components) // 3
     if not all(_COMPONENT.fullmatch(cell) for cell in components) or order != "XYZ" * count:
@@ -223,7 +223,7 @@ def _labels(path: Path, labels: _Line, axes: _Line, components: Sequence[str]) -
 
 
 def _number(text: str) -> float:
-    """NaN for what is no number."""
+    """Return a number, NaN for any other text."""
     try:
         return math.nan if "_" in text else float(text)
     except ValueError:
@@ -294,14 +294,14 @@ def _value(path: Path, line: _Line, cell: str) -> float:
 
 def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
     """Notes where the header states other counts; InputFileError where frames are missing."""
-    found = len(table.frames)
-    if head.frame_count is not None and found < head.frame_count:
+    count_found = len(table.frames)
+    if head.frame_count is not None and count_found < head.frame_count:
         raise InputFileError(
-            f"'{path}' is truncated: it announces {head.frame_count} frames, {found} are there (up to line "
+            f"'{path}' is truncated: it announces {head.frame_count} frames, {count_found} are there (up to line "
             f"{table.numbers[-1]}).",
             COPY_AGAIN,
         )
-    stated = (("frames", head.frame_count, found), ("markers", head.marker_count, len(head.labels)))
+    stated = (("frames", head.frame_count, count_found), ("markers", head.marker_count, len(head.labels)))
     return tuple(
         Diagnostic(
             "recording-repaired",
@@ -339,7 +339,7 @@ def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnost
         usual = float(np.median(steps))
         odd = int(np.argmax(np.abs(steps - usual)))
         raise InputFileError(
-            f"The times of '{path}' are not those of one frame rate: they step by {usual:.5g} s, but by {steps[odd]:.5g} s to "
+            f"The times of '{path}' do not have one frame rate: they step by {usual:.5g} s, but by {steps[odd]:.5g} s to "
             f"line {table.numbers[odd + 1]}.",
             EXPORT_AGAIN,
         )
@@ -354,7 +354,7 @@ def _fit(times: FloatArray, rate_hz: float, digit_s: float) -> bool:
 
 
 def _computed(roles: PointRoles, points: FloatArray, unit: str) -> dict[str, ModelOutput]:
-    """Points that are no markers, as stored."""
+    """Return the computed points as stored."""
     return {
         roles.labels[i]: ModelOutput(roles.labels[i], roles.kinds[i], points[:, i], unit)  # type: ignore[arg-type]
         for i in roles.outputs

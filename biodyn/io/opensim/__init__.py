@@ -1,6 +1,6 @@
-"""OpenSim's files beside the model: tables through time (.mot, .sto), and which column loads which body (ExternalLoads XML).
+"""Files of OpenSim other than models: tables through time (.mot, .sto), and which column loads which body (ExternalLoads XML).
 
-In: the path of a file that nobody has to trust. Out: a `Storage` (names and columns, as the file has them, with its unit of
+In: the path of a file, possibly damaged. Out: a `Storage` (names and columns, as the file has them, with its unit of
 angle), or `ExternalForces` (per load the body and the columns of force, point and moment). One InputFileError in a sentence
 where that cannot be.
 

@@ -22,7 +22,7 @@ class ExternalForce:
 
     Attributes:
         name: of the load. body: it acts on. force, point, moment: (3) columns of the table each, empty = none of it.
-        force_in, point_in: the bodies in whose axes force and point are given; "ground" = the world.
+        force_in, point_in: the bodies in which force and point are expressed; "ground" = the world.
     """
 
     name: str
@@ -57,15 +57,15 @@ def read_external_loads(path: str | Path) -> ExternalForces:
         root = read_document(path)
     except ModelError as error:
         raise InputFileError(str(error)) from error
-    found = next((element for element in root if element.tag == "ExternalLoads"), None)
-    if found is None:
+    loads_element = next((element for element in root if element.tag == "ExternalLoads"), None)
+    if loads_element is None:
         raise InputFileError(f"'{path.name}' holds no <ExternalLoads>.")
-    file = text_of(found, "datafile")
+    file = text_of(loads_element, "datafile")
     if not file or file.lower() == "unassigned":
         raise InputFileError(f"'{path.name}' names no <datafile> with the forces.")
     table = read_storage(_beside(path, file))
     loads = []
-    for element in members(found, "objects") if found.find("objects") is not None else found:
+    for element in members(loads_element, "objects") if loads_element.find("objects") is not None else loads_element:
         if element.tag not in ("ExternalForce", "PrescribedForce"):
             continue
         if is_true(element, "isDisabled") or not is_true(element, "appliesForce", True):
@@ -90,7 +90,7 @@ def read_external_loads(path: str | Path) -> ExternalForces:
 
 
 def _beside(path: Path, file: str) -> Path:
-    """Where the file lies that an XML names, on whatever system it was written: there, or by the last part of its path here."""
+    """Return the path of a file that an XML names: as stated, else its last part in the folder of the XML."""
     places = (path.parent / file, path.parent / re.split(r"[\\/]", file)[-1])
     try:
         return places[0] if places[0].is_file() else places[1]
@@ -101,15 +101,15 @@ def _beside(path: Path, file: str) -> Path:
 
 
 def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
-    """The three columns whose names begin with the identifier, in the table's order."""
+    """Return the three columns with names that begin with the identifier, in the table's order."""
     if not identifier or identifier.lower() == "unassigned":
         return ()
-    found = tuple(name for name in table.names if name.startswith(identifier))
-    if len(found) != 3:
+    columns = tuple(name for name in table.names if name.startswith(identifier))
+    if len(columns) != 3:
         raise InputFileError(
-            f"'{table.path.name}' has {len(found)} columns that begin with '{shown(identifier)}', not the three of a vector."
+            f"'{table.path.name}' has {len(columns)} columns that begin with '{shown(identifier)}', not the three of a vector."
         )
-    return found
+    return columns
 
 
 def loads_of_sheet(sheet: Spreadsheet) -> ExternalForces:
@@ -120,7 +120,7 @@ def loads_of_sheet(sheet: Spreadsheet) -> ExternalForces:
 def _on_feet(table: Storage, forces: Sequence[ForceColumns]) -> tuple[ExternalForce, ...]:
     """Loads of a plain table: the side of each of its forces says which foot it acts on."""
     bodies = load_table("formats/opensim_names")["ground_force"]["bodies"]
-    sided = sorted((one for one in forces if one.side), key=lambda one: str(one.side), reverse=True)
+    sided = sorted((force for force in forces if force.side), key=lambda force: str(force.side), reverse=True)
     if not sided:
         raise InputFileError(
             f"The columns of '{table.path.name}' do not say which foot they load.",
@@ -128,13 +128,13 @@ def _on_feet(table: Storage, forces: Sequence[ForceColumns]) -> tuple[ExternalFo
         )
     return tuple(
         ExternalForce(
-            f"ground_{one.side}",
-            bodies[one.side],
-            one.force,
-            one.point,
-            one.moment,
+            f"ground_{force.side}",
+            bodies[force.side],
+            force.force,
+            force.point,
+            force.moment,
             force_in="ground",
             point_in="ground",
         )
-        for one in sided
+        for force in sided
     )

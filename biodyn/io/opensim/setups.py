@@ -16,7 +16,7 @@ from biodyn.errors import InputFileError, ModelError
 from biodyn.rigid_body.osim.document import read_document
 from biodyn.rigid_body.osim.elements import is_true, members, name_of, number, numbers, text_of
 
-# The misspelt one stands in the files of OpenSim 2.
+# The misspelt one occurs in files of OpenSim 2.
 _TOOLS: Final = ("InverseKinematicsTool", "InverseKinemtaticsTool", "IKTool")
 _BARE: Final = ("IKTaskSet", *_TOOLS)
 
@@ -53,7 +53,7 @@ class IkSetup:
 def read_ik_setup(path: str | Path) -> IkSetup:
     """Return the tasks of an inverse kinematics set-up.
 
-    Raises InputFileError: no OpenSim XML, no tasks in it, weights that are no numbers or negative.
+    Raises InputFileError: no OpenSim XML, no tasks in it, weights that are negative or not numbers.
     """
     path = Path(path)
     try:
@@ -64,22 +64,22 @@ def read_ik_setup(path: str | Path) -> IkSetup:
 
 def _read(path: Path) -> IkSetup:
     root = read_document(path, _BARE)
-    tool = next((one for one in root.iter() if one.tag in _TOOLS), root)
-    tasks = next((one for one in tool.iter() if one.tag == "IKTaskSet"), None)
+    tool = next((element for element in root.iter() if element.tag in _TOOLS), root)
+    tasks = next((element for element in tool.iter() if element.tag == "IKTaskSet"), None)
     if tasks is None:
         raise InputFileError(f"'{path.name}' holds no <IKTaskSet>, so no weights of an inverse kinematics.")
     if tasks.get("file"):
-        other = beside(path, str(tasks.get("file")))
+        other = named_file(path, str(tasks.get("file")))
         document = read_document(other, _BARE)
-        tasks = next((one for one in document.iter() if one.tag == "IKTaskSet"), None)
+        tasks = next((element for element in document.iter() if element.tag == "IKTaskSet"), None)
         if tasks is None:
             raise InputFileError(f"'{other.name}' holds no <IKTaskSet>, so no weights of an inverse kinematics.")
     markers, coordinates = tasks_of(tasks, path.name)
     if not markers and not coordinates:
         raise InputFileError(f"'{path.name}' names no marker and no coordinate to follow.")
     stated = text_of(tool, "coordinate_file")
-    file = beside(path, stated) if stated and stated.lower() != "unassigned" else None
-    held = next((one for one in (tool, *tool.iter("IKTrial")) if one.find("marker_file") is not None), tool)
+    file = named_file(path, stated) if stated and stated.lower() != "unassigned" else None
+    held = next((element for element in (tool, *tool.iter("IKTrial")) if element.find("marker_file") is not None), tool)
     return IkSetup(path, markers, coordinates, file, text_of(held, "marker_file"), _range(held), _notes(tool))
 
 
@@ -103,8 +103,8 @@ def tasks_of(tasks: ET.Element, file: str) -> tuple[dict[str, float], tuple[Coor
     return markers, tuple(coordinates)
 
 
-def beside(path: Path, file: str) -> Path:
-    """Return the file a set-up names; the last part of a foreign path lies beside it."""
+def named_file(path: Path, file: str) -> Path:
+    """Return the file that a set-up names: as stated, else its last part in the folder of the set-up."""
     file = file.strip()
     there = path.parent / file
     return there if there.is_file() else path.parent / re.split(r"[\\/]", file)[-1]
@@ -147,7 +147,7 @@ class ScaleSetup:
         mass_kg: of the subject, None where the file gives none. keep_shares: preserve_mass_distribution.
         markers: <Marker> elements that the model is given first.
         order: "measurements", "manualScale" in the order they are applied; empty = no scaling.
-        measurements, by_hand: what is measured; factors (3,) by body. scale_markers, scale_range_s: recording and part of it.
+        measurements: between markers. by_hand: factors (3,) by body. scale_markers, scale_range_s: recording and part of it.
         place: whether markers are placed; weights, tasks of that fit; place_markers, place_range_s: its recording.
     """
 
@@ -169,7 +169,7 @@ class ScaleSetup:
 
 
 def read_scale_setup(path: str | Path) -> ScaleSetup:
-    """Return what a ScaleTool XML asks for.
+    """Return the settings of a ScaleTool XML.
 
     Raises InputFileError: no OpenSim XML, no <ScaleTool>, pairs that are not two names, axes other than X Y Z, no numbers.
     """
@@ -182,16 +182,16 @@ def read_scale_setup(path: str | Path) -> ScaleSetup:
 
 def _read_scale_setup(path: Path) -> ScaleSetup:
     root = read_document(path, ("ScaleTool",))
-    tool = next((one for one in root.iter() if one.tag == "ScaleTool"), None)
+    tool = next((element for element in root.iter() if element.tag == "ScaleTool"), None)
     if tool is None:
         raise InputFileError(f"'{path.name}' holds no <ScaleTool>.")
     nothing = ET.Element("nothing")
     scaler, placer, maker = (
-        found if (found := tool.find(tag)) is not None else nothing
+        child if (child := tool.find(tag)) is not None else nothing
         for tag in ("ModelScaler", "MarkerPlacer", "GenericModelMaker")
     )
     scaling = scaler is not nothing and is_true(scaler, "apply", True)
-    tasks = next((one for one in placer.iter("IKTaskSet")), nothing)
+    tasks = next((element for element in placer.iter("IKTaskSet")), nothing)
     weights, coordinates = tasks_of(tasks, path.name)
     mass = number(tool, "mass", -1.0)
     return ScaleSetup(
@@ -215,28 +215,28 @@ def _read_scale_setup(path: Path) -> ScaleSetup:
 
 def _file(path: Path, element: ET.Element, tag: str = "marker_file") -> Path | None:
     stated = text_of(element, tag)
-    return None if not stated or stated.lower() == "unassigned" else beside(path, stated)
+    return None if not stated or stated.lower() == "unassigned" else named_file(path, stated)
 
 
 def _range_scale_setup(element: ET.Element) -> tuple[float, float] | None:
     if not text_of(element, "time_range"):
         return None
-    first, last = (float(one) for one in numbers(element, "time_range", 2))
+    first, last = (float(value) for value in numbers(element, "time_range", 2))
     return (first, last) if last >= first else None
 
 
 def _marker_set(path: Path, stated: str) -> dict[str, ET.Element]:
     if not stated or stated.lower() == "unassigned":
         return {}
-    root = read_document(beside(path, stated), ("MarkerSet",))
-    found = next((one for one in root.iter() if one.tag == "MarkerSet"), None)
-    if found is None:
+    root = read_document(named_file(path, stated), ("MarkerSet",))
+    marker_set = next((element for element in root.iter() if element.tag == "MarkerSet"), None)
+    if marker_set is None:
         raise InputFileError(f"'{stated}' holds no <MarkerSet>.")
-    return {name_of(one): one for one in found.iter("Marker")}
+    return {name_of(element): element for element in marker_set.iter("Marker")}
 
 
 def _measurements(scaler: ET.Element, file: str) -> list[Measurement]:
-    found = []
+    measurements = []
     for element in scaler.iter("Measurement"):
         if not is_true(element, "apply", True):
             continue
@@ -252,8 +252,8 @@ def _measurements(scaler: ET.Element, file: str) -> list[Measurement]:
                     f"The measurement '{name}' in '{file}' scales along '{' '.join(letters)}', not X Y Z."
                 )
             bodies.append((name_of(body), tuple(_AXES[letter] for letter in letters)))
-        found.append(Measurement(name, tuple((pair[0], pair[1]) for pair in pairs), tuple(bodies)))
-    return found
+        measurements.append(Measurement(name, tuple((pair[0], pair[1]) for pair in pairs), tuple(bodies)))
+    return measurements
 
 
 def _by_hand(scaler: ET.Element, file: str) -> dict[str, FloatArray]:

@@ -18,7 +18,7 @@ from biodyn.io.text import clean_text
 
 #: What its files are called: coordinates, forces, results.
 TABLE_SUFFIXES: Final = (".mot", ".sto")
-#: Tables larger than this are no motion; a minute at 1,000 Hz with 500 columns has 0.5 GB.
+#: Tables of motions are smaller; a minute at 1,000 Hz with 500 columns has 0.5 GB.
 MOST_BYTES: Final = 2_000_000_000
 #: No joint turns farther, rad: larger numbers of a table that does not tell its unit are degrees.
 MOST_RADIANS: Final = 4.0 * np.pi
@@ -36,11 +36,10 @@ class Storage:
     """One table.
 
     Attributes:
-        path: of the file. names: (C,) of the columns without time. time_s: (T,). values: (T, C), NaN where there is none.
-        in_degrees: the file's word for its angles; None where it says nothing.
-        unclear: names that stand over several columns with different numbers; the first column is kept, and asking for it is
-            an error.
-        notes: what is odd about the table as a whole. sha256: of the bytes that were read, "" where no file of its own was.
+        path: of the file. names: (C,) of the columns without time. time_s: (T,). values: (T, C), NaN if missing.
+        in_degrees: whether its angles are in degrees; None if not stated.
+        unclear: names of several columns with different numbers; only the first is stored, and `column` raises for it.
+        notes: findings of the table as a whole. sha256: of the bytes that were read, "" without a file of its own.
         smooth: the file says that biodyn wrote it of a motion that was smoothed.
     """
 
@@ -55,7 +54,7 @@ class Storage:
     smooth: bool = False
 
     def column(self, name: str) -> FloatArray:
-        """Return one column (T,). Raises InputFileError where there is none, or several with different numbers."""
+        """Return one column (T,). Raises InputFileError if it is missing or ambiguous."""
         if name in self.unclear:
             raise InputFileError(f"'{self.path.name}' has several columns '{name}' with different numbers.")
         if name not in self.names:
@@ -85,7 +84,7 @@ def read_storage(path: str | Path) -> Storage:
     lines = content.decode("utf-8", errors="replace").splitlines()
     end = next((k for k, line in enumerate(lines[:_MOST_HEADER_LINES]) if line.strip().lower() == "endheader"), None)
     if end is None:
-        raise InputFileError(f"'{path.name}' is no motion file: no line 'endheader' ends its header.")
+        raise InputFileError(f"'{path.name}' is not a motion file: no line 'endheader' ends its header.")
     head = lines[:end]
     body = [line for line in lines[end + 1 :] if line.strip()]
     if len(body) < 2:
@@ -101,29 +100,29 @@ def read_storage(path: str | Path) -> Storage:
     time, *_ = names = [_plain(label) for label in labels]
     first, unclear = _named(names, values)
     del first[time]
-    kept = np.ascontiguousarray(values[:, list(first.values())])
+    columns = np.ascontiguousarray(values[:, list(first.values())])
     notes = (*_counted(path, head, len(time_s)), *(_second_time(path) if time in unclear else ()))
     smooth = any(line.strip() == SMOOTH for line in head)
     digest = sha256(content).hexdigest()
-    return Storage(path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear, notes, digest, smooth)
+    return Storage(path, tuple(first), time_s.copy(), columns, _in_degrees(head), unclear, notes, digest, smooth)
 
 
-def _counted(path: Path, head: list[str], found: int) -> tuple[Diagnostic, ...]:
+def _counted(path: Path, head: list[str], row_count: int) -> tuple[Diagnostic, ...]:
     """A note where the header states another number of rows: a copy that broke off between two rows looks whole."""
     said = _ROWS.search("\n".join(head))
-    if said is None or int(said[1]) == found:
+    if said is None or int(said[1]) == row_count:
         return ()
-    text = f"'{path.name}' announces {int(said[1])} rows and holds {found}; {found} are read."
+    text = f"'{path.name}' announces {int(said[1])} rows and holds {row_count}; {row_count} are read."
     return (
-        Diagnostic("recording-repaired", "warning", text, value=float(found), limit=float(said[1]), hint=COPY_AGAIN),
+        Diagnostic(
+            "recording-repaired", "warning", text, value=float(row_count), limit=float(said[1]), hint=COPY_AGAIN
+        ),
     )
 
 
 def _second_time(path: Path) -> tuple[Diagnostic, ...]:
-    """A note where another column is called time, too: it is one whose name was lost."""
-    text = (
-        f"'{path.name}' has several columns 'time' with different numbers: the first one is the time, no other is read."
-    )
+    """Return the note on a second column called time, which lost its own name."""
+    text = f"'{path.name}' has several columns 'time' with different numbers: the first one is used as time."
     return (Diagnostic("columns-not-read", "warning", text, hint=COPY_AGAIN),)
 
 
@@ -133,7 +132,7 @@ def _content(path: Path) -> bytes:
         raise InputFileError(f"'{path.name}' has more than {MOST_BYTES / 1e9:.0f} GB.")
     content = file_bytes(path)
     if b"\0" in content[:1000]:
-        raise InputFileError(f"'{path.name}' is no text: motion files are tables of numbers.")
+        raise InputFileError(f"'{path.name}' is not text: motion files are tables of numbers.")
     return content
 
 
@@ -149,20 +148,18 @@ def _numbers(path: Path, rows: list[str], columns: int) -> FloatArray:
 
 def _row_by_row(path: Path, rows: list[str], columns: int) -> FloatArray:
     """The slow way, which knows other spellings of no number and names the row that is wrong."""
-    found = []
+    table = []
     for k, row in enumerate(rows):
         words = _NO_NUMBER.sub("nan", row).split()
         try:
-            found.append([float(word) for word in words])
+            table.append([float(word) for word in words])
         except ValueError as error:
-            raise InputFileError(
-                f"Row {k + 1} of '{path.name}' holds what is no number: '{clean_text(row[:60])}'."
-            ) from error
+            raise InputFileError(f"Row {k + 1} of '{path.name}' is not numeric: '{clean_text(row[:60])}'.") from error
         if len(words) != columns:
             raise InputFileError(
                 f"Row {k + 1} of '{path.name}' has {len(words)} numbers, but there are {columns} columns."
             )
-    return np.array(found)
+    return np.array(table)
 
 
 def _plain(label: str) -> str:

@@ -1,4 +1,4 @@
-"""OpenSim's files beside the model as text: tables through time (.mot, .sto), markers (.trc), ExternalLoads and set-up XML."""
+"""Files of OpenSim other than models, as text: tables through time (.mot, .sto), markers (.trc), ExternalLoads and set-up XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user says of the columns of a spreadsheet: NAME.columns.toml beside NAME.csv, or columns.toml for all in a folder."""
+"""Read the column map of a spreadsheet: NAME.columns.toml for NAME.csv, or columns.toml for a whole folder."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _SIDES: dict[str, Side] = {"right": "r", "left": "l"}
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """A column map: `path` of its file, None where there is none; `content` as `library.schema.column_map` has it."""
+    """A column map: `path` of its file, None without one; `content` as `library.schema.column_map` has it."""
 
     path: Path | None
     content: dict[str, Any]
 
     def text(self, entry: str) -> str:
-        """An entry, "" where it is not said."""
+        """Return an entry, "" if absent."""
         return str(self.content.get(entry) or "")
 
 
 def map_file(table: Path) -> Path | None:
-    """Return the column map of a spreadsheet, None where there is none."""
+    """Return the path of the column map of a spreadsheet, None if absent."""
     for path in (table.with_name(f"{table.stem}.columns.toml"), table.with_name("columns.toml")):
         if path.is_file():
             return path
@@ -38,7 +38,7 @@ def map_file(table: Path) -> Path | None:
 
 
 def column_map(table: Path) -> ColumnMap:
-    """Return the column map of a spreadsheet, an empty one where there is none; InputFileError where it is not valid."""
+    """Return the column map of a spreadsheet, an empty one if absent; InputFileError if it is not valid."""
     path = map_file(table)
     if path is None:
         return ColumnMap(None, {})
@@ -52,7 +52,7 @@ def column_map(table: Path) -> ColumnMap:
 
 @dataclass(frozen=True)
 class MappedColumns:
-    """The columns of a spreadsheet as its map, and else their names, tell.
+    """The columns of a spreadsheet by its map, else by their names.
 
     Attributes:
         roles: what they are. renamed: column -> the coordinate that it is. constants: columns that are not in the file, by name
@@ -80,8 +80,8 @@ def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> MappedColumns:
                 f"'{given.path}' gives {len(columns)} columns for the marker {label}.", "Give three columns, x y z."
             )
     poses = poses_of_map(content.get("poses", {}))
-    for label, one in poses.items():
-        reading.columns(one.columns, f"poses.{label}")
+    for label, pose in poses.items():
+        reading.columns(pose.columns, f"poses.{label}")
     plates = tuple(
         plate_of_map(entry, *(reading.columns(entry[part], f"plates {number}, {part}") for part in ("force", "moment")))
         for number, entry in enumerate(content.get("plates", ()), start=1)

@@ -1,4 +1,4 @@
-"""What the columns of a table are, by their names: markers, segment poses, ground forces, force plates, joint coordinates."""
+"""Determine the roles of the columns of a table by their names: markers, poses, ground forces, plates, joint coordinates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ForceColumns:
     """The columns of one ground force.
 
     Attributes:
-        name: what tells it from the others, "" where there is nothing. side: of the foot that the name says, None = it does not.
+        name: distinguishes it from the others, "" without a name. side: of the foot in the name, None if absent.
         force, point: three columns each, x y z; point: where it acts. moment: three of the moment about that point, or empty.
     """
 
@@ -56,16 +56,16 @@ class _Found:
 
 def force_columns(names: Sequence[str]) -> tuple[ForceColumns, ...]:
     """Return the ground forces among the columns of a table, in its order: those with three of force and three of point."""
-    found: dict[str, _Found] = {}
+    vectors: dict[str, _Found] = {}
     for name in names:
         read = _read(name.lower())
         if read is not None:
             what, which, axis = read
-            found.setdefault(which, _Found()).parts.setdefault(what, {}).setdefault(axis, name)
+            vectors.setdefault(which, _Found()).parts.setdefault(what, {}).setdefault(axis, name)
     return tuple(
-        ForceColumns(which, side_of(which), own.vector("force"), own.vector("point"), own.vector("moment"))
-        for which, own in found.items()
-        if own.vector("force") and own.vector("point")
+        ForceColumns(which, side_of(which), parts.vector("force"), parts.vector("point"), parts.vector("moment"))
+        for which, parts in vectors.items()
+        if parts.vector("force") and parts.vector("point")
     )
 
 
@@ -110,7 +110,7 @@ def _forms() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
 METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001}
 _TYPE = 2  # six channels: force, moment
 _LOADED_N = 50.0
-# Where a person stands a plate presses back within this of its middle: belts of treadmills are the longest.
+# Largest lever of a load from the middle of a plate; treadmill belts are the longest.
 _FARTHEST_M = 5.0
 _SIDES_M = (0.1, 4.0)
 
@@ -140,7 +140,7 @@ class PlateColumns:
 
 
 def plate_of_map(entry: Mapping[str, Any], force: tuple[str, ...], moment: tuple[str, ...]) -> PlateColumns:
-    """Return the columns of an entry [[plates]] of a column map, whose form is checked."""
+    """Return the columns of a valid entry [[plates]] of a column map."""
     metres = METRES[entry.get("length", "m")]
     about = entry.get("about")
     return PlateColumns(
@@ -158,7 +158,7 @@ def measured_plates(
 ) -> tuple[ForcePlate, ...]:
     """Return the plates at the times (S,) s of the table's clock, `rate_hz` of them a second; numbered from `first`.
 
-    Between rows channels are interpolated linearly. Raises InputFileError where corners are no plate, or moments no moments.
+    Between rows channels are interpolated linearly. Raises InputFileError for impossible corners or moments.
     """
     return tuple(
         ForcePlate(
@@ -209,7 +209,7 @@ def _axes(table: Storage, plate: PlateColumns, number: int) -> FloatArray:
     wrong = unlike_a_plate(plate.corners)
     if wrong:
         raise InputFileError(
-            f"The corners of plate {number} of '{table.path.name}' are none of a plate: {wrong}.",
+            f"The corners of plate {number} of '{table.path.name}' are not those of a plate: {wrong}.",
             "Give the four corners one after the other around the plate, and their unit: length = 'mm'.",
         )
     x, y = _sides(plate.corners)
@@ -264,29 +264,29 @@ def pose_columns(columns: Sequence[str]) -> dict[str, PoseColumns]:
         match = _PART.fullmatch(name)
         if match is not None:
             parts.setdefault(match["label"], {}).setdefault(match["part"].lower(), name)
-    found = {}
-    for label, own in parts.items():
-        turn = next((form for form in (_QUATERNION, _MATRIX) if own.keys() >= set(form)), None)
+    result = {}
+    for label, axes in parts.items():
+        turn = next((form for form in (_QUATERNION, _MATRIX) if axes.keys() >= set(form)), None)
         origin = next(
-            (form for form in ("xyz", ("px", "py", "pz"), ("tx", "ty", "tz")) if own.keys() >= set(form)), None
+            (form for form in ("xyz", ("px", "py", "pz"), ("tx", "ty", "tz")) if axes.keys() >= set(form)), None
         )
         if turn is not None and origin is not None:
-            found[label] = PoseColumns(tuple(own[part] for part in origin), tuple(own[part] for part in turn))
-    return found
+            result[label] = PoseColumns(tuple(axes[part] for part in origin), tuple(axes[part] for part in turn))
+    return result
 
 
 def poses_of_map(entries: Mapping[str, Any]) -> dict[str, PoseColumns]:
-    """Return the columns of [poses] of a column map, whose form is checked."""
+    """Return the columns of the valid table [poses] of a column map."""
     return {
-        label: PoseColumns(tuple(one["origin"]), tuple(one.get("quaternion") or one["matrix"]))
-        for label, one in entries.items()
+        label: PoseColumns(tuple(entry["origin"]), tuple(entry.get("quaternion") or entry["matrix"]))
+        for label, entry in entries.items()
     }
 
 
 def poses_of(
     table: Storage, poses: Mapping[str, PoseColumns], rate_hz: float, length: str, alone: bool
 ) -> tuple[SegmentPoses, tuple[Diagnostic, ...]]:
-    """Return the poses at the rows of a table; `alone`: there are no markers beside them.
+    """Return the poses at the rows of a table; `alone`: without markers.
 
     Raises InputFileError where matrices are none, and of poses alone where their system is not known or none is seen.
     """
@@ -294,16 +294,18 @@ def poses_of(
     system = require_known(table.path, labels) if alone else None
     matrices = np.zeros((len(table.time_s), len(labels), 4, 4))
     matrices[..., 3, 3] = 1.0
-    for k, one in enumerate(poses.values()):
-        turn = np.column_stack([table.column(name) for name in one.turn])
-        matrices[:, k, :3, :3] = _of_quaternion(turn) if len(one.turn) == len(_QUATERNION) else turn.reshape(-1, 3, 3)
-        matrices[:, k, :3, 3] = np.column_stack([table.column(name) for name in one.origin])
+    for k, columns in enumerate(poses.values()):
+        turn = np.column_stack([table.column(name) for name in columns.turn])
+        matrices[:, k, :3, :3] = (
+            _of_quaternion(turn) if len(columns.turn) == len(_QUATERNION) else turn.reshape(-1, 3, 3)
+        )
+        matrices[:, k, :3, 3] = np.column_stack([table.column(name) for name in columns.origin])
     stored = checked_poses(table.path, labels, matrices, np.zeros(matrices.shape[:2]), rate_hz)
     unit = length_unit(length, names()["length_units"], stored.origins, entry="the unit of length")
-    found = SegmentPoses(labels, stored.rotations, stored.origins * unit.markers, rate_hz)
+    segment_poses = SegmentPoses(labels, stored.rotations, stored.origins * unit.markers, rate_hz)
     if system is not None:
-        require_seen(table.path, found, system)
-    return found, (*stored.notes, *(unit.diagnostics if length else ()))
+        require_seen(table.path, segment_poses, system)
+    return segment_poses, (*stored.notes, *(unit.diagnostics if length else ()))
 
 
 def _of_quaternion(q: FloatArray) -> FloatArray:
@@ -317,7 +319,7 @@ def _of_quaternion(q: FloatArray) -> FloatArray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-#: Fewer points than this are no person's markers.
+#: Fewer points than this are not the markers of a person.
 _FEWEST_MARKERS = 3
 _TRANSLATION = re.compile(r"(?i)(?P<label>.+)_t(?P<axis>[xyz])")
 _POINT = re.compile(
@@ -338,7 +340,7 @@ _RESULT = re.compile(
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """What the columns of a table are.
+    """The roles of the columns of a table.
 
     Attributes:
         markers: by label its three columns x y z. poses: by label of the segment. forces: ground forces, each with the point
@@ -361,26 +363,26 @@ class ColumnRoles:
 def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:
     """Return the roles of columns by their names.
 
-    `points`: a spreadsheet, in which NAME_X is a marker's; in OpenSim's tables only NAME_tx is, beside the pelvis' own pelvis_tx.
+    `points`: a spreadsheet, in which NAME_X is a marker's; in OpenSim's tables only NAME_tx is, except pelvis_tx.
     """
     poses = pose_columns(names) if points else {}
-    taken = {name for one in poses.values() for name in one.columns}
+    taken = {name for pose in poses.values() for name in pose.columns}
     forces = force_columns([name for name in names if name not in taken])
-    taken |= {name for one in forces for name in one.columns}
+    taken |= {name for pose in forces for name in pose.columns}
     markers = _in_space(_points([name for name in names if name not in taken], _POINT if points else _TRANSLATION))
     if points and not markers:
-        left = [name for name in names if name not in taken]
-        markers = next((some for form in _OTHER_POINTS if (some := _in_space(_points(left, form)))), {})
+        remaining = [name for name in names if name not in taken]
+        markers = next((some for form in _OTHER_POINTS if (some := _in_space(_points(remaining, form)))), {})
     taken |= {name for columns in markers.values() for name in columns}
-    left = [name for name in names if name not in taken]
-    coordinates = tuple(name for name in left if not _RESULT.fullmatch(name))
-    others = tuple(name for name in left if name not in set(coordinates))
+    remaining = [name for name in names if name not in taken]
+    coordinates = tuple(name for name in remaining if not _RESULT.fullmatch(name))
+    others = tuple(name for name in remaining if name not in set(coordinates))
     return ColumnRoles(markers, forces, coordinates, others, poses)
 
 
-def _in_space(found: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, str, str]]:
+def _in_space(points: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, str, str]]:
     """The columns x y z of the points that have these three and no more, if they are enough for a person's markers."""
-    markers = {label: (own["x"], own["y"], own["z"]) for label, own in found.items() if own.keys() == set("xyz")}
+    markers = {label: (axes["x"], axes["y"], axes["z"]) for label, axes in points.items() if axes.keys() == set("xyz")}
     return markers if len(markers) >= _FEWEST_MARKERS else {}
 
 

@@ -1,8 +1,8 @@
 """Ground forces of a table become force plates of the walk's frames: force, point and free moment, or a plate's six components.
 
 A table of forces with their points does not say where a plate begins and ends. The plate made of it is a rectangle around the
-centre of pressure at its level, and says so (`ForcePlate.outlined` is False): nobody may ask it for its edge. Its channels hold
-the wrench itself, about the middle of that rectangle, so no force or moment depends on it. Where there are six components, a
+centre of pressure at its level, and is marked as such (`ForcePlate.outlined` is False): its edge must not be used. Its channels
+hold the wrench itself, about the middle of that rectangle, so no force or moment depends on it. Where there are six components, a
 column map tells the plate.
 """
 
@@ -24,8 +24,8 @@ from biodyn.io.tables.columns import ForceColumns, PlateColumns, measured_plates
 from biodyn.recording import ForcePlate
 
 _UNITS = (1.0, 1e-3)  # N m, N mm
-# RMS across the floor that may be left, Nm: centres of pressure are written to the millimetre; and as a share of what is left
-# where the stored moments are taken for nothing.
+# Largest residual RMS of the horizontal moments, Nm (centres of pressure are written to the millimetre), and as a share of the
+# residual without stored moments.
 _ACROSS_NM, _ACROSS_SHARE = 2.0, 0.1
 #: No foot twists a plate like that, Nm.
 LARGEST_FREE_NM = 200.0
@@ -37,20 +37,20 @@ class FreeMoment:
 
     Attributes:
         moment: (T,) N m about the axis `up` through the centre of pressure. about: (3,) m the point of the stored moments, None
-            where they are about the centre of pressure itself, or about no one point: `told` is False then, and moment 0.
+            where they are about the centre of pressure itself, or about no one point: `known` is False then, and moment 0.
     """
 
     moment: FloatArray
     about: FloatArray | None
-    told: bool = True
+    known: bool = True
 
 
 def free_moment(force: FloatArray, moment: FloatArray, pressure: FloatArray, loaded: BoolArray, up: int) -> FreeMoment:
     """Return the free moment of (T, 3) forces N at the centres of pressure `pressure` m, of stored moments in N m or N mm.
 
-    On a floor across the axis `up` (0, 1, 2) no moment acts at the centre of pressure but the free one. What is left of the
-    stored one across tells the one fixed point it is about, and its unit; where none explains it, it is about the centre of
-    pressure or not told. Asked are the rows `loaded` (T,); of the others the numbers mean no more than what is stored there.
+    On a floor across the axis `up` (0, 1, 2) no moment acts at the centre of pressure but the free one. The horizontal part of
+    the stored one determines the one fixed point it is about, and its unit; where none explains it, it is about the centre of
+    pressure or not known. Only the rows `loaded` (T,) are used.
     """
     across = [axis for axis in range(3) if axis != up]
     F, p, M = force[loaded], pressure[loaded], moment[loaded]
@@ -64,20 +64,20 @@ def free_moment(force: FloatArray, moment: FloatArray, pressure: FloatArray, loa
     lever = np.cross(p, F)[:, across].ravel()
 
     def fitted(unit: float) -> tuple[float, FloatArray]:
-        """What is left across, RMS Nm, and the point that leaves least."""
+        """Return the residual horizontal moment, RMS Nm, and the best point."""
         wanted = lever - unit * M[:, across].ravel()
         about: FloatArray = np.linalg.lstsq(level, wanted, rcond=None)[0].astype(np.float64)
         return float(np.sqrt(np.mean((level @ about - wanted) ** 2))), about
 
     enough = max(_ACROSS_NM, _ACROSS_SHARE * fitted(0.0)[0])
-    (left, about), unit = min(((fitted(unit), unit) for unit in _UNITS), key=lambda one: one[0][0])
-    if left <= enough:
+    (residual, about), unit = min(((fitted(unit), unit) for unit in _UNITS), key=lambda fit: fit[0][0])
+    if residual <= enough:
         whole = unit * moment - np.cross(pressure - about, force)
         return FreeMoment(whole[:, up], about)
     unit = next(unit for unit in _UNITS if np.abs(unit * M[:, up]).max() < LARGEST_FREE_NM or unit == _UNITS[-1])
     if float(np.sqrt(np.mean((unit * M[:, across]) ** 2))) <= _ACROSS_NM:
         return FreeMoment(unit * moment[:, up], None)
-    return FreeMoment(np.zeros(len(force)), None, told=False)
+    return FreeMoment(np.zeros(len(force)), None, known=False)
 
 
 _LOADED_SHARE: Final = 0.1  # of the largest force
@@ -85,7 +85,7 @@ _LEAST_N: Final = 5.0
 
 
 def least_load_n(size: FloatArray) -> float:
-    """Return the force above which a plate is loaded: a tenth of its largest of (T,) forces N, NaN where one is not told."""
+    """Return the force above which a plate is loaded: a tenth of its largest of (T,) forces N, NaN if not known."""
     return max(_LEAST_N, _LOADED_SHARE * float(np.nan_to_num(size).max(initial=0.0)))
 
 
@@ -93,7 +93,7 @@ def unknown_rows(force: FloatArray, point: FloatArray, least_n: float) -> BoolAr
     """Return the rows (T,) without a force, or with one that acts nowhere, between two rows that are loaded.
 
     force (T, 3) N; point (T, 3), NaN where the table has none. At rest many programs write no point, and some no force: such
-    rows before and behind a stance are no load.
+    rows before and after a stance are without load.
     """
     size = np.linalg.norm(force, axis=1)
     known = np.isfinite(size) & (np.isfinite(point).all(axis=1) | ~(size > least_n))
@@ -108,13 +108,12 @@ def unknown_rows(force: FloatArray, point: FloatArray, least_n: float) -> BoolAr
 
 
 def unknown_note(force: str, file: str, unknown: BoolArray) -> Diagnostic:
-    """What is said of such rows (T,) of a force of a file."""
+    """Return the note on unknown rows (T,) of a force of a file."""
     count = int(unknown.sum())
     return Diagnostic(
         "forces-incomplete",
         "warning",
-        f"{count} rows of {force} in '{file}' do not tell the force or where it acts, amid rows that are loaded: it is not known "
-        "there.",
+        f"{count} rows of {force} in '{file}' between loaded rows lack the force or its point: it is not known there.",
         value=float(count),
         hint=EXPORT_AGAIN,
     )
@@ -124,9 +123,9 @@ def unknown_note(force: str, file: str, unknown: BoolArray) -> Diagnostic:
 MARGIN_M = 0.10
 _TYPE = 2  # six channels: force, moment
 _AT_ORIGIN_M = 0.01  # centres of pressure are written to the millimetre
-_LARGEST_M = 25.0  # farther from its origin no plate of a laboratory lies
+_LARGEST_M = 25.0  # largest distance of a plate from the laboratory's origin
 _LEAST_OVERLAP_S = 0.2
-_MOVES_M = 0.001  # RMS: a centre of pressure, even of somebody who stands still
+_MOVES_M = 0.001  # RMS: a centre of pressure, also in quiet standing
 # Who stands or walks is long along the direction of the force: a body that is so long along another axis, and along that of
 # the force no more than this share, is stored in other axes.
 _UPRIGHT_M, _UPRIGHT_SHARE = 0.9, 0.5
@@ -172,20 +171,20 @@ def frame_forces(
     middle = None if positions is None else np.nanmedian(positions[first:stop].reshape(-1, 3), axis=0)
     if positions is not None:
         _require_one_vertical(table, forces, positions[first:stop])
-    for number, one in enumerate(forces, start=1):
-        wrench, loaded, millimetres, about = _wrench(table, one)
+    for number, columns in enumerate(forces, start=1):
+        wrench, loaded, millimetres, about = _wrench(table, columns)
         if not loaded.any():
-            notes.append(_never_loaded(table, one))
+            notes.append(_never_loaded(table, columns))
             continue
         if millimetres:
-            notes.append(_in_millimetres(table, one))
+            notes.append(_in_millimetres(table, columns))
         if about is not None:
-            notes.append(_moved(table, one, about))
+            notes.append(_moved(table, columns, about))
         unknown = np.asarray(np.isnan(wrench).any(axis=1))
         if unknown.any():
-            notes.append(unknown_note(_name(one), table.path.name, unknown))
+            notes.append(unknown_note(_name(columns), table.path.name, unknown))
         sampled = np.column_stack([np.interp(at, row_s, column) for column in wrench.T])
-        corners = _rectangle(wrench[loaded], _level(table, one, loaded, millimetres), middle)
+        corners = _rectangle(wrench[loaded], _level(table, columns, loaded, millimetres), middle)
         plates.append(
             ForcePlate(
                 number=number,
@@ -194,9 +193,9 @@ def frame_forces(
                 origin=np.zeros(3),
                 channels=_channels(sampled, corners),
                 rate_hz=per_frame * frame_hz,
-                channel_labels=tuple(one.columns),
+                channel_labels=tuple(columns.columns),
                 outlined=False,
-                side=one.side,
+                side=columns.side,
             )
         )
     plates += measured_plates(table, measured, at, per_frame * frame_hz, len(forces) + 1)
@@ -228,7 +227,7 @@ def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -
 
 
 def _row_times(times: FloatArray) -> tuple[float, FloatArray]:
-    """Rows per second, and the times (T,) of the rows: even ones where what is written is even but for rounding."""
+    """Rows per second, and the times (T,) of the rows: uniform if the stored times are uniform but for rounding."""
     even_hz = even_rate_hz(times)
     if even_hz is None:
         return (len(times) - 1) / float(times[-1] - times[0]), times
@@ -236,10 +235,10 @@ def _row_times(times: FloatArray) -> tuple[float, FloatArray]:
 
 
 def _require_one_vertical(table: Storage, forces: Sequence[ForceColumns], positions: FloatArray) -> None:
-    """Raise InputFileError where the forces push along another axis than the one along which the body (T, M, 3) m stands."""
+    """Raise InputFileError where the forces push along another axis than the long axis of the body (T, M, 3) m."""
     pushed = np.zeros(3)
-    for one in forces:
-        pushed += np.nansum(np.abs(np.column_stack([table.column(name) for name in one.force])), axis=0)
+    for columns in forces:
+        pushed += np.nansum(np.abs(np.column_stack([table.column(name) for name in columns.force])), axis=0)
     seen = positions[np.isfinite(positions[..., 0]).any(axis=1)]
     if not (len(seen) and np.isfinite(pushed).all() and pushed.any()):
         return
@@ -253,19 +252,21 @@ def _require_one_vertical(table: Storage, forces: Sequence[ForceColumns], positi
         )
 
 
-def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, bool, FloatArray | None]:
+def _wrench(table: Storage, columns: ForceColumns) -> tuple[FloatArray, BoolArray, bool, FloatArray | None]:
     """(T, 6) moment about the origin and force, N m and N; the rows in which it is loaded; whether points were in millimetres.
 
     Last the point (3,) m that the stored moments are about, where that is clearly not the one where the force acts.
     """
-    force, point = (np.column_stack([table.column(name) for name in names]) for names in (one.force, one.point))
-    moment = np.column_stack([table.column(name) for name in one.moment]) if one.moment else np.zeros_like(force)
+    force, point = (np.column_stack([table.column(name) for name in names]) for names in (columns.force, columns.point))
+    moment = (
+        np.column_stack([table.column(name) for name in columns.moment]) if columns.moment else np.zeros_like(force)
+    )
     measured = force
     force, moment = np.nan_to_num(force), np.nan_to_num(moment)
     largest = float(max(np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in (force, point, moment)))
     if largest > LARGEST_NUMBER:
         raise InputFileError(
-            f"'{table.path.name}' is damaged: {one.force[0]} ... holds numbers up to {largest:.1e}.", COPY_AGAIN
+            f"'{table.path.name}' is damaged: {columns.force[0]} ... holds numbers up to {largest:.1e}.", COPY_AGAIN
         )
     size = np.linalg.norm(force, axis=1)
     least_n = least_load_n(size)
@@ -288,7 +289,7 @@ def _free(
     """The moment (T, 3) about the point where the force acts, and the point that the stored one is about where it is another.
 
     On a floor no moment acts across it where the force does; one that does is about a plate's sensor or the laboratory's origin.
-    A point that stays where it is is no centre of pressure: then the force is given there with its whole moment.
+    A constant point is not a centre of pressure: the force is then given there with its whole moment.
     """
     if not loaded.any():
         return moment, None
@@ -297,17 +298,17 @@ def _free(
     moves = point[loaded] - point[loaded].mean(axis=0)
     if float(np.sqrt(np.mean(across**2))) < _ACROSS_NM or float(np.sqrt(np.mean(np.sum(moves**2, axis=1)))) < _MOVES_M:
         return moment, None
-    found = free_moment(force, moment, point, loaded, up)
-    if found.about is None:
+    free_fit = free_moment(force, moment, point, loaded, up)
+    if free_fit.about is None:
         return moment, None
     free = np.zeros_like(moment)
-    free[:, up] = found.moment
-    return free, found.about
+    free[:, up] = free_fit.moment
+    return free, free_fit.about
 
 
-def _level(table: Storage, one: ForceColumns, loaded: BoolArray, millimetres: bool) -> FloatArray:
+def _level(table: Storage, columns: ForceColumns, loaded: BoolArray, millimetres: bool) -> FloatArray:
     """(3,) m median of the points where the force acts."""
-    point = np.column_stack([table.column(name) for name in one.point])[loaded]
+    point = np.column_stack([table.column(name) for name in columns.point])[loaded]
     middle: FloatArray = np.median(point, axis=0) * (1e-3 if millimetres else 1.0)
     return middle
 
@@ -343,37 +344,36 @@ def _channels(wrench: FloatArray, corners: FloatArray) -> FloatArray:
     return np.hstack([force @ R, (wrench[:, :3] - np.cross(corners.mean(axis=0), force)) @ R])
 
 
-# -- what people are told ----------------------------------------------------------------------------------------------
+# -- notes -------------------------------------------------------------------------------------------------------------
 
 
-def _name(one: ForceColumns) -> str:
-    return f"{one.force[0]} ..."
+def _name(columns: ForceColumns) -> str:
+    return f"{columns.force[0]} ..."
 
 
-def _never_loaded(table: Storage, one: ForceColumns) -> Diagnostic:
-    text = f"The force {_name(one)} of '{table.path.name}' is zero throughout and left out."
+def _never_loaded(table: Storage, columns: ForceColumns) -> Diagnostic:
+    text = f"The force {_name(columns)} of '{table.path.name}' is zero throughout and ignored."
     return Diagnostic("forces-incomplete", "info", text)
 
 
-def _in_millimetres(table: Storage, one: ForceColumns) -> Diagnostic:
+def _in_millimetres(table: Storage, columns: ForceColumns) -> Diagnostic:
     return Diagnostic(
         "unit-corrected",
         "info",
-        f"The points of {_name(one)} in '{table.path.name}' are farther than {_LARGEST_M:g} from the origin: read as mm, moments "
-        "as N mm.",
+        f"The points of {_name(columns)} in '{table.path.name}' exceed {_LARGEST_M:g}: read as mm, moments as N mm.",
         limit=_LARGEST_M,
         unit="m",
     )
 
 
-def _moved(table: Storage, one: ForceColumns, about: FloatArray) -> Diagnostic:
+def _moved(table: Storage, columns: ForceColumns, about: FloatArray) -> Diagnostic:
     """A program that writes moments about the laboratory's origin means that; any other point may be an error."""
     at_origin = float(np.linalg.norm(about)) < _AT_ORIGIN_M
     place = "the laboratory's origin" if at_origin else f"({', '.join(f'{value:.2f}' for value in about + 0.0)}) m"
     return Diagnostic(
         "forces-incomplete",
         "info" if at_origin else "warning",
-        f"The moments of {_name(one)} in '{table.path.name}' are not about the point where the force acts, but about "
+        f"The moments of {_name(columns)} in '{table.path.name}' are not about the point where the force acts, but about "
         f"{place}: their free moment is taken.",
         hint="Where that is not so, leave the columns of the moments out.",
     )

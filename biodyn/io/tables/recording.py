@@ -135,8 +135,8 @@ def recording_of(
     if markers is None and poses is not None:
         markers = virtual_points(poses, require_known(table.path, poses.labels))
     positions = None if markers is None else markers.positions
-    own, others = (points.subject or subject, points.other_subjects) if points is not None else (subject, ())
-    gait, event_notes = gait_events(events, len(table.time_s), rate_hz, own, others)
+    own_name, others = (points.subject or subject, points.other_subjects) if points is not None else (subject, ())
+    gait, event_notes = gait_events(events, len(table.time_s), rate_hz, own_name, others)
     start_s = float(table.time_s[0])
     single = [force for force in roles.forces if force not in doubled]
     forces = frame_forces(table, single, len(table.time_s), rate_hz, start_s, positions, roles.plates)

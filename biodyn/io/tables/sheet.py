@@ -1,4 +1,4 @@
-"""Text tables as programs export them, whatever stands above their numbers: names, units, rate and columns.
+"""Read text tables that programs export, with any header: names, units, rate and columns.
 
 One header row (LASI_X, LASI_Y ...), names over axes (Nexus, Visual3D, spreadsheets of two header rows), lines of a word and its
 value before (QTM), several tables one under the other (the first is read; of Nexus' `sections` the one that is asked for).
@@ -52,7 +52,7 @@ class Section:
 
 
 def sections(text: str) -> Mapping[str, Section]:
-    """Return the tables of a text by the word above each, in the order of the file; none where no such word stands alone."""
+    """Return the tables of a text by the name above each, in the order of the file; none without such a name."""
     lines = text.splitlines()
     begins = [k for k, line in enumerate(lines) if section_name(line)]
     parts = itertools.pairwise([*begins, len(lines)]) if begins else ()
@@ -60,7 +60,7 @@ def sections(text: str) -> Mapping[str, Section]:
 
 
 def section_name(line: str) -> str:
-    """Return the name of the table below a line, "" where the line is no such word."""
+    """Return the name of the table below a line, "" for any other line."""
     return _KNOWN.get(line.strip(_SEPARATORS).casefold(), "")
 
 
@@ -90,8 +90,8 @@ class Sheet:
 
     Attributes:
         names: (C,) of the columns, each once. values: (T, C), NaN for empty cells. rate_hz: that the head states, else NaN.
-        length: unit of the points that the head states, "" where it does not. time: column of time, None where there is none.
-        subject: that stands before all names, as in SUBJECT:LASI, "" where none or several do.
+        length: unit of the points in the header, "" if absent. time: column of time, None if absent.
+        subject: in the prefix of all names, as in SUBJECT:LASI, "" without or with several.
         doubled: names that stand over several columns with different numbers; these are numbered: NAME (1), NAME (2).
     """
 
@@ -107,7 +107,7 @@ class Sheet:
 def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
     """Return the first table of numbers in a text, a part of a file behind `before` lines.
 
-    Raises InputFileError in one sentence where there is none, or rows differ.
+    Raises InputFileError without a table, or if rows differ in length.
     """
     lines = text.splitlines()
     separator, comma = _separator(lines)
@@ -117,7 +117,7 @@ def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
     most = _MOST_HEADER_ROWS + sum(line.startswith(_EVENT) for line in lines)
     first = next((k for k, line in enumerate(lines[:most]) if _is_data(line, separator, comma)), None)
     if first is None:
-        raise InputFileError(f"'{name}' is no table: no row of numbers in its first {most} lines.")
+        raise InputFileError(f"'{name}' is not a table: no row of numbers in its first {most} lines.")
     above = [line for line in lines[:first] if not line.startswith(_EVENT)]
     head = [[clean_text(cell.strip('"')) for cell in _split(line, separator)] for line in above]
     values = _numbers(
@@ -125,10 +125,10 @@ def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
     )
     width = values.shape[1]
     names, length, subject = _names(head, width)
-    kept = [
+    used = [
         k for k in range(width) if names[k] and not (np.isnan(values[:, k]).all() and names[k].startswith("column "))
     ]
-    named, columns, doubled = _told_apart([names[k] for k in kept], values[:, kept])
+    named, columns, doubled = _told_apart([names[k] for k in used], values[:, used])
     time = time_of(named)
     if time is not None:  # a row without a time is none
         columns = columns[np.isfinite(columns[:, named.index(time)])]
@@ -144,8 +144,8 @@ def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
 
 
 def time_of(names: Sequence[str]) -> str | None:
-    """Return the column of time, None where there is none."""
-    return next((one for one in names if _TIME.fullmatch(one)), None)
+    """Return the column of time, None if absent."""
+    return next((name for name in names if _TIME.fullmatch(name)), None)
 
 
 def time_scale(name: str) -> float:
@@ -159,7 +159,7 @@ def is_time_or_frame(name: str) -> bool:
 
 
 def _separator(lines: Sequence[str]) -> tuple[str, bool]:
-    """What stands between the cells, and whether numbers are written with a comma."""
+    """Return the separator of the cells, and whether numbers have decimal commas."""
     some = [line for line in lines[:200] if line.strip()][-50:]
     counts = {sign: sorted(line.count(sign) for line in some)[len(some) // 2] if some else 0 for sign in "\t;,"}
     best = max(counts, key=lambda sign: counts[sign])  # tabs before the others where they are as many
@@ -175,7 +175,7 @@ def split_cells(line: str) -> list[str]:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """The cells of a line; what stands in quotes is one, whatever it holds; InputFileError for one beyond all limits."""
+    """Return the cells of a line; a quoted text is one cell; InputFileError for a cell that is too long."""
     if '"' not in line:
         return line.split(separator)
     try:
@@ -205,10 +205,10 @@ def _number(cell: str) -> float | None:
 
 
 def _of_one_table(lines: Sequence[str], separator: str, comma: bool) -> list[str]:
-    """The rows up to a blank line behind which no such row follows: what follows is another table.
+    """Return the rows up to a blank line that is not followed by such a row, but by another table.
 
     A blank line between rows is a row of empty cells; where there were some, a row of numbers behind the next one is a row, too,
-    and told where it is cut.
+    and reported if it is cut.
     """
     cells = lines[0].count(separator)
     rows: list[str] = []
@@ -272,15 +272,15 @@ def _width(name: str, table: Sequence[Sequence[str]], first: int, named: int | N
     width = Counter(map(len, table)).most_common(1)[0][0] if named is None else named
     for k, cells in enumerate(table):
         if len(cells) < width or any(cells[width:]):
-            told = f"most rows have {width}" if named is None else f"the names above it are {width}"
+            expected = f"most rows have {width}" if named is None else f"the names above it are {width}"
             raise InputFileError(
-                f"Line {first + k + 1} of '{name}' has {len(cells)} cells; {told}.",
+                f"Line {first + k + 1} of '{name}' has {len(cells)} cells; {expected}.",
                 "A number with a decimal comma is two cells where commas separate them; a line may be cut.",
             )
     return width
 
 
-# -- what stands above -------------------------------------------------------------------------------------------------
+# -- header ----------------------------------------------------------------------------------------------------------
 
 
 def _named(head: Sequence[Sequence[str]]) -> int | None:
@@ -295,7 +295,7 @@ def _named(head: Sequence[Sequence[str]]) -> int | None:
 
 
 def _names(head: Sequence[Sequence[str]], width: int) -> tuple[list[str], str, str]:
-    """Name of every column, the unit of length that a row of units states, and the person that stands before all names."""
+    """Return the name of every column, the unit of length in a row of units, and the person in the prefix of all names."""
     listed = next((row[1:] for row in head if row and row[0].upper() == _LISTED), None)
     rows = [
         list(row[:width]) + [""] * (width - len(row)) for row in head if sum(map(bool, row)) > 1 or len(row) == width
@@ -303,8 +303,8 @@ def _names(head: Sequence[Sequence[str]], width: int) -> tuple[list[str], str, s
     units = [row for row in rows if _share(row, _UNIT_CELL.fullmatch) > 0.8]
     length = ""
     if units:
-        found = Counter(_UNIT_CELL.fullmatch(cell)[1].lower() for cell in units[-1] if _UNIT_CELL.fullmatch(cell))  # type: ignore[index]
-        length = _UNITS[found.most_common(1)[0][0]]
+        counts = Counter(_UNIT_CELL.fullmatch(cell)[1].lower() for cell in units[-1] if _UNIT_CELL.fullmatch(cell))  # type: ignore[index]
+        length = _UNITS[counts.most_common(1)[0][0]]
     axes = next((row for row in reversed(rows) if _share(row, _AXIS.fullmatch) > 0.8), None)
     if axes is None:
         words = [row for row in rows if row not in units and not _states_rate(row)]
@@ -342,7 +342,7 @@ def _of_points(labels: Sequence[str], width: int) -> list[str]:
 
 
 def _share(row: Sequence[str], fits: object) -> float:
-    """Share of the cells that fit, beside those of frame and time."""
+    """Return the share of matching cells, except frame and time."""
     cells = [cell for cell in row if cell and not _FRAME.fullmatch(cell) and not _TIME.fullmatch(cell)]
     return sum(fits(cell) is not None for cell in cells) / len(cells) if cells else 0.0  # type: ignore[operator]
 
@@ -370,13 +370,13 @@ def _states_rate(row: Sequence[str]) -> bool:
 
 
 def _told_apart(names: Sequence[str], values: FloatArray) -> tuple[list[str], FloatArray, tuple[str, ...]]:
-    """Columns, each name once: of equal ones under one name the first; others are numbered, and their names returned beside."""
+    """Columns, each name once: of equal ones under one name the first; others are numbered, and their names are returned too."""
     first: dict[str, list[int]] = {}
     for k, name in enumerate(names):
         same = first.setdefault(name, [])
         if all(not np.array_equal(values[:, k], values[:, other], equal_nan=True) for other in same):
             same.append(k)
     numbered = {k: f"{name} ({n})" for name, same in first.items() if len(same) > 1 for n, k in enumerate(same, 1)}
-    kept = sorted(k for same in first.values() for k in same)
+    columns = sorted(k for same in first.values() for k in same)
     doubled = tuple(name for name, same in first.items() if len(same) > 1)
-    return [numbered.get(k, names[k]) for k in kept], values[:, kept], doubled
+    return [numbered.get(k, names[k]) for k in columns], values[:, columns], doubled

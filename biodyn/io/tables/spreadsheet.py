@@ -1,6 +1,6 @@
-"""A spreadsheet as a table through time with the roles of its columns: CSV and TSV as text, Parquet.
+"""Read a spreadsheet as a table over time with the roles of its columns: CSV and TSV as text, Parquet.
 
-What the columns are, their names tell, or a column map beside the file (`column_map`, docs/formats.md).
+The roles of columns are determined by their names, or by a column map (`column_map`, docs/formats.md).
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Rows:
     rate_hz: float
 
     def holds(self, time_s: float) -> bool:
-        """Whether a time behind the first row is not later than the last one, by a frame more or less."""
+        """Return whether a time from the first row on is within the rows, by a frame more or less."""
         return -1.0 <= time_s * self.rate_hz <= self.count
 
 
 def nexus_events(section: Section | None) -> list[StoredEvent]:
-    """Return the events of the table "Events", on the clock of Nexus: frame 1 is at time 0; none where there is no such table."""
+    """Return the events of the table "Events", on the clock of Nexus: frame 1 is at time 0; none without such a table."""
     lines = () if section is None else section.lines
     rows = [split_cells(line) for line in lines]
     heads = [k for k, row in enumerate(rows) if {"name", "context"} <= {cell.lower() for cell in row}]
@@ -71,18 +71,18 @@ def nexus_events(section: Section | None) -> list[StoredEvent]:
     time = next((k for k, name in enumerate(names) if name.startswith("time")), None)
     events = []
     for row in rows[heads[0] + 1 :]:
-        told = {word: row[k] for word, k in columns.items() if k < len(row)}
-        if told.get("name"):
+        cells = {word: row[k] for word, k in columns.items() if k < len(row)}
+        if cells.get("name"):
             time_s = _number(row[time]) if time is not None and time < len(row) else math.nan
-            events.append(StoredEvent(told["name"], told.get("context", ""), time_s, told.get("subject", "")))
+            events.append(StoredEvent(cells["name"], cells.get("context", ""), time_s, cells.get("subject", "")))
     return events
 
 
 def qualisys_events(text: str, rows: Rows) -> list[StoredEvent]:
     """Return the events in the head of a file of Qualisys Track Manager, time 0 at its first row.
 
-    Where frame and time of all events lie as far apart, one of them counts from another start than the rows: it is the one by
-    which events lie outside the rows. An event whose frame and time are not the same has no time (NaN) otherwise.
+    If frame and time of all events differ by the same amount, one of them has another origin than the rows: the one that gives
+    events outside the rows. Otherwise an event with different frame and time has no time (NaN).
     """
     stored: list[tuple[str, float, float]] = []
     for line in _LINES.findall(text) if _HEAD in text[:_HEAD_CHARACTERS] else ():
@@ -107,33 +107,33 @@ def qualisys_events(text: str, rows: Rows) -> list[StoredEvent]:
 
 
 def _alike(frames: float) -> bool:
-    """Whether a time that lies so many frames behind a frame is that frame's."""
+    """Return whether a time that many frames after a frame belongs to that frame."""
     return _LEAST_FRAMES <= 1.0 - frames <= _MOST_FRAMES
 
 
 def column_events(sheet: Sheet, rows: Rows) -> tuple[list[StoredEvent], Sheet]:
     """Return the events that columns hold, time 0 at the first row, and the table without these columns.
 
-    A column that is named as an event of a foot holds its times in its first rows, in seconds or in frames, as they lie within
+    A column that is named as an event of a foot holds its times in its first rows, in seconds or in frames, whichever is within
     the rows; or a 1 in the row of each event, nothing or 0 in the others. Other columns stay.
     """
     events: list[StoredEvent] = []
-    kept = []
+    remaining = []
     for k, name in enumerate(sheet.names):
         component = _COMPONENT.fullmatch(name)
         label = component["label"] if component else name
         times = _times_of(sheet.values[:, k], rows) if is_gait_event(label) else None
         if times is None:
-            kept.append(k)
+            remaining.append(k)
         else:
             events += [StoredEvent(label, "", time_s) for time_s in times]
-    if len(kept) == len(sheet.names):
+    if len(remaining) == len(sheet.names):
         return [], sheet
-    return events, replace(sheet, names=tuple(sheet.names[k] for k in kept), values=sheet.values[:, kept])
+    return events, replace(sheet, names=tuple(sheet.names[k] for k in remaining), values=sheet.values[:, remaining])
 
 
 def _times_of(column: FloatArray, rows: Rows) -> Sequence[float] | None:
-    """Times of the events of a column (T,), 0 at the first row; None where it is no column of events."""
+    """Return the times of the events of a column (T,), 0 at the first row; None for any other column."""
     known = np.isfinite(column)
     values = column[known]
     if not rows.rate_hz > 0.0:
@@ -184,8 +184,8 @@ class FrameTimes:
 def frame_times(stamps: FloatArray, frames: FloatArray | None) -> FrameTimes | None:
     """Return when the rows were recorded by the numbers (R,) of their frames, None where their stamps (R,) s tell it.
 
-    The stamps do where they are even, where there are no numbers, and where these are not whole, decrease, or lie further from a
-    steady rate than stamps can be late. The steady rate is the straight line of least squares through the stamps.
+    The stamps are used if they are uniform, without numbers, and if these are not integers, decrease, or differ more from a
+    uniform rate than stamps can be late. The steady rate is the straight line of least squares through the stamps.
     """
     if frames is None or not (np.isfinite(frames).all() and np.isfinite(stamps).all()):
         return None
@@ -194,33 +194,33 @@ def frame_times(stamps: FloatArray, frames: FloatArray | None) -> FrameTimes | N
     if len(stamps) > 1 and (np.diff(stamps) > 0.0).all() and even_rate_hz(stamps) is not None:
         return None
     rows = np.concatenate([[True], np.diff(frames) > 0.0])
-    kept = stamps[rows]
-    if len(kept) < _LEAST_ROWS:
+    used = stamps[rows]
+    if len(used) < _LEAST_ROWS:
         return None
     count = frames[rows] - frames[0]
-    step_s, first_s = np.polyfit(count, kept - kept[0], 1)
-    even = kept[0] + first_s + step_s * count
-    late_s = float(np.sqrt(np.mean((even - kept) ** 2)))
+    step_s, first_s = np.polyfit(count, used - used[0], 1)
+    even = used[0] + first_s + step_s * count
+    late_s = float(np.sqrt(np.mean((even - used) ** 2)))
     return FrameTimes(rows, even, late_s) if step_s > 0.0 and late_s <= _LATE_FRAMES * step_s else None
 
 
-def late_note(name: str, found: FrameTimes) -> Diagnostic:
-    """What is said where frames' numbers tell the time of the file `name`."""
-    again = int(np.sum(~found.rows))
+def late_note(name: str, times: FrameTimes) -> Diagnostic:
+    """Return the note on times that are computed from frame numbers."""
+    again = int(np.sum(~times.rows))
     repeated = (
         f"; {again} {'rows repeat' if again > 1 else 'row repeats'} the frame before and are left out" if again else ""
     )
     return Diagnostic(
         "recording-repaired",
         "info",
-        f"The stamps of '{name}' are {1e3 * found.late_s:.3g} ms (RMS) off a steady rate: the numbers of the frames tell the "
-        f"time{repeated}.",
-        value=found.late_s,
+        f"The stamps of '{name}' deviate by {1e3 * times.late_s:.3g} ms (RMS) from a uniform rate: the time is computed from the "
+        f"frame numbers{repeated}.",
+        value=times.late_s,
         unit="s",
     )
 
 
-#: A .txt is one where its first bytes are those of a known program (`is_export`).
+#: A .txt file is a spreadsheet if its first bytes belong to a known program (`is_export`).
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet",)
 #: Files that are spreadsheets, by their names.
@@ -240,7 +240,7 @@ class Spreadsheet:
     """One spreadsheet.
 
     Attributes:
-        table: its columns but those of time and frames. roles: what they are. length: unit of points that the file or its map
+        table: its columns without time and frames. roles: of the columns. length: unit of points that the file or its map
             states, "" where neither does. angle: of coordinates, "deg", "rad" or "". maps: the column map with its hash, if any.
         events: that the file lists, time 0 at the first row; subject: the person that it names before the labels.
         first_frame: the file's number of the first row, 1 where it has none.
@@ -257,7 +257,7 @@ class Spreadsheet:
 
 
 def read_spreadsheet(path: Path) -> Spreadsheet:
-    """Read one CSV, TSV or Parquet file; raises InputFileError in one sentence for what is no table, or has no time."""
+    """Read one CSV, TSV or Parquet file; raises InputFileError without a table or a time."""
     content = bytes_of(path)
     if path.suffix.lower() in PARQUET_SUFFIXES or content[:4] == b"PAR1":
         return _with_roles(path, _parquet_sheet(path, content), content)
@@ -277,7 +277,7 @@ def read_spreadsheet(path: Path) -> Spreadsheet:
 
 
 def is_export(head: bytes) -> bool:
-    """Whether the first bytes of a text are those of an export of Nexus, Qualisys Track Manager, Visual3D or D-Flow."""
+    """Whether the first bytes of a text belong to an export of Nexus, Qualisys Track Manager, Visual3D or D-Flow."""
     text = _narrow(head)
     first = text.split(b"\n", 1)[0].strip(b' \t\r,;"')
     return first.startswith((*_EXPORTS, _DFLOW)) or bool(section_name(first.decode("latin-1"))) or _is_of_visual3d(text)
@@ -324,7 +324,7 @@ def exports_trajectories(path: Path) -> bool:
 
 
 def bytes_of(path: Path) -> bytes:
-    """Return the bytes of a spreadsheet; InputFileError where there is none or it is larger than any."""
+    """Return the bytes of a spreadsheet; InputFileError if it is missing or too large."""
     check_path(path)
     if path.suffix.lower() in PARQUET_SUFFIXES:
         return file_bytes(path)
@@ -338,7 +338,7 @@ def bytes_of(path: Path) -> bytes:
 def text_of(path: Path, content: bytes) -> str:
     """Return the text of a file's bytes; InputFileError where it is none."""
     if b"\0" in content[:1000] and not is_wide(content):
-        raise InputFileError(f"'{path.name}' is no text: a spreadsheet was expected.")
+        raise InputFileError(f"'{path.name}' is not text: a spreadsheet was expected.")
     return content.decode("utf-16" if is_wide(content) else "utf-8-sig", errors="replace")
 
 
@@ -365,7 +365,7 @@ def _parquet_sheet(path: Path, content: bytes) -> Sheet:
                 columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
     except (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         said = clean_text((str(error).splitlines() or [""])[0][:100]).rstrip(".")
-        raise InputFileError(f"'{path.name}' is no sound Parquet file: {said}.", COPY_AGAIN) from error
+        raise InputFileError(f"'{path.name}' is not a valid Parquet file: {said}.", COPY_AGAIN) from error
     if not columns or not len(columns[0]) or len(set(names)) != len(names):
         raise InputFileError(f"'{path.name}' holds no table of numbers with a name for each column.")
     return Sheet(tuple(names), np.column_stack(columns), math.nan, "", time_of(names))
@@ -375,16 +375,16 @@ def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
     given = column_map(path)
     _require_placed(path, sheet, given)
     sheet, time_s, used, notes = _timed(path, sheet, given)
-    kept = [k for k, name in enumerate(sheet.names) if name not in used]
-    columns = mapped_columns(tuple(sheet.names[k] for k in kept), given)
-    names = [columns.renamed.get(sheet.names[k], sheet.names[k]) for k in kept]
+    columns_used = [k for k, name in enumerate(sheet.names) if name not in used]
+    columns = mapped_columns(tuple(sheet.names[k] for k in columns_used), given)
+    names = [columns.renamed.get(sheet.names[k], sheet.names[k]) for k in columns_used]
     constants = [np.full(len(time_s), value) for value in columns.constants.values()]
     place, angle = map_file(path), given.text("angle")
     table = Storage(
         path,
         (*names, *columns.constants),
         time_s,
-        np.column_stack([sheet.values[:, kept], *constants]),
+        np.column_stack([sheet.values[:, columns_used], *constants]),
         in_degrees=None if not angle else angle == "deg",
         notes=(*notes, *_doubled(path, sheet, columns.roles)),
         sha256=sha256(content).hexdigest(),
@@ -402,14 +402,14 @@ def _require_placed(path: Path, sheet: Sheet, given: ColumnMap) -> None:
     """InputFileError for a plate of OptiTrack Motive: forces in the plate's own axes, and not where these are."""
     if {name.lower() for name in sheet.names} >= _OF_MOTIVE and not given.content.get("plates"):
         raise InputFileError(
-            f"'{path.name}' is a force plate as OptiTrack Motive exports it: it tells forces in the plate's own axes, but not "
-            "where the plate lies.",
-            "Export the trial as C3D, which holds both; or say [[plates]] with their corners in a column map (docs/formats.md).",
+            f"'{path.name}' is a force plate as OptiTrack Motive exports it: it holds forces in the plate's axes, but not "
+            "the position of the plate.",
+            "Export the trial as C3D, which holds both; or give [[plates]] with their corners in a column map (docs/formats.md).",
         )
 
 
 def _begin(sheet: Sheet) -> tuple[float, int]:
-    """Time of the first row by the clock on which frame 1 is at time 0, s, and its frame; 0 and 1 where these are not told."""
+    """Time of the first row by the clock with frame 1 at time 0, s, and its frame; 0 and 1 if not known."""
     frames = _frame_numbers(sheet)
     number = 1.0 if frames is None or not float(frames[0]).is_integer() else max(float(frames[0]), 1.0)
     start_s = 0.0 if not sheet.rate_hz > 0.0 else (number - 1.0) / sheet.rate_hz
@@ -419,7 +419,7 @@ def _begin(sheet: Sheet) -> tuple[float, int]:
 
 
 def _frame_numbers(sheet: Sheet) -> FloatArray | None:
-    """The column (T,) of frames' numbers, None where there is none."""
+    """Return the column (T,) of frame numbers, None if absent."""
     return next((sheet.values[:, k] for k, name in enumerate(sheet.names) if name.lower() in _FRAME_NAMES), None)
 
 
@@ -432,7 +432,7 @@ def _row_rate(sheet: Sheet) -> float:
 
 
 def _doubled(path: Path, sheet: Sheet, roles: ColumnRoles) -> tuple[Diagnostic, ...]:
-    """A note where a name stands over several columns with different numbers, and no map says which of them counts."""
+    """Return the note on a name of several columns with different numbers that no map resolves."""
     unread = [name for name in sheet.doubled if f"{name} (1)" in roles.others]
     if not unread:
         return ()
@@ -442,25 +442,25 @@ def _doubled(path: Path, sheet: Sheet, roles: ColumnRoles) -> tuple[Diagnostic, 
 
 
 def _timed(path: Path, sheet: Sheet, given: ColumnMap) -> tuple[Sheet, FloatArray, set[str], tuple[Diagnostic, ...]]:
-    """The rows that stand, time (T,) s of each, the columns that told it, and what is to be said of it."""
-    beside = {name for name in sheet.names if is_time_or_frame(name)}
+    """Return the used rows, their time (T,) s, the columns of time and frames, and notes."""
+    counters = {name for name in sheet.names if is_time_or_frame(name)}
     named = given.text("time") or sheet.time
     if named and named not in sheet.names:
         raise InputFileError(f"'{given.path}' names the column '{named}' for the time, which is not there.")
     if given.content.get("rate_hz") is None and named:
         stamps = time_scale(named) * sheet.values[:, sheet.names.index(named)]
-        # a column of stamps says when frames arrived; in other tables frames may be rows, counted anew where some were cut
-        found = frame_times(stamps, _frame_numbers(sheet)) if "stamp" in named.lower() else None
-        if found is not None:
-            kept = replace(sheet, values=sheet.values[found.rows])
-            return kept, found.time_s, beside | {named}, (late_note(path.name, found),)
+        # a column of stamps says when frames arrived; in other tables frames may be rows that are renumbered after a cut
+        numbered = frame_times(stamps, _frame_numbers(sheet)) if "stamp" in named.lower() else None
+        if numbered is not None:
+            selected = replace(sheet, values=sheet.values[numbered.rows])
+            return selected, numbered.time_s, counters | {named}, (late_note(path.name, numbered),)
         if not (np.isfinite(stamps).all() and (np.diff(stamps) > 0.0).all()):
             raise InputFileError(f"The time in '{path.name}' (column '{named}') does not increase from row to row.")
-        return sheet, stamps, beside | {named}, ()
+        return sheet, stamps, counters | {named}, ()
     rate_hz = float(given.content.get("rate_hz") or sheet.rate_hz)
     if not (math.isfinite(rate_hz) and rate_hz > 0.0):
         raise InputFileError(
             f"'{path.name}' tells no time: it has no column of time and states no rate.",
             f"Say it in {path.stem}.columns.toml: rate_hz = 100.0 (docs/formats.md).",
         )
-    return sheet, np.arange(len(sheet.values)) / rate_hz, beside | ({named} if named else set()), ()
+    return sheet, np.arange(len(sheet.values)) / rate_hz, counters | ({named} if named else set()), ()

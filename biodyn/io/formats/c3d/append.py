@@ -1,4 +1,4 @@
-"""Add points and events to a C3D file that exists: every number that it holds stays as it is, byte by byte.
+"""Add points and events to an existing C3D file without changing any stored number.
 
 A frame is its points, then its analog samples: new points go between them. The parameter section is written again, records
 that are not concerned as they were; the data begin later then. Format: the C3D user guide, c3d.org.
@@ -55,11 +55,11 @@ class Records:
     @classmethod
     def parsed(cls, section: bytes, name: str) -> Records:
         """Return the records of a section (behind its four bytes of prefix); InputFileError where the list is broken."""
-        found, position = cls(name), 0
+        result, position = cls(name), 0
         while position + 2 <= len(section):
             length, number = struct.unpack_from("<bb", section, position)
             if length == 0 or number == 0:
-                return found
+                return result
             at = position + 2 + abs(length)
             if at + 2 > len(section):
                 break
@@ -68,9 +68,9 @@ class Records:
             end = at + offset if offset else at + 2 + _length(section, at + 2, number)
             if not at + 2 <= end <= len(section):
                 break
-            found.records.append(_Record(length, number, title, section[at + 2 : end]))
+            result.records.append(_Record(length, number, title, section[at + 2 : end]))
             if offset == 0:
-                return found
+                return result
             position = end
         raise InputFileError(f"The parameters of '{name}' end nowhere: nothing is added to such a file.")
 
@@ -83,7 +83,7 @@ class Records:
         return self._find(group, name) is not None
 
     def texts(self, group: str, name: str) -> list[bytes]:
-        """The texts of a parameter without blanks around them; none where there is no such one."""
+        """Return the stripped texts of a parameter, none if it is missing."""
         shaped = self._value(group, name)
         if shaped is None or shaped[0] != _CHARACTER:
             return []
@@ -113,7 +113,7 @@ class Records:
         return [float(x) for x in np.frombuffer(shaped[2], dtype="<f4")]
 
     def put(self, group: str, name: str, kind: int, dims: Sequence[int], data: bytes) -> None:
-        """Give a parameter a new value; it and its group are made where there is none. Its description stays."""
+        """Set the value of a parameter, which is added with its group if missing; its description is unchanged."""
         body = struct.pack("<bB", kind, len(dims)) + bytes(dims) + data
         record = self._find(group, name)
         if record is None:
@@ -123,7 +123,7 @@ class Records:
         record.rest = body + (record.rest[_shape(record.rest)[1] :] or b"\0")
 
     def _group(self, name: str) -> int:
-        """The number of a group, which is made where there is none."""
+        """Return the number of a group, which is added if missing."""
         for record in self.records:
             if record.number < 0 and record.title == name:
                 return -record.number
@@ -153,7 +153,7 @@ def _shape(rest: bytes) -> tuple[Shaped, int]:
 
 
 def _length(section: bytes, at: int, number: int) -> int:
-    """Bytes of a record behind its offset, told by itself."""
+    """Return the bytes of a record after its offset, from its own contents."""
     if number < 0:
         return 1 + (section[at] if at < len(section) else 0)
     if at + 2 > len(section):
@@ -180,7 +180,7 @@ _MOST_LISTED: Final = 255  # one byte counts the entries of a dimension
 _LONGEST_TEXT: Final = 127  # 255 of them stay below the 32 kB of a parameter
 _MOST_WORDS: Final = 65535
 _STEPS: Final = 32767
-# An event of the file's own, up to this far away, is the same one.
+# A stored event closer than this is the same event.
 _SAME_EVENT_S: Final = 0.05
 #: Name of a point in a file that has another of its name.
 SUFFIX: Final = "_biodyn"
@@ -190,7 +190,7 @@ SUFFIX: Final = "_biodyn"
 class NewPoint:
     """A triple through time: its label, the group of POINT that lists it (ANGLES, MOMENTS, POWERS, FORCES) and its unit.
 
-    values: (T, 3), NaN rows where there is none. description: what the numbers mean.
+    values: (T, 3), NaN if missing. description: meaning of the numbers.
     """
 
     label: str
@@ -290,12 +290,12 @@ def _fitting(points: Sequence[NewPoint], layout: DataLayout) -> tuple[list[NewPo
     if layout.is_float or not points:
         return list(points), []
     most = _STEPS * layout.scale
-    kept = [p for p in points if not (np.abs(p.values[np.isfinite(p.values)]) > most).any()]
-    left = [p.label for p in points if p not in kept]
-    notes = [f"The file holds integers: what is added is rounded to its step of {layout.scale:g}."]
-    if left:
-        notes.append(f"Beyond the range of its integers (+-{most:g}) and left out: {', '.join(left)}.")
-    return kept, notes
+    fitting = [p for p in points if not (np.abs(p.values[np.isfinite(p.values)]) > most).any()]
+    too_large = [p.label for p in points if p not in fitting]
+    notes = [f"The file holds integers: added points are rounded to its step of {layout.scale:g}."]
+    if too_large:
+        notes.append(f"Beyond the range of its integers (+-{most:g}) and left out: {', '.join(too_large)}.")
+    return fitting, notes
 
 
 def _distinct(points: Sequence[NewPoint], labels: Sequence[str]) -> tuple[list[NewPoint], list[str]]:
@@ -337,7 +337,7 @@ def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> N
 
 def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout) -> list[NewEvent]:
     """The events that the file does not tell itself."""
-    own, _ = read_events(header.groups.get("EVENT", {}), layout)
+    stored, _ = read_events(header.groups.get("EVENT", {}), layout)
     return [
         new
         for new in events
@@ -345,7 +345,7 @@ def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout
             abs(e.time_s - new.time_s) < _SAME_EVENT_S
             and new.context.lower().startswith(e.side)
             and new.label.lower().replace(" ", "_") == e.kind
-            for e in own
+            for e in stored
         )
     ]
 
@@ -380,10 +380,10 @@ def _list_events(records: Records, events: Sequence[NewEvent], start_s: float) -
         ("ICON_IDS", [1 if e.label == "Foot Strike" else 2 for e in events]),
         ("GENERIC_FLAGS", [0] * len(events)),
     ):
-        kept = list(records.numbers("EVENT", name))[:before]
-        kind, dims, packed = integers([*kept, *([0] * (before - len(kept))), *values])
+        stored = list(records.numbers("EVENT", name))[:before]
+        kind, dims, packed = integers([*stored, *([0] * (before - len(stored))), *values])
         if name == "GENERIC_FLAGS":
-            kind, packed = 1, bytes(value & 0xFF for value in [*kept, *([0] * (before - len(kept))), *values])
+            kind, packed = 1, bytes(value & 0xFF for value in [*stored, *([0] * (before - len(stored))), *values])
         records.put("EVENT", name, kind, dims, packed)
     return []
 
@@ -413,7 +413,7 @@ def _joined(
 
 
 def _frames(content: bytes, layout: DataLayout, points: Sequence[NewPoint]) -> bytes:
-    """The data section with the new points behind the old ones of each frame, and whatever stands behind it."""
+    """The data section with the new points after the old ones of each frame, and the bytes after it."""
     width = 4 if layout.is_float else 2
     length = layout.frame_words * width
     end = layout.start_byte + layout.frame_count * length

@@ -29,9 +29,9 @@ class DataSection:
     """What was stored.
 
     Attributes:
-        points: (T, N, 3) file units, NaN where the residual word says that the point was not seen.
+        points: (T, N, 3) file units, NaN where the residual marks the point as not seen.
         samples: (Ta, C) scaled analog samples of the 0-based `channels`.
-        unscaled: 0-based channels that were asked for, but whose SCALE or OFFSET the file does not hold.
+        unscaled: requested 0-based channels without SCALE or OFFSET in the file.
     """
 
     points: FloatArray
@@ -58,14 +58,14 @@ def read_data(
     with np.errstate(invalid="ignore"):
         stored = {c: table[:, c].astype(float) for c in channels if c < layout.channel_count}
     scalings = {c: _scaling(groups, c) for c in stored}
-    kept = {c: scaling for c, scaling in scalings.items() if scaling is not None}
+    usable = {c: scaling for c, scaling in scalings.items() if scaling is not None}
     with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are judged by the caller
-        physical = [(stored[c] - offset) * scale for c, (offset, scale) in kept.items()]
+        physical = [(stored[c] - offset) * scale for c, (offset, scale) in usable.items()]
     return DataSection(
         points,
         np.stack(physical, axis=1) if physical else np.empty((0, 0)),
-        channels=tuple(kept),
-        unscaled=tuple(c for c in scalings if c not in kept),
+        channels=tuple(usable),
+        unscaled=tuple(c for c in scalings if c not in usable),
     )
 
 
@@ -114,7 +114,7 @@ _MOST_RATIO = 64
 
 
 def segment_labels(groups: Groups) -> tuple[str, ...]:
-    """Return the labels of the segments whose poses the file announces, none where it has no poses."""
+    """Return the labels of the segments with poses, none without poses."""
     used = _count(groups, "USED")
     return tuple(str(label).strip() for label in continued(groups.get("ROTATION", {}), "LABELS")[:used])
 
@@ -124,7 +124,7 @@ def read_rotations(
 ) -> StoredPoses | None:
     """Return the poses that the file holds, None where it announces none.
 
-    Raises InputFileError where counts, labels and bytes do not fit each other, or the matrices are no poses.
+    Raises InputFileError where counts, labels and bytes do not fit each other, or the matrices are not poses.
     """
     used = _count(groups, "USED")
     if not used:
@@ -165,7 +165,7 @@ def _count(groups: Groups, name: str) -> int:
 
 
 def _ratio(path: Path, groups: Groups, rate_hz: float) -> int:
-    """Poses a frame: ROTATION:RATIO, else the rates'; InputFileError where both differ, or it is no whole number."""
+    """Poses a frame: ROTATION:RATIO, else the rates'; InputFileError if both differ or it is not an integer."""
     stated = values_of(groups, "ROTATION", "RATE")
     by_rate = float(stated[0]) / rate_hz if stated and not isinstance(stated[0], str) else float("nan")
     ratio = _count(groups, "RATIO") or (round(by_rate) if np.isfinite(by_rate) else 1)

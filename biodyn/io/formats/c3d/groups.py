@@ -68,7 +68,7 @@ def subject_parameters(groups: Groups) -> SubjectParameters:
 
 
 def subject_name(groups: Groups) -> str:
-    """Return the subject's name as stored, "" where there is none."""
+    """Return the subject's name as stored, "" if absent."""
     for key in names()["subject"]["name_parameters"]:
         group, name = key.split(":")
         for value in groups.get(group, {}).get(name, {}).get("values", []):
@@ -99,7 +99,7 @@ def read_events(
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Return the gait events in order of time, 0 at the first stored frame; see `io.events.gait_events`.
 
-    The group stores minutes and seconds since the start of the capture, whose frame 1 is at time 0; the file's first frame
+    The group stores minutes and seconds since the start of the capture, in which frame 1 is at time 0; the file's first frame
     is at (first_frame - 1) / rate. The header (`HeaderWords.events`) counts from the file's first frame (c3d.org, "Event
     times"), and is used where the group has no gait event.
     """

@@ -48,7 +48,7 @@ class ParameterSection:
 
 
 def continued(group: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
-    """Values of a parameter of a group with those of its continuations: LABELS, LABELS2, LABELS3 ..."""
+    """Return the values of a parameter and its continuations: LABELS, LABELS2, LABELS3 ..."""
     values = list(group.get(name, {}).get("values", []))
     number = 2
     while f"{name}{number}" in group:
@@ -130,7 +130,7 @@ def _records(section: bytes, order: str) -> Iterator[_Record | None]:
 
 
 def _offset(section: bytes, at: int, order: str) -> int:
-    """Bytes to the next record; editors of SGI/MIPS files append records whose own number is in Intel order."""
+    """Bytes to the next record; editors of SGI/MIPS files append records with an offset in Intel order."""
     (offset,) = struct.unpack_from(f"{order}H", section, at)
     if order == ">" and at + offset > len(section):
         (offset,) = struct.unpack_from("<H", section, at)
@@ -268,14 +268,14 @@ class C3dHeader:
 
 
 def unsigned(value: float) -> int:
-    """A count that was stored in a 16-bit integer, whichever way its sign was meant; 0 where it is no number."""
+    """A count that was stored in a 16-bit integer, read as unsigned; 0 if not finite."""
     if not np.isfinite(value):
         return 0
     return int(value) & 0xFFFF if value < 0 else int(value)
 
 
 def is_c3d(head: bytes) -> bool:
-    """True where the first bytes of a file are those of a C3D file."""
+    """Return whether the first bytes of a file belong to a C3D file."""
     return len(head) > 1 and head[1] == _KEY
 
 
@@ -284,7 +284,7 @@ def _everything(group: str, name: str) -> bool:
 
 
 def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
-    """Read header and parameter section; InputFileError says what is wrong with a file that is no sound C3D.
+    """Read header and parameter section; InputFileError for a file that is not a valid C3D file.
 
     `wanted` of group and name: which parameters are decoded, for those who read very many files.
     """
@@ -327,9 +327,9 @@ def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: i
 
 def _section_bytes(blocks: int, start: int, data_block: int) -> int:
     """Bytes of the parameter section behind its prefix: by its own count, or up to the data where they come later."""
-    own = min(blocks or _MAX_PARAMETER_BLOCKS, _MAX_PARAMETER_BLOCKS)
+    stated = min(blocks or _MAX_PARAMETER_BLOCKS, _MAX_PARAMETER_BLOCKS)
     until_data = data_block - 1 - start // BLOCK_BYTES
-    return (max(own, until_data) if until_data <= _MAX_SECTION_BLOCKS else own) * BLOCK_BYTES - 4
+    return (max(stated, until_data) if until_data <= _MAX_SECTION_BLOCKS else stated) * BLOCK_BYTES - 4
 
 
 def _words(block: bytes, processor: str) -> HeaderWords:

@@ -1,6 +1,6 @@
 """Layout of the data section of a C3D file, from header, parameters and the size of the file.
 
-Readers that trust either header or parameters scramble the markers of files where the other is right."""
+A reader that only uses the header or only the parameters scrambles the markers of files in which the other is right."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def _channels(header: C3dHeader, frame: Frame, rate_hz: float) -> tuple[int, int
     splits = [s for s in (samples, frame.analog // used if used else 0) if s > 0 and frame.analog % s == 0]
     if not splits:
         raise InputFileError(
-            f"'{header.path}' contradicts itself: {frame.analog} analog values a frame are no whole number of samples "
+            f"'{header.path}' contradicts itself: {frame.analog} analog values per frame are not a whole number of samples "
             f"of {used} channels (ANALOG:USED) nor of {samples} samples a channel (header).",
             EXPORT_AGAIN,
         )

@@ -26,7 +26,7 @@ def cop_correction(
 ) -> tuple[CopCorrection | None, tuple[Diagnostic, ...]]:
     """Return the correction of plate `number`, None where the file has none, and a finding where it makes no sense.
 
-    values: (12,) as stored, none or all 0 where there is no correction; dims: of the parameter; half_sides: (2,) m of the plate;
+    values: (12,) as stored, none or all 0 without a correction; dims: of the parameter; half_sides: (2,) m of the plate;
     unit: metres a unit of the corners. Written by plate, then by coordinate or by power: dims tell. Lengths are in mm or in the
     unit of the corners: that in which the correction is a small one.
     """

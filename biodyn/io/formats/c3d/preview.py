@@ -29,7 +29,7 @@ _LAYOUT = ("USED", "RATE", "FRAMES", "LONG_FRAMES", "SCALE", "DATA_START")
 
 
 def file_facts(path: Path) -> FileFacts:
-    """Read the facts (a millisecond or two); InputFileError says what is wrong with a file that is no sound C3D."""
+    """Read the facts (a millisecond or two); InputFileError for a file that is not a valid C3D file."""
     header = read_header(path, _is_wanted)
     stored = subject_parameters(header.groups)
     offsets = tuple(names()["subject"]["static_offsets"])
@@ -86,7 +86,7 @@ _SIZED_FRAMES = 10  # the size of a person is seen in a few frames
 
 
 def c3d_preview(path: Path) -> Preview:
-    """Read the pieces; InputFileError as for the whole file, as far as they show what is wrong with it."""
+    """Read the pieces; InputFileError as for the whole file, as far as they show a fault."""
     header = read_header(path)
     if not header.parameters.is_whole:
         raise InputFileError(f"'{path}' is damaged: its parameters break off.", COPY_AGAIN)

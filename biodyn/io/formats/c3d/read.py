@@ -41,8 +41,8 @@ _EXPORT_AGAIN = "Export the trial again as C3D from the capture software."
 def read_c3d(path: str | Path) -> Recording:
     """Read one C3D file.
 
-    Raises InputFileError, in one sentence, for a file that does not exist, is no C3D, is damaged or truncated, or holds no
-    marker that was ever seen.
+    Raises InputFileError for a file that does not exist, is not a C3D file, is damaged or truncated, or in which no marker is
+    ever seen.
     """
     header = read_header(Path(path))
     layout = data_layout(header)
@@ -135,8 +135,8 @@ def _require_possible_samples(path: Path, samples: FloatArray) -> None:
     if impossible.any():
         first, last = np.flatnonzero(impossible.any(axis=1))[[0, -1]] / len(samples)
         raise InputFileError(
-            f"'{path}' is damaged: {int(impossible.sum())} samples of its plate channels are no number that a plate "
-            f"measures, between {100 * first:.0f} and {100 * last:.0f} % of the recording.",
+            f"'{path}' is damaged: {int(impossible.sum())} samples of its plate channels are beyond the range of any "
+            f"plate, between {100 * first:.0f} and {100 * last:.0f} % of the recording.",
             COPY_AGAIN,
         )
 
@@ -150,7 +150,7 @@ def _length_unit(groups: Groups, markers: FloatArray, data: DataSection, height_
 def _plates(
     groups: Groups, data: DataSection, units: Mapping[int, PlateUnit] | None, frame_count: int, rate_hz: float
 ) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
-    """The force plates and what is wrong with them; without those whose unit is not known, None = in file units."""
+    """Return the force plates with a known unit (None = all, in file units) and their notes."""
     return read_plates(
         groups.get("FORCE_PLATFORM", {}),
         groups.get("ANALOG", {}),
