@@ -65,7 +65,6 @@ def _pool() -> Any:
 
 
 _LENGTH_BYTES: Final = 8
-_MOST_HEADER_BYTES: Final = 200_000_000  # models as text, and one number for every frame
 _MOST_BYTES: Final = 4_000_000_000
 _KINDS: Final = ("kinematics", "dynamics", "lowpass")
 
@@ -116,8 +115,9 @@ class Archive:
 
 def is_archive(head: bytes) -> bool:
     """True where the head is that of an archive: a length that a header can have, then the first field of the header."""
+    most_header_bytes = 200_000_000  # models as text, and one number for every frame
     length = int.from_bytes(head[:_LENGTH_BYTES], "little")
-    return 0 < length <= _MOST_HEADER_BYTES and len(head) > _LENGTH_BYTES and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
+    return 0 < length <= most_header_bytes and len(head) > _LENGTH_BYTES and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
 
 
 def read_archive(path: str | Path) -> Archive:
@@ -305,7 +305,6 @@ def _note(trial: ArchivedTrial, plate: int, severity: Literal["info", "warning"]
 
 
 _SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "female": "female"}
-_SHOWN = 5  # names of trials in a sentence
 
 
 class SeveralTrialsError(InputFileError):
@@ -314,11 +313,12 @@ class SeveralTrialsError(InputFileError):
 
 def read_b3d(path: Path) -> Recording:
     """Read the trial of an archive that holds one; raises InputFileError for a damaged file, SeveralTrialsError for more."""
+    shown = 5  # names of trials in a sentence
     archive = read_archive(path)
     if len(archive.trials) == 1:
         return recording_of_trial(archive, archive.trials[0])
-    names = ", ".join(trial.name for trial in archive.trials[:_SHOWN])
-    more = " ..." if len(archive.trials) > _SHOWN else ""
+    names = ", ".join(trial.name for trial in archive.trials[:shown])
+    more = " ..." if len(archive.trials) > shown else ""
     raise SeveralTrialsError(
         f"'{path.name}' is an archive of {len(archive.trials)} trials: {names}{more}.",
         "Make a folder of recordings of it: biodyn unpack FILE.b3d.",

@@ -13,9 +13,6 @@ from biodyn.errors import InputFileError
 EXPORT_AGAIN = "Export the trial again from the capture software."
 COPY_AGAIN = "Copy the original file again, or export the trial again from the capture software."
 
-_MOST_NAMES = 2000  # of a folder that are looked through
-_ALIKE = 0.8  # similarity of two names that differ by a typing error
-
 
 def check_path(path: Path) -> None:
     """Raise InputFileError unless the path names a file that can be read and is not empty."""
@@ -43,12 +40,14 @@ def file_head(path: Path, size_bytes: int) -> bytes:
 
 def _nearest(path: Path) -> str:
     """Return a hint with the most similar file name in the folder, "" if none is similar."""
+    alike = 0.8  # similarity of two names that differ by a typing error
+    most_names = 2000  # of a folder that are looked through
     try:
-        names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())[:_MOST_NAMES]
+        names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())[:most_names]
     except OSError:
         return ""
     same = [name for name in names if path.name.lower() in (name.lower(), Path(name).stem.lower())]
-    near = same or get_close_matches(path.name, names, n=1, cutoff=_ALIKE)
+    near = same or get_close_matches(path.name, names, n=1, cutoff=alike)
     return f": there is '{near[0]}'" if near else ""
 
 

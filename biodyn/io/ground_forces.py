@@ -108,8 +108,6 @@ def _columns(load: ExternalForce) -> ForceColumns:
 
 
 _KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, (CORTEX_SUFFIX,), SPREADSHEET_SUFFIXES)  # in order of preference
-_HEAD_BYTES = 65_536  # column names stand in it
-_MOST_FILES = 2_000  # of a folder
 
 
 @dataclass(frozen=True)
@@ -209,18 +207,20 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _entries(folder: Path) -> list[Path]:
+    most_files = 2_000  # of a folder
     try:
-        return sorted(folder.iterdir())[:_MOST_FILES]
+        return sorted(folder.iterdir())[:most_files]
     except OSError:
         return []
 
 
 def _is_forces(path: Path) -> bool:
     """Whether the head of a file shows ground forces: columns with their points, or external loads; a spreadsheet, no markers."""
+    head_bytes = 65_536  # column names stand in it
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
         return _is_sheet_of_forces(path, path.stat().st_mtime_ns)
     try:
-        head = file_head(path, _HEAD_BYTES).decode("utf-8", errors="replace")
+        head = file_head(path, head_bytes).decode("utf-8", errors="replace")
     except (InputFileError, ModelError, OSError):
         return False
     if path.suffix.lower() == LOADS_SUFFIX:

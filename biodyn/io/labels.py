@@ -26,7 +26,6 @@ _END = re.compile(r"[_.\-][A-Za-z0-9]+$")
 _LETTER_START = re.compile("[a-z](?=[A-Z])")
 #: Share of the labels that need not have the start that the others share.
 STRANGERS = 0.1
-_MOSTLY = 0.5  # share of the frames in which an unlabelled point must be seen
 
 
 @dataclass(frozen=True)
@@ -209,11 +208,12 @@ def _keep_unnamed(labels: list[str], kinds: list[str], points: FloatArray) -> No
 
     They are ignored if there are computed points, which need labelled markers that were removed.
     """
+    mostly = 0.5  # share of the frames in which an unlabelled point must be seen
     if any(kind != "dropped" for kind in kinds) or not points.size:
         return
     seen = all_finite(points).mean(axis=0)
     for i in range(len(kinds)):
-        if seen[i] >= _MOSTLY:
+        if seen[i] >= mostly:
             kinds[i] = "marker"
             labels[i] = labels[i] or f"point {i + 1}"
 

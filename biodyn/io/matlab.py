@@ -1,8 +1,10 @@
 """Files of MATLAB, version 5 (saved with -v6 or -v7): variables as arrays, text, lists and records.
 
 Written here because SciPy's reader can end the process on a damaged file. Every size is checked against the bytes that are there.
-A variable or field is only read when it is requested. Source: MathWorks, "MAT-File Format", level 5: elements of a type, a size and padded data; an array is an element of elements (flags,
-dimensions, name, content), cells and structures hold arrays again, and any may be deflated.
+A variable or field is only read when it is requested.
+
+Source: MathWorks, "MAT-File Format", level 5: elements of a type, a size and padded data; an array is an element of elements
+(flags, dimensions, name, content), cells and structures hold arrays again, and any may be deflated.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from biodyn.io.text import clean_text
 MARK: Final = b"MATLAB 5.0 MAT-file"
 MARK_73: Final = b"MATLAB 7.3 MAT-file"
 _HEADER: Final = 128
-_MOST_BYTES: Final = 1 << 30  # inflated
 # Up to so many bytes, and so many times the deflated ones: no measured numbers are alike for longer.
 _LEAST_BYTES, _MOST_DENSE = 1 << 24, 100
 _DEEPEST: Final = 16
@@ -137,8 +138,9 @@ def _elements(data: memoryview, order: str) -> Iterator[_Element]:
 
 
 def _inflated(element: _Element, order: str) -> _Element:
+    most_bytes = 1 << 30  # inflated
     inflater = zlib.decompressobj()
-    most = min(_MOST_BYTES, _LEAST_BYTES + _MOST_DENSE * len(element.data))
+    most = min(most_bytes, _LEAST_BYTES + _MOST_DENSE * len(element.data))
     try:
         data = inflater.decompress(element.data, most)
     except zlib.error as error:

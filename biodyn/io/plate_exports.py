@@ -422,15 +422,13 @@ def _loads_cortex(path: Path, sheet: Sheet, number: int) -> PlateLoads:
     return PlateLoads(f"plate {number}", force, columns[:, 6:] * np.array([0.0, 0.0, 1.0]), placed(force, pressure))
 
 
-_HEAD_CHARACTERS = 10_000
-
-
 def read_exported_plates(path: Path) -> ExportedPlates | None:
     """Return the force plates that a laboratory's software exported as text, None where a file holds none in its form.
 
     Of Vicon Nexus the table "Devices"; of Qualisys Track Manager the plate of the file and the other plates of the trial; of
     Cortex the file of forces. Raises InputFileError if they are unreadable.
     """
+    head_characters = 10_000
     if path.suffix.lower() == CORTEX_SUFFIX:
         content = bytes_of(path)
         return plates_of_text(path, text_of(path, content), sha256(content).hexdigest())
@@ -440,7 +438,7 @@ def read_exported_plates(path: Path) -> ExportedPlates | None:
     if content[:4] == b"PAR1":
         return None
     text = text_of(path, content)
-    if is_plate_file(text[:_HEAD_CHARACTERS]):
+    if is_plate_file(text[:head_characters]):
         return plate_files(
             [(plate_path, text_of(plate_path, bytes_of(plate_path))) for plate_path in plate_files_of(path)]
         )

@@ -14,9 +14,6 @@ from biodyn.geometry.points import all_finite, all_three
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.labels import PointRoles
 
-_LARGEST_COORDINATE_M = 1000.0
-# Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
-_MOST_IMPOSSIBLE = 0.01
 # Three equal coordinates of such a size (-999, 9999.99), more than once, are such a mark.
 _LEAST_MARK = 999.0
 _RECONSTRUCT = "Reconstruct and label the markers in the capture software and export the trial again."
@@ -36,13 +33,16 @@ def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, t
 
     Raises InputFileError where so many of them differ from each other that the rest is not to be trusted either.
     """
-    impossible = np.atleast_2d(~all_three(~(np.abs(positions) > _LARGEST_COORDINATE_M)))
+    # Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
+    most_impossible = 0.01
+    largest_coordinate_m = 1000.0
+    impossible = np.atleast_2d(~all_three(~(np.abs(positions) > largest_coordinate_m)))
     count = int(impossible.sum())
     if not count:
         return positions, ()
     different = len(np.unique(positions[impossible][:, 0]))
     seen = int(np.isfinite(positions[..., 0]).sum())
-    if different > 0.5 * count and count > _MOST_IMPOSSIBLE * seen:
+    if different > 0.5 * count and count > most_impossible * seen:
         raise InputFileError(
             f"'{path}' is damaged: {count} of its {seen} marker positions are kilometres away, each somewhere else.",
             COPY_AGAIN,
@@ -54,7 +54,7 @@ def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, t
     note = Diagnostic(
         "recording-repaired",
         "warning",
-        f"{count} marker positions are farther than {_LARGEST_COORDINATE_M:g} m from the origin and count as not seen.",
+        f"{count} marker positions are farther than {largest_coordinate_m:g} m from the origin and count as not seen.",
         value=float(count),
         limit=0.0,
     )

@@ -159,8 +159,6 @@ _FACTORS = (1e3, 1e-3)
 # A load exceeds the baseline by this force, and its moments exceed those of the baseline by this factor.
 _LOADED_N, _LOADED_SHARE = 100.0, 0.3
 _OVER_NOISE = 5.0
-# A force from one point has a lever about it that stays; it wanders by less than this share of the lever about the sensor.
-_WANDERS = 0.5
 
 
 @dataclass(frozen=True)
@@ -173,10 +171,12 @@ class _Lever:
     @property
     def factor(self) -> float:
         """Factor that gives a possible lever."""
+        # The lever of a force from one point varies by less than this share of the lever about the sensor.
+        wanders = 0.5
         if _TOO_LONG_M[0] < self.size_m < _TOO_LONG_M[1]:
             return _FACTORS[1]
         short = _TOO_SHORT_M[0] < self.size_m < _TOO_SHORT_M[1]
-        return _FACTORS[0] if short and self.wanders_m > _WANDERS * self.size_m else 1.0
+        return _FACTORS[0] if short and self.wanders_m > wanders * self.size_m else 1.0
 
 
 def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:

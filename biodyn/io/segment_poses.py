@@ -15,11 +15,9 @@ from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.library.pose_systems import PosePoint, PoseSystem, pose_system_of, pose_systems
 from biodyn.recording import Markers, SegmentPoses
 
-_LONGEST_M = 0.5  # largest distance of a landmark of the foot from its segment's origin
 _SHOWN = 8
 # R R^T against the identity: single precision keeps 1e-6. Up to the second a matrix is made a rotation again; beyond, it is none.
 _ROTATION, _NEARLY = 1e-4, 0.02
-_MOST_BROKEN = 0.01  # largest share of poses that are not rotations
 _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
 
@@ -80,6 +78,7 @@ def virtual_points(poses: SegmentPoses, system: PoseSystem) -> Markers:
 
 def _place(point: PosePoint, parameters: Mapping[str, Sequence[object]]) -> FloatArray | None:
     """The place (3,) m that a parameter tells, in numbers or in digits; None where it tells none that can be."""
+    longest_m = 0.5  # largest distance of a landmark of the foot from its segment's origin
     try:
         numbers = [float(str(value)) for value in parameters.get(point.parameter, ())]
     except ValueError:
@@ -90,7 +89,7 @@ def _place(point: PosePoint, parameters: Mapping[str, Sequence[object]]) -> Floa
         place = np.array(numbers)
     else:
         return None
-    return place if 0.0 < np.linalg.norm(place) < _LONGEST_M else None
+    return place if 0.0 < np.linalg.norm(place) < longest_m else None
 
 
 def checked_poses(
@@ -101,6 +100,7 @@ def checked_poses(
     Matrices that are nearly rotations are made rotations, others count as not seen, as do those that are not finite, all zero or
     of no reliability. Raises InputFileError if more than a few are not rotations.
     """
+    most_broken = 0.01  # largest share of poses that are not rotations
     R, p = matrices[..., :3, :3].copy(), matrices[..., :3, 3].copy()
     finite: BoolArray = np.asarray(np.isfinite(matrices).all(axis=(2, 3)))
     gone = (
@@ -111,7 +111,7 @@ def checked_poses(
     error, squared = _errors(matrices, gone)
     broken = ~gone & (error > _NEARLY)
     seen = int((~gone).sum())
-    if broken.sum() > _MOST_BROKEN * seen:
+    if broken.sum() > most_broken * seen:
         raise InputFileError(
             f"'{path}' is damaged: {int(broken.sum())} of its {seen} segment poses are not right-handed rotation matrices.",
             COPY_AGAIN,

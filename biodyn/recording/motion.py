@@ -10,9 +10,6 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 
-# The person is there while this share of the markers is seen that are seen at best.
-_THERE_SHARE = 0.5
-
 
 @dataclass(frozen=True)
 class Markers:
@@ -55,11 +52,12 @@ class Markers:
 
 def person_is_there(seen: BoolArray) -> BoolArray:
     """Frames (T,) in which at least half as many markers are `seen` (T, M) as at best; the others are an empty volume."""
+    # The person is there while this share of the markers is seen that are seen at best.
+    there_share = 0.5
     count = seen.sum(axis=1)
-    return np.asarray(count >= max(_THERE_SHARE * count.max(initial=0), 1))
+    return np.asarray(count >= max(there_share * count.max(initial=0), 1))
 
 
-_NO_ROTATION = 1e-4  # largest error of R R^T: files of single precision keep 1e-6, of four decimals 1e-4
 # Corners of a regular tetrahedron about the origin: with them a fit weighs turns about every axis alike.
 _CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
 
@@ -87,6 +85,7 @@ class SegmentPoses:
     landmarks: Mapping[str, tuple[str, FloatArray]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        no_rotation = 1e-4  # largest error of R R^T: files of single precision keep 1e-6, of four decimals 1e-4
         count = len(self.labels)
         if len(set(self.labels)) != count:
             raise ValueError("two segments have one label")
@@ -100,7 +99,7 @@ class SegmentPoses:
             raise ValueError(f"the rate is {self.rate_hz} Hz")
         seen = self.rotations[np.isfinite(self.rotations).all(axis=(2, 3))]
         error = np.abs(seen @ seen.swapaxes(1, 2) - np.eye(3))
-        if (error > _NO_ROTATION).any() or (np.linalg.det(seen) < 0.0).any():
+        if (error > no_rotation).any() or (np.linalg.det(seen) < 0.0).any():
             raise ValueError("a matrix is not a right-handed rotation")
 
     @property

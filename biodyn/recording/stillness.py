@@ -17,7 +17,6 @@ QUIET_S = 0.5
 QUIET_RANGE_M = 0.03
 #: ... and in any standing.
 MOVING_RANGE_M = 0.1
-_LEAST_SHOWN = 0.5  # of the markers that the part with most markers shows
 # A preview: this many half seconds, this many frames of each.
 _PIECES = 60
 _SAMPLES = 6
@@ -73,9 +72,10 @@ def _seen_throughout(positions: FloatArray) -> BoolArray:
 
 def _quietest(parts: Sequence[FloatArray]) -> tuple[int, float]:
     """Index and movement of the quietest of the parts."""
+    least_shown = 0.5  # of the markers that the part with most markers shows
     shown = np.array([_seen_throughout(part).sum() for part in parts])
     movement = np.array([movement_m(part) for part in parts])
-    movement[shown < _LEAST_SHOWN * shown.max()] = np.inf
+    movement[shown < least_shown * shown.max()] = np.inf
     best = int(np.argmin(movement))
     return best, float(movement[best])
 

@@ -21,9 +21,6 @@ from biodyn.session.static_choice import body_difference_m
 from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, static_candidates
 from biodyn.session.words import tokens
 
-_FOLDERS = 2  # levels above a file with names that may state its role
-_SWAY_M = 0.01  # movement in half a second that halves what it is worth
-
 Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]
 
 
@@ -102,17 +99,19 @@ def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MA
 
 def role_of(facts: FileFacts) -> tuple[Role, str]:
     """Return the role of a recording by its name, folders, header and motion."""
+    folders = 2  # levels above a file with names that may state its role
     parts = facts.path.resolve().parent.parts[1:]
-    names = TrialNames(tokens(facts.path.stem), tuple(tokens(name) for name in parts[-_FOLDERS:]))
+    names = TrialNames(tokens(facts.path.stem), tuple(tokens(name) for name in parts[-folders:]))
     return judge_role(names, facts, motion=partial(motion_of, facts.path))
 
 
 def worth_of(motion: MotionFacts | None) -> float:
     """Return what the quiet part of a recording is worth for a calibration, 0-1; see `Companion`."""
+    sway_m = 0.01  # movement in half a second that halves what it is worth
     if motion is None or not motion.is_standing:
         return 0.0
     length = 1.0 if motion.kind == "standing" else 0.5 + 0.5 * motion.still_share
-    return length / (1.0 + motion.quiet.movement_m / _SWAY_M)
+    return length / (1.0 + motion.quiet.movement_m / sway_m)
 
 
 def _companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighbours | None) -> Companion:

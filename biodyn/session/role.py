@@ -29,12 +29,7 @@ from biodyn.session.words import Token, vocabulary, walk_words
 
 MotionKind = Literal["standing", "one_leg", "in_place", "travelling"]
 
-_TRAVEL_M = 0.5  # typical range of the markers: further than anybody gets without a step or two
-_SWAY_M = 0.06  # typical range of a marker while standing; swaying heads reach 0.03 m in three seconds
-_FOOT_STAYS_M, _FOOT_MOVES_M = 0.05, 0.12
-_FEET_SHARE = 0.25  # of the markers: the lowest
 _FEWEST_MARKERS = 4  # fewer are a wand or a calibration frame, no person
-_LONG_STILL = 0.3  # of the recording: share of quiet standing in a static trial that begins with a step
 
 
 @dataclass(frozen=True)
@@ -91,20 +86,25 @@ def motion_facts(preview: Preview) -> MotionFacts | None:
 
 
 def _kind(quiet: QuietPart, typical: float, still: float, feet: FloatArray) -> MotionKind:
-    if typical > _TRAVEL_M:
+    long_still = 0.3  # of the recording: share of quiet standing in a static trial that begins with a step
+    foot_stays_m, foot_moves_m = 0.05, 0.12
+    sway_m = 0.06  # typical range of a marker while standing; swaying heads reach 0.03 m in three seconds
+    travel_m = 0.5  # typical range of the markers: further than anybody gets without a step or two
+    if typical > travel_m:
         return "travelling"
-    if quiet.movement_m <= QUIET_RANGE_M and typical <= _SWAY_M and (feet <= _FOOT_STAYS_M).all():
+    if quiet.movement_m <= QUIET_RANGE_M and typical <= sway_m and (feet <= foot_stays_m).all():
         return "standing"
-    if typical <= _FOOT_MOVES_M * 2.0 and feet.min() <= _FOOT_STAYS_M and feet.max() >= _FOOT_MOVES_M:
+    if typical <= foot_moves_m * 2.0 and feet.min() <= foot_stays_m and feet.max() >= foot_moves_m:
         return "one_leg"
-    stepped_into_place = feet.min() > _FOOT_STAYS_M
-    if quiet.movement_m <= QUIET_RANGE_M and still >= _LONG_STILL and stepped_into_place:
+    stepped_into_place = feet.min() > foot_stays_m
+    if quiet.movement_m <= QUIET_RANGE_M and still >= long_still and stepped_into_place:
         return "standing"
     return "in_place"
 
 
 def _feet(standing: FloatArray, reach: FloatArray) -> FloatArray:
     """Ranges of the lowest markers, m: (M, 3) places while standing, (M, 3) what each coordinate ranges over."""
+    feet_share = 0.25  # of the markers: the lowest
     known = np.isfinite(standing[:, 0])
     standing, reach = standing[known], reach[known]
     if not len(standing):
@@ -114,7 +114,7 @@ def _feet(standing: FloatArray, reach: FloatArray) -> FloatArray:
     height = standing[:, up]
     # the floor is the laboratory's zero: the end of the body that is nearer to it
     from_floor = height - height.min() if abs(height.min()) <= abs(height.max()) else height.max() - height
-    lowest = np.argsort(from_floor)[: max(_FEWEST_MARKERS, round(_FEET_SHARE * len(height)))]
+    lowest = np.argsort(from_floor)[: max(_FEWEST_MARKERS, round(feet_share * len(height)))]
     ranges: FloatArray = reach[lowest].max(axis=1)
     return ranges
 
@@ -140,10 +140,8 @@ def _preview(path: Path, size: int, changed_ns: int) -> Preview:
 
 Role = Literal["static", "functional", "walk", "run", "other"]
 
-_SURE_STATIC = 3.0  # what one piece of evidence is worth
 _STATIC = 2.0
 _WALK = 2.0
-_EVENTS = 1.0  # some laboratories store foot strikes in every file
 _SHORTEST_STEP_S = 0.2
 _SURE_WORDS = ("stati", "calib", "standing")  # beginnings of words that mean nothing else
 
@@ -229,23 +227,25 @@ def _has_other_word(words: Sequence[Token]) -> bool:
 
 def _static_evidence(names: TrialNames, facts: FileFacts) -> tuple[float, str]:
     """How much more speaks for a static trial than against, and what."""
+    events = 1.0  # some laboratories store foot strikes in every file
+    sure_static = 3.0  # what one piece of evidence is worth
     score = 0.0
     reasons = []
     static = [token for token in names.file if token.kind == "static"]
     if static:
-        score += max(_SURE_STATIC if token.word.startswith(_SURE_WORDS) else _STATIC for token in static)
+        score += max(sure_static if token.word.startswith(_SURE_WORDS) else _STATIC for token in static)
         reasons.append(f"'{static[0].text}' in its name")
     folder = _first_of_kind("static", names.folders)
     if folder is not None:
         score += _STATIC
         reasons.append(f"folder '{folder.text}'")
     if facts.declared_static:
-        score += _SURE_STATIC
+        score += sure_static
         reasons.append("declared in the file")
     if 0 < facts.frame_count < _SHORTEST_STEP_S * facts.rate_hz and facts.plate_count == 0:
-        score += _SURE_STATIC
+        score += sure_static
         reasons.append(f"{facts.frame_count} frame{'s' if facts.frame_count > 1 else ''}")
-    score -= _WALK * _has_walk_word(names.file) + _EVENTS * (facts.gait_events > 1)
+    score -= _WALK * _has_walk_word(names.file) + events * (facts.gait_events > 1)
     return score, ", ".join(reasons)
 
 

@@ -89,11 +89,6 @@ def recordings_beside(folders: Sequence[Path], walk: Path, is_one: Callable[[Pat
     return recordings[:limit]
 
 
-_LONG_NUMBER = 3  # digits: a shorter number at the beginning of a name counts trials ...
-_PERSONS_NUMBER = 5  # ... and one as long as this names a person or a day
-_FOLDERS = 3  # levels above a file with names that are read
-
-
 @dataclass(frozen=True)
 class PathWords:
     """Words of a path's own part in lower case, by what they say; `condition` and `session` as they stand together."""
@@ -173,10 +168,11 @@ def own_folders(walk: Path, other: Path) -> tuple[str, ...]:
 
 
 def _own_parts(walk: Path, other: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    folders = 3  # levels above a file with names that are read
     mine, theirs = _parts(walk), _parts(other)
     while mine[:-1] and theirs[:-1] and mine[0] == theirs[0]:
         mine, theirs = mine[1:], theirs[1:]
-    return mine[-_FOLDERS - 1 :], theirs[-_FOLDERS - 1 :]
+    return mine[-folders - 1 :], theirs[-folders - 1 :]
 
 
 def _parts(path: Path) -> tuple[str, ...]:
@@ -184,14 +180,15 @@ def _parts(path: Path) -> tuple[str, ...]:
 
 
 def _words(parts: tuple[str, ...]) -> PathWords:
+    long_number, persons_number = 3, 5  # digits: shorter numbers count trials, longer ones name a person or a day
     table = vocabulary()
     counting = table["counter_numbered"] | table["session_numbered"]
     words = [token for part in parts for token in tokens(part)]
     codes = {t.text.casefold() for t in words if t.kind == "code" and t.word not in counting}
     numbers = [t.text for t in words if t.kind == "number"]
-    codes |= {number for number in numbers if _LONG_NUMBER <= len(number) < _PERSONS_NUMBER}
+    codes |= {number for number in numbers if long_number <= len(number) < persons_number}
     subjects = {t.text.casefold() for t in words if t.kind == "subject"}
-    subjects |= {number for number in numbers if len(number) >= _PERSONS_NUMBER}
+    subjects |= {number for number in numbers if len(number) >= persons_number}
     return PathWords(
         frozenset(subjects),
         frozenset(codes),
@@ -228,7 +225,6 @@ def _otherwise(words: Iterable[str]) -> str:
 
 
 _ROLE_KINDS = ("static", "activity", "other", "empty")
-_SAME_MEASURE = 0.01  # relative difference of mass, height and leg length stored for one person
 
 
 @dataclass(frozen=True)
@@ -309,11 +305,12 @@ def bare_labels(labels: frozenset[str]) -> frozenset[str]:
 
 def different_measures(mine: FileFacts, theirs: FileFacts) -> str:
     """Why the stored body measures cannot be one person's, "" if they can."""
+    same_measure = 0.01  # relative difference of mass, height and leg length stored for one person
     pairs = [("body mass", mine.mass_kg, theirs.mass_kg), ("height", mine.height_m, theirs.height_m)]
     shared = mine.leg_lengths_m.keys() & theirs.leg_lengths_m.keys()
     pairs += [(key, mine.leg_lengths_m[key], theirs.leg_lengths_m[key]) for key in sorted(shared)]
     for name, a, b in pairs:
-        if a is not None and b is not None and abs(a - b) > _SAME_MEASURE * abs(a):
+        if a is not None and b is not None and abs(a - b) > same_measure * abs(a):
             return f"its stored {name.replace('_', ' ')} is {b:.4g}, the walk's {a:.4g}"
     return ""
 

@@ -21,16 +21,12 @@ from biodyn.session.words import static_table
 
 Offsets = Literal["same", "unknown", "different"]
 _ORDER: tuple[Offsets, ...] = ("same", "unknown", "different")
-_LEAST_OFFSETS = 2  # one equal number may be chance
-_RIGID_M = 0.008  # spread of a distance within a segment during walking
 # Replaced markers are off by millimetres: a difference larger than this is another placement, whatever is stored ...
 _OTHER_PLACEMENT_M = 0.002
 # ... and by this much is a better one: the median over the pairs is itself known to a few tenths of a millimetre.
 _NEARER_M = 0.0005
-_SAME_SCORE = 0.1  # of names and places
 # Two statics clearly differ where the distance between two markers of a segment does by this much, in so many pairs.
 _OTHER_PLACE_M = 0.004
-_OTHER_POSTURE_M = 0.05  # more than this a marker put on again does not move: the arms are held differently
 _FEWEST_PAIRS = 3
 
 
@@ -65,8 +61,9 @@ class Choice:
 
 def compared_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> Offsets:
     """Compare the stored joint offsets of a walk and a static trial (by name, rad)."""
+    least_offsets = 2  # one equal number may be chance
     shared = walk.keys() & static.keys()
-    if len(shared) < _LEAST_OFFSETS:
+    if len(shared) < least_offsets:
         return "unknown"
     limit = float(static_table()["same_rad"])
     return "same" if all(abs(walk[key] - static[key]) <= limit for key in shared) else "different"
@@ -78,6 +75,7 @@ def choose(possible: Sequence[Possible]) -> Choice:
     Trials with clearly different marker positions are excluded first; then equal stored offsets decide, then nearer markers, then
     names and places, then the order given, which is said.
     """
+    same_score = 0.1  # of names and places
     if len(possible) == 1:
         return Choice(possible[0], "")
     nearest = min((p.distance_m for p in possible if p.distance_m is not None), default=None)
@@ -92,7 +90,7 @@ def choose(possible: Sequence[Possible]) -> Choice:
     near = [p for p in fitting if _within(p, nearest, _NEARER_M)]
     why = _by_distance(fitting, near) or why
     top = max(p.score for p in near)
-    named = [p for p in near if top - p.score <= _SAME_SCORE]
+    named = [p for p in near if top - p.score <= same_score]
     if len(named) < len(near):
         why = f"named and placed nearest to the walk among {len(near)} with equally good markers"
     chosen = named[0]
@@ -108,10 +106,11 @@ def _is_nearer(a: Possible, b: Possible) -> bool:
 
     Markers of the feet that were put on again over shoes leave the median over the whole body as it was.
     """
+    other_posture_m = 0.05  # more than this a marker put on again does not move: the arms are held differently
     if a.pairs_m.shape != b.pairs_m.shape:
         return False
     difference = np.abs(a.pairs_m - b.pairs_m)
-    apart = (difference > _OTHER_PLACE_M) & (difference < _OTHER_POSTURE_M)
+    apart = (difference > _OTHER_PLACE_M) & (difference < other_posture_m)
     if apart.sum() < _FEWEST_PAIRS:
         return False
     mine, theirs = (float(np.median(np.abs(p.pairs_m[apart]))) for p in (a, b))
@@ -210,6 +209,7 @@ def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers]
     Only markers that the recordings `shared` hold too count: the pairs are the same for all statics of one `shared`, whichever is
     asked for, and their numbers can be compared.
     """
+    rigid_m = 0.008  # spread of a distance within a segment during walking
     others = [set(markers.labels) for markers in (static, *shared)]
     common = [label for label in walk.labels if all(label in labels for labels in others)]
     frames = walk.positions[:: max(1, walk.frame_count // 40)]
@@ -221,6 +221,6 @@ def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers]
     if not enough.any():
         return np.zeros(0)
     distance, first, second = distance[:, enough], first[enough], second[enough]
-    rigid = np.nanstd(distance, axis=0) < _RIGID_M
+    rigid = np.nanstd(distance, axis=0) < rigid_m
     difference: FloatArray = np.linalg.norm(standing[first] - standing[second], axis=1)
     return (difference - median_over_frames(distance))[rigid]

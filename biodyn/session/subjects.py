@@ -105,9 +105,6 @@ def surrounding_folders(p: SubjectAssignment) -> tuple[str, ...]:
     return tuple(name for name in p.folders if not is_passing(name))
 
 
-_ANOTHER_BODY = 0.1  # relative difference of mass or height: more than one person changes between visits
-
-
 def letters_only(text: str) -> str:
     """Letters and digits only, without case and accents: files store 'Emile' for 'Émile'."""
     apart = unicodedata.normalize("NFKD", plain_text(text).casefold())
@@ -134,8 +131,9 @@ def stored_names(files: Sequence[FoundFile]) -> dict[Path, str]:
 
 
 def _another_body(mine: FileFacts, theirs: FileFacts) -> bool:
+    another_body = 0.1  # relative difference of mass or height: more than one person changes between visits
     pairs = ((mine.mass_kg, theirs.mass_kg), (mine.height_m, theirs.height_m))
-    return any(a is not None and b is not None and abs(a - b) > _ANOTHER_BODY * a for a, b in pairs)
+    return any(a is not None and b is not None and abs(a - b) > another_body * a for a, b in pairs)
 
 
 def by_known_names(assignment: SubjectAssignment, names: Iterable[str]) -> SubjectAssignment:
@@ -185,10 +183,6 @@ def by_stored_name(assignment: SubjectAssignment, stored: dict[Path, str]) -> Su
         if not assignment.label and name
         else assignment
     )
-
-
-_LEAST_COMMON_LABELS = 0.5
-_LOOKED_INTO = 6  # files of a person, that are read to find one with standing
 
 
 def is_one_person(code: str, files: Sequence[FoundFile], stored: dict[Path, str]) -> bool:
@@ -246,8 +240,9 @@ def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssi
 
 def standing_in(group: Sequence[SubjectAssignment]) -> list[Path]:
     """Return files with standing: named so, else by the motion of the first few files."""
+    looked_into = 6  # files of a person, that are read to find one with standing
     called = [p.file.facts.path for p in group if p.file.facts is not None and looks_static(p.file)]
-    return called or [path for path in _paths(group)[:_LOOKED_INTO] if _stands(path)]
+    return called or [path for path in _paths(group)[:looked_into] if _stands(path)]
 
 
 def _paths(group: Sequence[SubjectAssignment]) -> list[Path]:
@@ -261,12 +256,13 @@ def _stands(path: Path) -> bool:
 
 def speak_against_one(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
     """Return whether stored body measures differ, or, without any, most point labels."""
+    least_common_labels = 0.5
     groups = [[p.file.facts for p in group if p.file.facts is not None] for group in (mine, theirs)]
     measured = [next((f for f in facts if f.mass_kg is not None), None) for facts in groups]
     if measured[0] is not None and measured[1] is not None:
         return bool(different_measures(measured[0], measured[1]))
     a, b = (frozenset[str]().union(*(f.labels for f in facts)) for facts in groups)
-    return bool(a and b) and len(a & b) < _LEAST_COMMON_LABELS * min(len(a), len(b))
+    return bool(a and b) and len(a & b) < least_common_labels * min(len(a), len(b))
 
 
 _YEAR = re.compile("(?:19|20)[0-9]{2}")

@@ -33,7 +33,6 @@ _DATE = re.compile(
     r"|(?:0[1-9]|[12]\d|3[01])[-_.](?:0[1-9]|1[0-2])[-_.](?:19|20)\d\d)(?!\d)"
 )
 _SUFFIX = re.compile(r"(?i)(?<![^\W_])c3ds?(?![^\W_])")  # a word though it holds a digit
-_LONGEST_CODE = 3  # letters of a person's code before its number; one more where all are capitals
 _SHORTEST_PART = 3
 _SIDE_LETTERS = frozenset("lr")  # P01L05 and P01R05 are one person's
 
@@ -153,6 +152,7 @@ def _read(text: str, start: int, end: int) -> list[Token]:
 
 def _kind_with_number(letters: str, touches: bool) -> Kind | None:
     """What a word and the number after it are together; None if they are separate."""
+    longest_code = 3  # letters of a person's code before its number; one more where all are capitals
     word, table = letters.casefold(), vocabulary()
     alone = _kind_of_word(word)
     if len(word) > 1 and word in table["session_numbered"]:
@@ -165,7 +165,7 @@ def _kind_with_number(letters: str, touches: bool) -> Kind | None:
         return "counter"
     if not touches or alone not in ("plain", "group"):
         return None
-    short = len(word) <= _LONGEST_CODE or (len(word) == _LONGEST_CODE + 1 and letters.isupper())
+    short = len(word) <= longest_code or (len(word) == longest_code + 1 and letters.isupper())
     return "code" if short else None
 
 

@@ -136,7 +136,7 @@ def changed(field: str, value: object, plate: int = 0):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (changed("ForcePlateLocation", np.zeros((4, 3))), "its corners are none of a plate: its sides would be 0"),
+        (changed("ForcePlateLocation", np.zeros((4, 3))), "its corners are not those of a plate: its sides would be 0"),
         (
             changed("ForcePlateLocation", np.full((4, 3), np.nan)),
             "its corners are not those of a plate: they are not numbers",

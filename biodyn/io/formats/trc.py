@@ -37,9 +37,6 @@ from biodyn.io.text import clean_text
 from biodyn.recording import Markers, ModelOutput, Recording, StoredMotion
 
 _MARK = "pathfiletype"
-_JITTER = 0.1  # of the time between two frames, beyond the rounding of the times
-_LEAST_TIMES = 10  # fewer frames are too short to measure a rate that a file does not state
-_MOST_BYTES = 2_000_000_000  # as of an OpenSim table
 _NOT_A_NUMBER = re.compile(r"[-+]?(nan(\(.*\))?|1\.#\w+)", re.IGNORECASE)  # what programs write for it
 _COMPONENT = re.compile(r"([XYZ])\d*", re.IGNORECASE)
 _SHOWN = 40  # letters of a cell in a message
@@ -84,10 +81,11 @@ def read_trc(path: str | Path) -> Recording:
     Raises InputFileError, with the line, for a file that is not a TRC file, is damaged or truncated, has frames or times out
     of order, or in which no marker is ever seen.
     """
+    most_bytes = 2_000_000_000  # as of an OpenSim table
     place = Path(path)
     check_path(place)
-    if place.stat().st_size > _MOST_BYTES:
-        raise InputFileError(f"'{place.name}' has more than {_MOST_BYTES / 1e9:.0f} GB.", "Cut the recording.")
+    if place.stat().st_size > most_bytes:
+        raise InputFileError(f"'{place.name}' has more than {most_bytes / 1e9:.0f} GB.", "Cut the recording.")
     content = file_bytes(place)
     lines = _with_points(list(_lines(content)))
     head = _head(place, lines)
@@ -316,6 +314,7 @@ def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
 
 def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnostic, ...]]:
     """Frames per second: as stated where the times agree, else by the times; InputFileError where those are uneven."""
+    least_times = 10  # fewer frames are too short to measure a rate that a file does not state
     stated = head.rate_hz if RATES_HZ[0] <= head.rate_hz <= RATES_HZ[1] else math.nan
     times = table.times - table.times[0]
     backwards = np.flatnonzero(np.diff(times) <= 0.0)
@@ -328,7 +327,7 @@ def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnost
         )
     if math.isfinite(stated) and _fit(times, stated, table.digit_s):
         return stated, ()
-    measured = (len(times) - 1) / times[-1] if len(times) >= _LEAST_TIMES else math.nan
+    measured = (len(times) - 1) / times[-1] if len(times) >= least_times else math.nan
     if not RATES_HZ[0] <= measured <= RATES_HZ[1]:
         shown = f"{head.rate_hz:g}" if math.isfinite(head.rate_hz) else "missing"
         raise InputFileError(
@@ -350,7 +349,8 @@ def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnost
 
 def _fit(times: FloatArray, rate_hz: float, digit_s: float) -> bool:
     """True where every frame is at its own time at this rate, as far as the times are written."""
-    return bool((np.abs(times * rate_hz - np.arange(len(times))) <= _JITTER + digit_s * rate_hz).all())
+    jitter = 0.1  # of the time between two frames, beyond the rounding of the times
+    return bool((np.abs(times * rate_hz - np.arange(len(times))) <= jitter + digit_s * rate_hz).all())
 
 
 def _computed(roles: PointRoles, points: FloatArray, unit: str) -> dict[str, ModelOutput]:

@@ -23,7 +23,6 @@ MOST_BYTES: Final = 2_000_000_000
 #: No joint turns farther, rad: larger numbers of a table that does not tell its unit are degrees.
 MOST_RADIANS: Final = 4.0 * np.pi
 _MOST_HEADER_LINES: Final = 500
-_JITTER: Final = 0.1  # of the time between two rows: rounding of the times
 _ROWS: Final = re.compile(r"(?im)^\s*(?:nrows\s*=|datarows\s)\s*([0-9]{1,15})\s*$")
 #: A line of a header: the coordinates need no filter, they passed one. Other programs pass over it.
 SMOOTH: Final = "biodynSmooth=yes"
@@ -65,9 +64,10 @@ class Storage:
 
 def even_rate_hz(time_s: FloatArray) -> float | None:
     """Return the rate of rows that are even but for the rounding of their times (T,), a whole number if one fits; else None."""
+    jitter = 0.1  # of the time between two rows: rounding of the times
     measured = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
     for rate_hz in (float(round(measured)), measured):
-        if rate_hz > 0.0 and np.abs(time_s[0] + np.arange(len(time_s)) / rate_hz - time_s).max() * rate_hz <= _JITTER:
+        if rate_hz > 0.0 and np.abs(time_s[0] + np.arange(len(time_s)) / rate_hz - time_s).max() * rate_hz <= jitter:
             return rate_hz
     return None
 

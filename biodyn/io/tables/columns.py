@@ -20,7 +20,6 @@ from biodyn.io.segment_poses import checked_poses, require_known, require_seen
 from biodyn.library.load import load_table
 from biodyn.recording import ForcePlate, SegmentPoses
 
-_LONGEST = 60  # no laboratory writes longer names of columns; regular expressions stay quick
 _AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
 
@@ -79,7 +78,8 @@ def side_of(words: str) -> Side | None:
 @lru_cache(4096)
 def _read(name: str) -> tuple[str, str, int] | None:
     """What a column is, of which force, along which axis; None where it is of no force."""
-    if not 2 < len(name) <= _LONGEST:
+    longest = 60  # no laboratory writes longer names of columns; regular expressions stay quick
+    if not 2 < len(name) <= longest:
         return None
     turned = _axis_first().fullmatch(name)
     if turned is not None:
@@ -188,7 +188,7 @@ def _channels(table: Storage, plate: PlateColumns, number: int, at_s: FloatArray
 
 
 def unlike_a_plate(corners: FloatArray) -> str:
-    """Return why four corners (4, 3) m are none of a plate, "" where they are."""
+    """Return why four corners (4, 3) m are not those of a plate, "" if they are."""
     sides = 0.5 * np.array([np.linalg.norm(side) for side in _sides(corners)])
     # of a rectangle both diagonals share their middle
     bent = np.abs(corners[0] + corners[2] - (corners[1] + corners[3])).max()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from biodyn.io.opensim.storage import Storage, even_rate_hz
 from biodyn.io.tables.columns import ForceColumns, PlateColumns, measured_plates
 from biodyn.recording import ForcePlate
 
-_UNITS = (1.0, 1e-3)  # N m, N mm
 # Largest residual RMS of the horizontal moments, Nm (centres of pressure are written to the millimetre), and as a share of the
 # residual without stored moments.
 _ACROSS_NM, _ACROSS_SHARE = 2.0, 0.1
@@ -52,6 +50,7 @@ def free_moment(force: FloatArray, moment: FloatArray, pressure: FloatArray, loa
     the stored one determines the one fixed point it is about, and its unit; where none explains it, it is about the centre of
     pressure or not known. Only the rows `loaded` (T,) are used.
     """
+    units = (1.0, 1e-3)  # N m, N mm
     across = [axis for axis in range(3) if axis != up]
     F, p, M = force[loaded], pressure[loaded], moment[loaded]
     if not len(F):
@@ -70,23 +69,21 @@ def free_moment(force: FloatArray, moment: FloatArray, pressure: FloatArray, loa
         return float(np.sqrt(np.mean((level @ about - wanted) ** 2))), about
 
     enough = max(_ACROSS_NM, _ACROSS_SHARE * fitted(0.0)[0])
-    (residual, about), unit = min(((fitted(unit), unit) for unit in _UNITS), key=lambda fit: fit[0][0])
+    (residual, about), unit = min(((fitted(unit), unit) for unit in units), key=lambda fit: fit[0][0])
     if residual <= enough:
         whole = unit * moment - np.cross(pressure - about, force)
         return FreeMoment(whole[:, up], about)
-    unit = next(unit for unit in _UNITS if np.abs(unit * M[:, up]).max() < LARGEST_FREE_NM or unit == _UNITS[-1])
+    unit = next(unit for unit in units if np.abs(unit * M[:, up]).max() < LARGEST_FREE_NM or unit == units[-1])
     if float(np.sqrt(np.mean((unit * M[:, across]) ** 2))) <= _ACROSS_NM:
         return FreeMoment(unit * moment[:, up], None)
     return FreeMoment(np.zeros(len(force)), None, known=False)
 
 
-_LOADED_SHARE: Final = 0.1  # of the largest force
-_LEAST_N: Final = 5.0
-
-
 def least_load_n(size: FloatArray) -> float:
     """Return the force above which a plate is loaded: a tenth of its largest of (T,) forces N, NaN if not known."""
-    return max(_LEAST_N, _LOADED_SHARE * float(np.nan_to_num(size).max(initial=0.0)))
+    least_n = 5.0
+    loaded_share = 0.1  # of the largest force
+    return max(least_n, loaded_share * float(np.nan_to_num(size).max(initial=0.0)))
 
 
 def unknown_rows(force: FloatArray, point: FloatArray, least_n: float) -> BoolArray:
@@ -122,10 +119,8 @@ def unknown_note(force: str, file: str, unknown: BoolArray) -> Diagnostic:
 #: Around the path of the centre of pressure: about what a foot reaches beyond it.
 MARGIN_M = 0.10
 _TYPE = 2  # six channels: force, moment
-_AT_ORIGIN_M = 0.01  # centres of pressure are written to the millimetre
 _LARGEST_M = 25.0  # largest distance of a plate from the laboratory's origin
 _LEAST_OVERLAP_S = 0.2
-_MOVES_M = 0.001  # RMS: a centre of pressure, also in quiet standing
 # Who stands or walks is long along the direction of the force: a body that is so long along another axis, and along that of
 # the force no more than this share, is stored in other axes.
 _UPRIGHT_M, _UPRIGHT_SHARE = 0.9, 0.5
@@ -291,12 +286,13 @@ def _free(
     On a floor no moment acts across it where the force does; one that does is about a plate's sensor or the laboratory's origin.
     A constant point is not a centre of pressure: the force is then given there with its whole moment.
     """
+    moves_m = 0.001  # RMS: a centre of pressure, also in quiet standing
     if not loaded.any():
         return moment, None
     up = int(np.argmax(np.abs(force).sum(axis=0)))
     across = np.delete(moment[loaded], up, axis=1)
     moves = point[loaded] - point[loaded].mean(axis=0)
-    if float(np.sqrt(np.mean(across**2))) < _ACROSS_NM or float(np.sqrt(np.mean(np.sum(moves**2, axis=1)))) < _MOVES_M:
+    if float(np.sqrt(np.mean(across**2))) < _ACROSS_NM or float(np.sqrt(np.mean(np.sum(moves**2, axis=1)))) < moves_m:
         return moment, None
     free_fit = free_moment(force, moment, point, loaded, up)
     if free_fit.about is None:
@@ -368,7 +364,8 @@ def _in_millimetres(table: Storage, columns: ForceColumns) -> Diagnostic:
 
 def _moved(table: Storage, columns: ForceColumns, about: FloatArray) -> Diagnostic:
     """A program that writes moments about the laboratory's origin means that; any other point may be an error."""
-    at_origin = float(np.linalg.norm(about)) < _AT_ORIGIN_M
+    at_origin_m = 0.01  # centres of pressure are written to the millimetre
+    at_origin = float(np.linalg.norm(about)) < at_origin_m
     place = "the laboratory's origin" if at_origin else f"({', '.join(f'{value:.2f}' for value in about + 0.0)}) m"
     return Diagnostic(
         "forces-incomplete",

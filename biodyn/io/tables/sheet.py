@@ -64,8 +64,6 @@ def section_name(line: str) -> str:
     return _KNOWN.get(line.strip(_SEPARATORS).casefold(), "")
 
 
-_MOST_HEADER_ROWS: Final = 60
-_MOST_COLUMNS: Final = 20_000
 _UNITS: Final = {
     "mm": "mm",
     "millimeters": "mm",
@@ -109,12 +107,14 @@ def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
 
     Raises InputFileError without a table, or if rows differ in length.
     """
+    most_columns = 20_000
+    most_header_rows = 60
     lines = text.splitlines()
     separator, comma = _separator(lines)
-    widest = max((line.count(separator) for line in lines[:_MOST_HEADER_ROWS]), default=0)
-    if widest >= _MOST_COLUMNS:
-        raise InputFileError(f"'{name}' has {widest + 1} columns: no motion has more than {_MOST_COLUMNS}.")
-    most = _MOST_HEADER_ROWS + sum(line.startswith(_EVENT) for line in lines)
+    widest = max((line.count(separator) for line in lines[:most_header_rows]), default=0)
+    if widest >= most_columns:
+        raise InputFileError(f"'{name}' has {widest + 1} columns: no motion has more than {most_columns}.")
+    most = most_header_rows + sum(line.startswith(_EVENT) for line in lines)
     first = next((k for k, line in enumerate(lines[:most]) if _is_data(line, separator, comma)), None)
     if first is None:
         raise InputFileError(f"'{name}' is not a table: no row of numbers in its first {most} lines.")

@@ -227,7 +227,6 @@ PARQUET_SUFFIXES = (".parquet",)
 SPREADSHEET_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
 _MOST_TEXT_BYTES = 500_000_000
 _MOST_PARQUET_CELLS = 200_000_000
-_HEAD_BYTES = 65_536  # Visual3D names the recording over each column
 _OF_MOTIVE = {"mocapframe", "deviceframe"}
 _FRAME_NAMES = ("frame", "frame#", "frame #", "framenumber", "frame number")
 _EXPORTS = (b"NO_OF_FRAMES\t", b"NO_OF_SAMPLES\t", b"FILE_VERSION\t")  # of Qualisys Track Manager
@@ -305,10 +304,11 @@ def exports_trajectories(path: Path) -> bool:
 
     Nexus and Visual3D export other tables alone, too: such a file is none.
     """
+    head_bytes = 65_536  # Visual3D names the recording over each column
     if path.suffix.lower() not in TEXT_SUFFIXES:
         return False
     try:
-        head = file_head(path, _HEAD_BYTES)
+        head = file_head(path, head_bytes)
         if not is_export(head):
             return False
         narrow = _narrow(head)

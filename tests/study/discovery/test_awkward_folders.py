@@ -130,7 +130,7 @@ def test_hidden_copies_of_macos_are_left_out(tmp_path: Path) -> None:
 def test_no_folder_and_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="does not exist"):
         discover(tmp_path / "nothing")
-    with pytest.raises(InputFileError, match="is no folder"):
+    with pytest.raises(InputFileError, match="is not a folder"):
         discover(Fake().write(tmp_path / "a.c3d"))
     (tmp_path / "empty").mkdir()
     plan = discover(tmp_path / "empty")

@@ -175,13 +175,9 @@ def integers(values: Sequence[int], scalar: bool = False) -> Shaped:
     return _INTEGER, () if scalar else (len(values),), data
 
 
-_MOST_BLOCKS: Final = 255
 _MOST_LISTED: Final = 255  # one byte counts the entries of a dimension
-_LONGEST_TEXT: Final = 127  # 255 of them stay below the 32 kB of a parameter
 _MOST_WORDS: Final = 65535
 _STEPS: Final = 32767
-# A stored event closer than this is the same event.
-_SAME_EVENT_S: Final = 0.05
 #: Name of a point in a file that has another of its name.
 SUFFIX: Final = "_biodyn"
 
@@ -317,11 +313,12 @@ def _distinct(points: Sequence[NewPoint], labels: Sequence[str]) -> tuple[list[N
 
 def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> None:
     """Bring POINT up to date: how many, their labels and descriptions, the groups of outputs and their units."""
+    longest_text = 127  # 255 of them stay below the 32 kB of a parameter
     records.put("POINT", "USED", *integers([before + len(points)], scalar=True))
     for name, words in (("LABELS", [p.label for p in points]), ("DESCRIPTIONS", [p.description for p in points])):
         listed = records.continued("POINT", name)[:before]
         listed += [b""] * (before - len(listed))
-        listed += [word.encode("ascii", "replace")[:_LONGEST_TEXT] for word in words]
+        listed += [word.encode("ascii", "replace")[:longest_text] for word in words]
         for k in range(0, len(listed), _MOST_LISTED):
             number = "" if k == 0 else str(k // _MOST_LISTED + 1)
             records.put("POINT", f"{name}{number}", *texts(listed[k : k + _MOST_LISTED]))
@@ -337,12 +334,14 @@ def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> N
 
 def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout) -> list[NewEvent]:
     """The events that the file does not tell itself."""
+    # A stored event closer than this is the same event.
+    same_event_s = 0.05
     stored, _ = read_events(header.groups.get("EVENT", {}), layout)
     return [
         new
         for new in events
         if not any(
-            abs(e.time_s - new.time_s) < _SAME_EVENT_S
+            abs(e.time_s - new.time_s) < same_event_s
             and new.context.lower().startswith(e.side)
             and new.label.lower().replace(" ", "_") == e.kind
             for e in stored
@@ -394,10 +393,11 @@ def _list_events(records: Records, events: Sequence[NewEvent], start_s: float) -
 def _joined(
     content: bytes, header: C3dHeader, layout: DataLayout, records: Records, points: Sequence[NewPoint]
 ) -> bytes:
+    most_blocks = 255
     first = content[0] - 1
     section = records.section()
     blocks = -(-(len(section) + 4) // BLOCK_BYTES)
-    if blocks > _MOST_BLOCKS:
+    if blocks > most_blocks:
         raise InputFileError(f"'{header.path.name}' would have more parameters than a C3D file can hold.")
     data_block = first + blocks + 1
     if records.has("POINT", "DATA_START"):

@@ -109,10 +109,6 @@ def _numbers(group: Mapping[str, Mapping[str, Any]], name: str) -> list[float]:
     return [value for value in continued(group, name) if not isinstance(value, str)]
 
 
-_FLOATS = 17
-_MOST_RATIO = 64
-
-
 def segment_labels(groups: Groups) -> tuple[str, ...]:
     """Return the labels of the segments with poses, none without poses."""
     used = _count(groups, "USED")
@@ -126,6 +122,7 @@ def read_rotations(
 
     Raises InputFileError where counts, labels and bytes do not fit each other, or the matrices are not poses.
     """
+    floats = 17
     used = _count(groups, "USED")
     if not used:
         return None
@@ -137,7 +134,7 @@ def read_rotations(
         )
     ratio = _ratio(path, groups, layout.rate_hz)
     frames = layout.frame_count * ratio
-    start, size = (_count(groups, "DATA_START") - 1) * BLOCK_BYTES, 4 * _FLOATS * used
+    start, size = (_count(groups, "DATA_START") - 1) * BLOCK_BYTES, 4 * floats * used
     if start < BLOCK_BYTES or start + frames * size > len(content):
         stored = max(0, len(content) - start) // size if start >= BLOCK_BYTES else 0
         raise InputFileError(
@@ -154,7 +151,7 @@ def read_rotations(
         )
     words = np.frombuffer(content, dtype="<u2", count=frames * size // 2, offset=start)
     with np.errstate(invalid="ignore", over="ignore"):
-        table = decoded_floats(words, processor).astype(float).reshape(frames, used, _FLOATS)
+        table = decoded_floats(words, processor).astype(float).reshape(frames, used, floats)
     matrices = table[..., :16].reshape(*table.shape[:2], 4, 4).swapaxes(2, 3)  # stored column by column
     return checked_poses(path, labels, matrices, table[..., 16], layout.rate_hz * ratio)
 
@@ -166,10 +163,11 @@ def _count(groups: Groups, name: str) -> int:
 
 def _ratio(path: Path, groups: Groups, rate_hz: float) -> int:
     """Poses a frame: ROTATION:RATIO, else the rates'; InputFileError if both differ or it is not an integer."""
+    most_ratio = 64
     stated = values_of(groups, "ROTATION", "RATE")
     by_rate = float(stated[0]) / rate_hz if stated and not isinstance(stated[0], str) else float("nan")
     ratio = _count(groups, "RATIO") or (round(by_rate) if np.isfinite(by_rate) else 1)
-    if not 1 <= ratio <= _MOST_RATIO or (np.isfinite(by_rate) and abs(by_rate - ratio) > 0.01 * ratio):
+    if not 1 <= ratio <= most_ratio or (np.isfinite(by_rate) and abs(by_rate - ratio) > 0.01 * ratio):
         raise InputFileError(
             f"'{path}' contradicts itself: ROTATION:RATIO is {ratio}, ROTATION:RATE {by_rate:g} times the frame rate.",
             EXPORT_AGAIN,

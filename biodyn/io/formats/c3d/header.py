@@ -192,11 +192,8 @@ def decoded_floats(words: np.ndarray[Any, np.dtype[np.uint16]], processor: str) 
 
 
 BLOCK_BYTES = 512
-_KEY = 0x50  # second byte of every C3D file
 _PROCESSORS = {84: "Intel", 85: "DEC", 86: "MIPS"}
 _MAX_PARAMETER_BLOCKS = 256
-# A section may be longer than its block count, one byte, can say; then only where the data begin tells its end.
-_MAX_SECTION_BLOCKS = 4096
 # Bytes of the header's events: how labels are stored, number, times, labels; the manual calls them words 150 to 234.
 _EVENT_KEY_AT, _EVENT_TIMES_AT, _EVENT_LABELS_AT = 298, 304, 396
 _FOUR_LETTERS, _MOST_EVENTS = 12345, 18
@@ -276,7 +273,8 @@ def unsigned(value: float) -> int:
 
 def is_c3d(head: bytes) -> bool:
     """Return whether the first bytes of a file belong to a C3D file."""
-    return len(head) > 1 and head[1] == _KEY
+    key = 0x50  # second byte of every C3D file
+    return len(head) > 1 and head[1] == key
 
 
 def _everything(group: str, name: str) -> bool:
@@ -327,9 +325,11 @@ def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: i
 
 def _section_bytes(blocks: int, start: int, data_block: int) -> int:
     """Bytes of the parameter section behind its prefix: by its own count, or up to the data where they come later."""
+    # A section may be longer than its block count, one byte, can say; then only where the data begin tells its end.
+    max_section_blocks = 4096
     stated = min(blocks or _MAX_PARAMETER_BLOCKS, _MAX_PARAMETER_BLOCKS)
     until_data = data_block - 1 - start // BLOCK_BYTES
-    return (max(stated, until_data) if until_data <= _MAX_SECTION_BLOCKS else stated) * BLOCK_BYTES - 4
+    return (max(stated, until_data) if until_data <= max_section_blocks else stated) * BLOCK_BYTES - 4
 
 
 def _words(block: bytes, processor: str) -> HeaderWords:

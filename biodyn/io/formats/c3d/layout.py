@@ -160,8 +160,6 @@ def disagreements(taken: Frame, first: Frame, second: Frame) -> tuple[Diagnostic
 
 
 _SAME_RATE = 1e-3  # relative
-_SAME_SCALE = 1e-2  # relative: beyond, one of the two is wrong; up to
-_ROUNDING = 1e-6  # they are one 4-byte float
 
 
 @dataclass(frozen=True)
@@ -324,14 +322,16 @@ def _channels(header: C3dHeader, frame: Frame, rate_hz: float) -> tuple[int, int
 
 def _scale(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
     """File units a step of an integer file, POINT:SCALE before the header's; InputFileError where they contradict."""
+    rounding = 1e-6  # they are one 4-byte float
+    same_scale = 1e-2  # relative: beyond, one of the two is wrong; up to
     stored, said = header.words.scale, number(header, "POINT:SCALE")
     scales = [abs(s) for s in (stored, said) if s is not None and math.isfinite(s) and s != 0.0]
     texts = f"the header's scale is {stored:g}, POINT:SCALE {'missing' if said is None else f'{said:g}'}"
-    if not scales or abs(scales[0] - scales[-1]) > _SAME_SCALE * scales[-1]:
+    if not scales or abs(scales[0] - scales[-1]) > same_scale * scales[-1]:
         raise InputFileError(
             f"'{header.path}' does not tell the size of its integer coordinates: {texts}.", EXPORT_AGAIN
         )
-    if len(scales) == 2 and abs(scales[0] - scales[1]) <= _ROUNDING * scales[1]:
+    if len(scales) == 2 and abs(scales[0] - scales[1]) <= rounding * scales[1]:
         return scales[1], ()
     text = f"Header and parameters do not agree on the step of the coordinates: {texts}; {scales[-1]:g} is used."
     return scales[-1], (Diagnostic("recording-repaired", "warning", text, value=scales[-1], hint=EXPORT_AGAIN),)

@@ -16,9 +16,6 @@ from biodyn.recording import ForcePlate
 from biodyn.recording.plates import CopCorrection, sides_of
 
 COUNT = 12
-_MM = 1e-3  # Kistler's coefficients are for millimetres
-# Kistler's plates err by up to 30 mm about their sensors; a polynomial in the wrong unit or order by metres.
-_LARGEST_M = 0.05
 
 
 def cop_correction(
@@ -30,15 +27,18 @@ def cop_correction(
     unit: metres a unit of the corners. Written by plate, then by coordinate or by power: dims tell. Lengths are in mm or in the
     unit of the corners: that in which the correction is a small one.
     """
+    # Kistler's plates err by up to 30 mm about their sensors; a polynomial in the wrong unit or order by metres.
+    largest_m = 0.05
+    mm = 1e-3  # Kistler's coefficients are for millimetres
     if values.size != COUNT or not values.any():
         return None, ()
     by_power = len(dims) >= 2 and dims[0] == 2
     stored = values.reshape(6, 2).T if by_power else values.reshape(2, 6)
     sizes = []
-    for length in dict.fromkeys((_MM, unit)):
+    for length in dict.fromkeys((mm, unit)):
         correction = CopCorrection.of_unit(stored, length, half_sides)
         sizes.append(correction.largest())
-        if sizes[-1] <= _LARGEST_M:
+        if sizes[-1] <= largest_m:
             return correction, ()
     size = float(np.nanmin(sizes)) if np.isfinite(sizes).any() else float("inf")
     note = Diagnostic(
@@ -47,7 +47,7 @@ def cop_correction(
         f"FORCE_PLATFORM:FPCOPPOLY of plate {number} would move its centre of pressure between the sensors by up to "
         f"{1e3 * size:.3g} mm; it is not used.",
         value=size,
-        limit=_LARGEST_M,
+        limit=largest_m,
         unit="m",
         hint="Enter the coefficients of the plate's calibration sheet in the capture software and export the trial again.",
     )
@@ -60,7 +60,6 @@ _CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6, 5: 8, 6: 12, 7: 8}
 _CALIBRATED_BY_MATRIX = {4: 6, 5: 6, 6: 12, 7: 8}
 # Types of Kistler's four sensors, to which its correction of the centre of pressure belongs.
 _CORRECTED_BY_POLYNOMIAL = (3, 7)
-_POSITION_CHANNELS = (3, 4)  # of type 1: centre of pressure
 _METRES = PlateUnit(1.0, 1.0, 1.0)
 
 Group = Mapping[str, Mapping[str, Any]]
@@ -253,9 +252,10 @@ def _factor(kind: int, place: int, unit: str, metres_per_unit: float) -> float:
     Without a usable unit text forces are taken as N and moments as N times the unit of the corners, the rule of the
     format; a unit text of the other quantity ("N" on a moment, as some exporters write) is such a case.
     """
+    position_channels = (3, 4)  # of type 1: centre of pressure
     unit_letters = letters(unit)
     forces_only = kind == 3
-    if kind == 1 and place in _POSITION_CHANNELS:
+    if kind == 1 and place in position_channels:
         return float(names()["length_units"].get(unit_letters, metres_per_unit))
     if forces_only or place < 3:
         return float(names()["force_units"].get(unit_letters, 1.0))
