@@ -45,10 +45,10 @@ def test_a_result_compared_with_another_one(walk_result, folder, tmp_path):
     np.testing.assert_allclose(made, 100.0, atol=1e-6)
     told = [fact.text for fact in found.facts]
     assert any("% of the mass" in text for text in told)
-    assert any("mass centre against its joint" in text for text in told)
+    assert any("centre of mass relative to its joint" in text for text in told)
     for text in told:  # "95 and 95 mm" tells of no difference
         assert all(one != other for one, other in re.findall(r"([\d.]+) and ([\d.]+) (?:mm|%|kg)", text)), text
-        assert not re.search(r"(?<!\d)0 mm away", text), text
+        assert not re.search(r"(?<!\d)0 mm apart", text), text
     place = found.save(tmp_path / "out")
     assert {path.name for path in place.iterdir()} == {"compare.csv", "compare.json", "compare.png", "report.html"}
     assert len(pd.read_csv(place / "compare.csv")) == len(table)

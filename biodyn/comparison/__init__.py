@@ -5,7 +5,7 @@ plane and quantity how large the difference is, which cause makes how much of it
 Not to be confused with `biodyn.trial.compare`, which only measures how well two curves agree.
 
 Read `segments` (an analysis as moving segments in World, whatever its coordinates are, with its joint angles and moments),
-`exchange` (an analysis with some parts of another one, the filter between two motions, shares of the causes), `differences`
+`exchange` (exchange of parts between analyses, relative filter of two motions, shares of the causes), `differences`
 (of curves in time and over the gait cycle, and what differs in numbers), then `channels` (signs, axes, frames and units of stored
 curves, segments of the laboratory's software, torque curves of which nothing else is known).
 """

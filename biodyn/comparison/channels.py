@@ -1,4 +1,4 @@
-"""How a file writes joint moments: unit, frame, axes, signs, side. Told by holding its curves against computed ones."""
+"""Determine unit, frame, axes, signs and side of stored joint moments by comparison with computed moments."""
 
 from __future__ import annotations
 
@@ -23,28 +23,27 @@ from biodyn.recording import Contact, Recording
 
 Frame = Literal["proximal", "distal", "world", "jcs"]
 FRAMES: tuple[Frame, ...] = ("proximal", "distal", "world", "jcs")
-# A component counts at least as if it were this part of the largest one: small ones are mostly error.
+# Least weight of a component, as a share of the largest one: small components are mostly error.
 _LEAST_SIZE = 0.15
-# Another way of writing must leave less than this part of what the expected one leaves, or it is not believed; less than its
-# square where it departs in two things, and so on.
+# Largest misfit of another convention relative to the expected one, to the power of the number of deviations.
 _CLEARLY = 0.4
-# Ways that leave up to this factor more than the best cannot be told from it.
+# Conventions with a misfit up to this factor above the best are indistinguishable.
 _ALIKE = 1.3
-# Of the squares of a channel, below which a misfit is round-off.
+# Misfit of round-off, as a share of the squares of a channel.
 _ROUND_OFF = 1e-12
-# How far a laboratory's segment axes may be turned against ours.
+# Largest rotation of a laboratory's segment axes against ours.
 _MOST_TURN_RAD = np.deg2rad(25.0)
-# A curve that computed ones explain less than this tells nothing of how it is written.
+# Least share of a curve explained by computed moments, to determine its convention.
 _LEAST_EXPLAINED = 0.3
 
 
 @dataclass(frozen=True)
 class Writing:
-    """How the three components (sagittal, frontal, transverse) of a joint moment are written.
+    """Convention of the three components (sagittal, frontal, transverse) of a stored joint moment.
 
     Attributes:
-        unit: Nm, Nmm, Nm/kg, Nmm/kg, BW m. frame: whose axes. axes: of the frame, by component. signs: by component.
-        side: "own", or "other" where the file has the sides exchanged.
+        unit: Nm, Nmm, Nm/kg, Nmm/kg, BW m. frame: frame of the axes. axes: of the frame, by component. signs: by component.
+        side: "own", or "other" if the file has exchanged sides.
     """
 
     unit: str
@@ -55,14 +54,14 @@ class Writing:
 
     @property
     def words(self) -> str:
-        """In words."""
+        """The convention in words."""
         signs = ", ".join(f"{'+' if sign > 0 else '-'}{axis}" for sign, axis in zip(self.signs, self.axes, strict=True))
         return f"{self.unit}, {self.frame} frame, components {signs}" + (
             "" if self.side == "own" else ", of the other side"
         )
 
     def departures(self, expected: Writing) -> tuple[str, ...]:
-        """What differs from another way of writing: of unit, frame, axes, sign, side."""
+        """Return the differences from another convention: of unit, frame, axes, sign, side."""
         pairs = (
             ("unit", self.unit, expected.unit),
             ("frame", self.frame, expected.frame),
@@ -75,13 +74,13 @@ class Writing:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a channel is written, and what else it might be.
+    """Convention of a channel, and indistinguishable alternatives.
 
     Attributes:
-        expected, found: ways of writing; equal where nothing speaks against what was expected.
-        explained: share of the mean square of the file's curves that computed ones have, as it was found.
-        alike: other ways that explain the curves nearly as well: they cannot be told apart.
-        is_told: False where the computed curves are too far off to tell how the file writes.
+        expected, found: conventions; equal without evidence against the expected one.
+        explained: share of the mean square of the file's curves explained by computed ones, with `found`.
+        alike: other conventions that explain the curves nearly as well.
+        is_told: False if the computed curves differ too much to determine the convention.
     """
 
     expected: Writing
@@ -92,7 +91,7 @@ class Reading:
 
     @property
     def departures(self) -> tuple[str, ...]:
-        """What is not as expected."""
+        """Differences from the expected convention."""
         return self.found.departures(self.expected)
 
 
@@ -108,7 +107,7 @@ def units_to_nm(mass_kg: float) -> dict[str, float]:
 
 
 def expected_writing(entry: Mapping[str, Any], side: str) -> Writing:
-    """Return what the library's table says of a channel."""
+    """Return the convention of a channel by the table of the library."""
     signs = entry["signs"]
     if entry.get("mirrored") and side == "l":
         signs = [signs[0], -signs[1], -signs[2]]
@@ -128,13 +127,13 @@ def frame_axes(frame: Frame, motion: SegmentMotion, parent: int, segment: int) -
 
 
 def written(moment_W: FloatArray, axes: FloatArray, writing: Writing, mass_kg: float) -> FloatArray:
-    """A moment (T, 3) Nm in World as the file would write it; `axes` (T, 3, 3) of the writing's frame."""
+    """Convert a moment (T, 3) Nm in World to the convention of a file; `axes` (T, 3, 3) of its frame."""
     components = np.einsum("tij,ti->tj", axes, moment_W)[:, [AXES.index(axis) for axis in writing.axes]]
     return np.asarray(components * writing.signs / units_to_nm(mass_kg)[writing.unit])
 
 
 def unwritten(channel: FloatArray, axes: FloatArray, writing: Writing, mass_kg: float) -> FloatArray:
-    """The moment (T, 3) Nm in World of a file's channel. The inverse of `written`, also for axes that are not perpendicular."""
+    """Convert a channel of a file to a moment (T, 3) Nm in World (inverse of `written`, also for oblique axes)."""
     values = channel * writing.signs * units_to_nm(mass_kg)[writing.unit]
     components = np.empty_like(values)
     components[:, [AXES.index(axis) for axis in writing.axes]] = values
@@ -152,14 +151,14 @@ def read_channel(
     mass_kg: float,
     frames: BoolArray,
 ) -> Reading:
-    """Return how the channels of a joint, "own" side and maybe "other", are written.
+    """Determine the convention of the channels of a joint, from its own and optionally the other side.
 
     Parameters:
-        channels: (T, 3) as stored. moment_W: (T, 3) Nm, what was computed. axes: (T, 3, 3) by frame.
-        frames: (T,) to look at.
+        channels: (T, 3) as stored. moment_W: (T, 3) Nm, computed. axes: (T, 3, 3) by frame.
+        frames: (T,) to evaluate.
 
-    What is expected stands unless another way leaves clearly less of the curves; of several that do, the one that departs least.
-    The more it departs, the less it may leave.
+    The expected convention is kept unless another one has a clearly smaller misfit; the required reduction grows with the number
+    of deviations. Of several, the one with the fewest deviations is chosen.
     """
     misfits: dict[Writing, float] = {}
     for frame in FRAMES:
@@ -175,11 +174,11 @@ def read_channel(
     best = min(misfits.values())
     if best > 1.0 - _LEAST_EXPLAINED:
         return Reading(expected, expected, 1.0 - misfits[expected], is_told=False)
-    believed = [
+    accepted = [
         way for way, misfit in misfits.items() if misfit < _CLEARLY ** len(way.departures(expected)) * misfits[expected]
     ]
-    least = min((misfits[way] for way in believed), default=0.0)
-    near = [way for way in believed if misfits[way] <= _ALIKE * least]
+    least = min((misfits[way] for way in accepted), default=0.0)
+    near = [way for way in accepted if misfits[way] <= _ALIKE * least]
     convention = min(near, key=lambda way: (len(way.departures(expected)), misfits[way]), default=expected)
     alike = tuple(
         way
@@ -200,9 +199,9 @@ def _ways(
     side: Literal["own", "other"],
     mass_kg: float,
 ) -> Iterator[tuple[Writing, float]]:
-    """Every way of writing with its misfit: 0 where the computed curves are the channel, 1 where they are nothing of it.
+    """Yield every convention with its misfit: 0 for equal curves, 1 for unrelated curves.
 
-    The expected frame may be turned by a constant small angle: segments whose axes differ must not pass for another frame.
+    The expected frame may be rotated by a small constant angle, so that different segment axes are not taken for another frame.
     """
     size = np.sqrt(np.mean(channel**2, axis=0))
     weight = 1.0 / np.maximum(size, _LEAST_SIZE * size.max()) ** 2
@@ -224,9 +223,9 @@ def _ways(
 
 
 def _small_turn(cross: FloatArray) -> FloatArray:
-    """The rotation (3, 3) that brings vectors nearest to others (Kabsch 1976), of which `cross` is the sum of outer products.
+    """Return the rotation (3, 3) with the best fit of two sets of vectors (Kabsch 1976); `cross`: sum of their outer products.
 
-    The identity where it is no small one.
+    Returns the identity for large rotations.
     """
     U, _, Vt = np.linalg.svd(cross)
     turn = Vt.T @ np.diag([1.0, 1.0, np.sign(np.linalg.det(Vt.T @ U.T))]) @ U.T
@@ -235,7 +234,7 @@ def _small_turn(cross: FloatArray) -> FloatArray:
 
 
 def one_way(readings: Sequence[Reading]) -> Sequence[Reading]:
-    """Readings of one file's joints; a joint that tells nothing of its unit takes that of the others."""
+    """Return the readings of one file; joints with an undetermined unit take the most frequent unit of the others."""
     units = [reading.found.unit for reading in readings if reading.is_told]
     if not units:
         return readings
@@ -248,26 +247,26 @@ def one_way(readings: Sequence[Reading]) -> Sequence[Reading]:
 _TABLE = "formats/lab_segments"
 _DEGREE = 5
 _LEAST_FRAMES = 12
-# A plate's flank belongs to its contact.
+# Margin of a contact for the edges of its force.
 _FLANK_S = 0.02
 # Lengths of model outputs are stored in millimetres.
 _MM = 1e-3
 
 
 def laboratory_table() -> Mapping[str, Any]:
-    """The table of segments, moments and angles of laboratory software."""
+    """Return the table of segments, moments and angles of laboratory software."""
     return load_table(_TABLE)
 
 
 def laboratory_body(
     recording: Recording, ours: MovingBody, contacts: Sequence[Contact], mass_kg: float
 ) -> MovingBody | None:
-    """Return the laboratory's analysis in the World of ours; None where the file does not hold its segments.
+    """Return the laboratory's analysis in our World axes; None if the file does not contain its segments.
 
     Parameters:
-        recording: the file, as read, with the frames of `ours`.
-        contacts: whose foot is on which plate when.
-        mass_kg: that the laboratory's software used.
+        recording: the file with the frames of `ours`.
+        contacts: assigned contacts of feet with plates.
+        mass_kg: body mass used by the laboratory's software.
     """
     points = {label: _MM * output.values @ ours.R_WL.T for label, output in recording.model_outputs.items()}
     suffixes = laboratory_table()["suffixes"]
@@ -304,7 +303,7 @@ def _is_there(entry: Mapping[str, Any], suffixes: Sequence[str], points: Mapping
 def _axes(
     entry: Mapping[str, Any], suffixes: Sequence[str], points: Mapping[str, FloatArray], ours: FloatArray
 ) -> FloatArray:
-    """Axes (T, 3, 3) of a segment, named as ours: of the 24 ways to name them the one nearest to ours."""
+    """Return the axes (T, 3, 3) of a segment, permuted to the closest of 24 orientations to ours."""
     origin, *ends = (points[entry["axes"] + suffix] for suffix in suffixes)
     R = np.stack([end - origin for end in ends], axis=-1)
     R = R / np.linalg.norm(R, axis=1, keepdims=True)
@@ -341,7 +340,7 @@ def _vector(matrix: FloatArray) -> FloatArray:
 
 
 def measured_wrenches(recording: Recording, frame: MovingBody, contacts: Sequence[Contact]) -> FloatArray:
-    """(T, S, 6) the plates' forces as they were measured, not filtered, on the segments that bear on them."""
+    """Return the unfiltered plate wrenches (T, S, 6) on the segments in contact."""
     rate_hz = recording.markers.rate_hz
     feet = {frame.sides[s]: s for s in range(len(frame.names)) if np.any(frame.wrench[:, s])}
     plates = {plate.number: plate for plate in recording.rotated(frame.R_WL).plates}
@@ -364,7 +363,7 @@ def _inertias(
     p: FloatArray,
     mass_kg: float,
 ) -> SegmentInertias:
-    """Inertias by the laboratory's table; those of segments that it leaves out are ours, for its body mass."""
+    """Return inertias by the table of the laboratory, or ours for segments that are not in it."""
     ours = frame.inertias
     mass, com, tensor = ours.mass.copy(), ours.com.copy(), ours.tensor.copy()
     for s, entry in enumerate(entries):
@@ -381,20 +380,20 @@ def _inertias(
 
 
 SIGN, UNIT, SHIFT, FILTER = "sign", "unit", "time shift", "smoothing"
-# Curves less alike than this have no sign that could be told, and no lag.
+# Least correlation of curves to determine sign and lag.
 _LEAST_R = 0.5
-# A lag or a unit must take this part of the difference away to be believed.
+# Least share of the difference that a lag or unit must explain.
 _LEAST_GAIN = 0.2
 _MOST_SHIFT_S = 0.2
 
 
 @dataclass(frozen=True)
 class CurveCauses:
-    """What turns the first curves into the others.
+    """Causes of the difference between curves.
 
     Attributes:
-        signs: (C,) 1 or -1. unit: of the other curves, by `channels.units_to_nm`. shift_s: the others come later by it.
-        filter: between them, and whether the first is the sharper; None where there is none.
+        signs: (C,) 1 or -1. unit: of the other curves, by `units_to_nm`. shift_s: delay of the other curves.
+        filter: between them, and whether the first is less smooth; None without a filter.
         parts: each cause's part (T, C) Nm of other - first.
     """
 
@@ -406,7 +405,7 @@ class CurveCauses:
 
 
 def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: float) -> CurveCauses:
-    """Return what can be told of the difference of curves (T, C), the first in Nm; frames with NaN in either do not count."""
+    """Return the causes of the difference of curves (T, C), the first in Nm; frames with NaN in either are ignored."""
     known = np.asarray(np.isfinite(first).all(axis=1) & np.isfinite(other).all(axis=1))
     signs = np.array(
         [-1.0 if _r(a, b) < -_LEAST_R else 1.0 for a, b in zip(first[known].T, other[known].T, strict=True)]
@@ -431,7 +430,7 @@ def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: 
 
     causes = [cause for cause, is_there in ((SHIFT, shift != 0), (FILTER, between is not None)) if is_there]
     parts, _, _ = parts_of_difference(causes, value) if causes else ({}, first, first)
-    # how the others are written comes last: it is no part of what was computed
+    # the convention of the other curves comes last, independent of the computation
     written = {SIGN: other * factor - in_nm, UNIT: other - other * factor}
     parts |= {cause: part for cause, part in written.items() if np.nanmax(np.abs(part)) > 0.0}
     return CurveCauses(signs, unit, shift / rate_hz, between, parts)
@@ -443,16 +442,18 @@ def _r(a: FloatArray, b: FloatArray) -> float:
 
 
 def _unit(first: FloatArray, other: FloatArray, mass_kg: float) -> tuple[str, float]:
-    """The unit of the other curves; Nm where another one does not fit clearly better."""
+    """Return the unit of the other curves; Nm unless another one fits clearly better."""
     residual = {unit: float(np.sum((other * factor - first) ** 2)) for unit, factor in units_to_nm(mass_kg).items()}
     best = min(residual, key=lambda unit: residual[unit])
-    believed = residual[best] < (1.0 - _LEAST_GAIN) * residual["Nm"] and residual[best] < 0.5 * float(np.sum(first**2))
-    unit = best if believed else "Nm"
+    is_accepted = residual[best] < (1.0 - _LEAST_GAIN) * residual["Nm"] and residual[best] < 0.5 * float(
+        np.sum(first**2)
+    )
+    unit = best if is_accepted else "Nm"
     return unit, units_to_nm(mass_kg)[unit]
 
 
 def _later(x: FloatArray, frames: int) -> FloatArray:
-    """The curves (T, C) some frames later; NaN where there were none."""
+    """Return the curves (T, C) delayed by some frames, padded with NaN."""
     delayed = np.full_like(x, np.nan)
     if frames >= 0:
         delayed[frames:] = x[: len(x) - frames]
@@ -462,7 +463,7 @@ def _later(x: FloatArray, frames: int) -> FloatArray:
 
 
 def _shift(first: FloatArray, other: FloatArray, known: BoolArray, rate_hz: float) -> int:
-    """By how many frames the other curves come later; 0 where that explains too little."""
+    """Return the delay of the other curves in frames; 0 if it explains too little."""
     most = round(_MOST_SHIFT_S * rate_hz)
     residual = {}
     for frames in range(-most, most + 1):

@@ -1,4 +1,4 @@
-"""Where two analyses of a recording differ, and how much of it each cause makes."""
+"""Differences between two analyses of a recording, and the share of each cause."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
 from biodyn.errors import ResultError
 from biodyn.processing.gait.cycles import normalise
 
-# Smaller differences are not told: of millimetres what rounds to none.
+# Smallest reported differences.
 _LEAST_M, _LEAST_DEG = 5e-4, 0.1
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something measured that differs, and the cause it belongs to."""
+    """A quantity that differs, and the cause it belongs to."""
 
     cause: str
     text: str
 
 
 def facts(exchange: Exchange, joints: list[int], estimated: bool = False) -> tuple[Fact, ...]:
-    """Return what differs in the segments `joints`, in the order of causes.
+    """Return differing quantities of the segments `joints`, in the order of causes.
 
-    estimated: one of the motions at least is an estimate, of which a cut-off would be no truth.
+    estimated: at least one of the motions is an estimate, which has no cut-off.
     """
     result = [*_centres(exchange, joints), *_axes(exchange, joints)]
     result += _smoother_estimate(exchange) if estimated else _filters(SMOOTHING, "motion", exchange.motion_filter)
@@ -55,7 +55,7 @@ def facts(exchange: Exchange, joints: list[int], estimated: bool = False) -> tup
 
 
 def _inertias(exchange: Exchange, joints: list[int], masses: tuple[float, float]) -> list[Fact]:
-    """Mass, size and mass centre of each segment, where its two numbers are not written alike."""
+    """Return differences of mass, size and centre of mass of each segment."""
     result = []
     a, b = exchange.a.inertias, exchange.b.inertias
     for s in joints:
@@ -64,16 +64,16 @@ def _inertias(exchange: Exchange, joints: list[int], masses: tuple[float, float]
         apart = b.com[s] - a.com[s]
         parts = [f"{share[0]} and {share[1]} % of the mass"] if share[0] != share[1] else []
         parts += [f"radius of gyration {gyration[0]} and {gyration[1]} mm"] if gyration[0] != gyration[1] else []
-        parts += [f"mass centre against its joint {_away(apart)}"] if np.linalg.norm(apart) > _LEAST_M else []
+        parts += [f"centre of mass relative to its joint {_away(apart)}"] if np.linalg.norm(apart) > _LEAST_M else []
         if parts:
             result.append(Fact(INERTIAS, f"{exchange.a.names[s]}: {', '.join(parts)}"))
     return result
 
 
 def _away(offset_m: FloatArray) -> str:
-    """How far a point lies from the first one's, in the axes of its segment."""
+    """Describe an offset in the axes of its segment."""
     x, y, z = (1e3 * offset_m).tolist()
-    return f"{1e3 * np.linalg.norm(offset_m):.0f} mm away ({x:+z.0f} forward, {y:+z.0f} up, {z:+z.0f} to the right)"
+    return f"{1e3 * np.linalg.norm(offset_m):.0f} mm apart ({x:+z.0f} forward, {y:+z.0f} up, {z:+z.0f} to the right)"
 
 
 def _centres(exchange: Exchange, joints: list[int]) -> list[Fact]:
@@ -94,7 +94,7 @@ def _axes(exchange: Exchange, joints: list[int]) -> list[Fact]:
             result.append(
                 Fact(
                     AXES,
-                    f"{exchange.a.names[s]} axes turned by {np.linalg.norm(turn):.1f} degrees "
+                    f"{exchange.a.names[s]} axes rotated by {np.linalg.norm(turn):.1f} degrees "
                     f"({turn[0]:+z.1f} about forward, {turn[1]:+z.1f} about up, {turn[2]:+z.1f} about right)",
                 )
             )
@@ -109,8 +109,8 @@ def _filters(cause: str, what: str, relative_filter: tuple[RelativeFilter, bool]
     sharp = "not filtered" if np.isinf(between.high_hz) else f"{between.high_hz:.3g} Hz"
     how = f"{what}: {which} is smoother, {between.low_hz:.3g} Hz against {sharp}"
     if np.isnan(between.explained):
-        return [Fact(cause, f"{how}, as the settings say")]
-    return [Fact(cause, f"{how}, estimated ({100 * between.explained:.0f} % of what differs in its fast part)")]
+        return [Fact(cause, f"{how}, by the settings")]
+    return [Fact(cause, f"{how}, estimated ({100 * between.explained:.0f} % of the difference at high frequencies)")]
 
 
 def _smoother_estimate(exchange: Exchange) -> list[Fact]:
@@ -126,23 +126,23 @@ def joint_words(exchange: Exchange, segment: int) -> str:
     return f"{side} {exchange.a.joints[segment]}".strip()
 
 
-#: Curves in time, and over 0-100 % of the gait cycle.
+#: Curves over time, and over 0-100 % of the gait cycle.
 Quantity = Literal["angle", "moment", "cycle angle", "cycle moment"]
-#: In place of a plane: the torque of one coordinate.
+#: Plane of the torque of a single coordinate.
 OF_COORDINATE = "torque"
 UNITS: dict[Quantity, str] = {"moment": "Nm", "angle": "deg", "cycle moment": "Nm", "cycle angle": "deg"}
-#: What they are called in sentences.
+#: Names of the quantities in sentences.
 WORDS: dict[Quantity, str] = {
     "moment": "joint moments",
     "angle": "joint angles",
     "cycle moment": "joint moments over the gait cycle",
     "cycle angle": "joint angles over the gait cycle",
 }
-#: What no exchanged cause accounts for.
+#: Part of a difference without a cause.
 UNEXPLAINED = "unexplained"
-#: Fewer frames in common are no comparison.
+#: Least number of common frames.
 LEAST_FRAMES = 12
-# A difference below this share of the curve's own size has no cause worth naming.
+# Difference, as a share of the curve, that counts as zero.
 _NOTHING = 1e-6
 
 
@@ -151,12 +151,12 @@ class Difference:
     """One quantity of one joint in one plane: the other analysis minus the first.
 
     Attributes:
-        joint, side, plane, quantity: what. unit: deg or Nm.
-        rms, mean: of the difference over the compared frames. size: RMS of the first one's curve.
-        shares: by cause, of the mean square of the difference; with what is unexplained they add up to 1. A negative share
-            belongs to a cause that hides a part of what the others do. Empty where the two are equal.
-        left: RMS of what no cause explains.
-        first, other: (T,) the two curves in `unit`, NaN where not compared. parts: (T,) each cause's part of other - first.
+        joint, side, plane, quantity: the curve. unit: deg or Nm.
+        rms, mean: of the difference over the compared frames. size: RMS of the first curve.
+        shares: by cause, of the mean square of the difference; they add up to 1 including the unexplained share. A
+            negative share belongs to a cause that compensates others. Empty for equal curves.
+        left: RMS of the unexplained part.
+        first, other: (T,) the two curves in `unit`, NaN in frames without comparison. parts: (T,) of other - first by cause.
     """
 
     joint: str
@@ -175,17 +175,17 @@ class Difference:
 
     @property
     def is_none(self) -> bool:
-        """True where the two are equal."""
+        """Whether the two curves are equal."""
         return self.rms <= _NOTHING * max(self.size, 1.0)
 
     @property
     def of_coordinate(self) -> bool:
-        """True of the torque of one coordinate, which has no plane."""
+        """Whether it is the torque of a single coordinate, without a plane."""
         return self.plane == OF_COORDINATE
 
     @property
     def title(self) -> str:
-        """What differs, for people: "right hip sagittal moment", "hip_flexion_r torque"."""
+        """Displayed name, e.g. "right hip sagittal moment", "hip_flexion_r torque"."""
         if self.of_coordinate:
             return f"{self.joint} {self.plane}"
         return f"{SIDE_NAMES.get(self.side, '')} {self.joint} {self.plane} {self.quantity}".strip()
@@ -197,7 +197,7 @@ def analyses_in_common(
     cutoffs_hz: tuple[float, float] | None = None,
     force_cutoffs_hz: tuple[float, float] | None = None,
 ) -> Exchange:
-    """Return both analyses over the frames and segments they share, in the World of the first; ResultError where none.
+    """Return both analyses over their common frames and segments, in the World of the first; ResultError without any.
 
     `cutoffs_hz` and `force_cutoffs_hz` as of `Exchange`.
     """
@@ -219,7 +219,7 @@ def analyses_in_common(
 
 
 def differences(exchange: Exchange) -> tuple[Difference, ...]:
-    """Return angles and moments of every joint that both analyses have, with the causes of each difference."""
+    """Return differences of angles and moments of every common joint, with their causes."""
     a, b = exchange.a, exchange.b
     valid = a.valid & b.valid
     result: list[Difference] = []
@@ -237,7 +237,7 @@ def differences(exchange: Exchange) -> tuple[Difference, ...]:
 
 
 def joints_of(body: MovingBody) -> list[int]:
-    """Segments whose joint has at least one frame with a moment."""
+    """Return the segments with a joint moment in at least one frame."""
     return [s for s in range(len(body.names)) if body.parents[s] >= 0 and body.valid[:, s].any()]
 
 
@@ -250,7 +250,7 @@ def difference(
     parts: Mapping[str, FloatArray],
     frames: BoolArray,
 ) -> Difference:
-    """Return the difference of two curves (T,) with its causes' parts (T,), over some frames (T,) bool."""
+    """Return the difference of two curves (T,) with the parts (T,) of its causes, over the frames (T,) bool."""
     first, other = (np.where(frames, end, np.nan) for end in ends)
     known_parts = {cause: np.where(frames, part, np.nan) for cause, part in parts.items()}
     whole = other - first
@@ -278,8 +278,8 @@ def difference(
     )
 
 
-def called(items: Sequence[Difference], names: Mapping[str, str]) -> tuple[Difference, ...]:
-    """Return the differences with other names of causes; those of one name are added up."""
+def with_cause_names(items: Sequence[Difference], names: Mapping[str, str]) -> tuple[Difference, ...]:
+    """Return the differences with renamed causes; causes with the same new name are summed."""
     return tuple(
         replace(
             item, shares=_by_name(item.shares, names, 0.0), parts=_by_name(item.parts, names, np.zeros_like(item.first))
@@ -297,7 +297,7 @@ def _by_name(values: Mapping[str, Any], names: Mapping[str, str], nothing: Any) 
 
 
 def overall(items: Sequence[Difference], quantity: Quantity) -> dict[str, float]:
-    """Shares of all joints and planes together, each weighted by the mean square of its difference; largest first."""
+    """Return the shares over all joints and planes, weighted by the mean square of the differences, the largest first."""
     selected = [d for d in items if d.quantity == quantity and d.shares]
     square = sum(d.rms**2 for d in selected)
     names = dict.fromkeys(name for name in (*CAUSES, *(n for d in selected for n in d.shares)))
@@ -309,31 +309,31 @@ def overall(items: Sequence[Difference], quantity: Quantity) -> dict[str, float]
 
 
 def explained(items: Sequence[Difference], quantity: Quantity) -> float:
-    """Share of the mean square of all differences of a quantity that the causes take away together; NaN without any."""
+    """Return the share of the mean square of all differences of a quantity explained by the causes; NaN without any."""
     selected = [d for d in items if d.quantity == quantity and d.shares]
     square = sum(d.rms**2 for d in selected)
     return 1.0 - sum(d.left**2 for d in selected) / square if square else float("nan")
 
 
-# Events nearer than this are the same: tables hold them to 10 microseconds.
 # -- differences over the gait cycle ------------------------------------------------------------------------------------
 # A curve over 0-100 % is that in time, resampled between two strikes. Let N_a and N_b be the mean over each analysis' own cycles.
-# What is exchanged first matters: events before all other causes, or after them. The part of each is the mean over both orders
+# The parts depend on the order of exchange: events before or after all other causes. Each part is the mean over both orders
 # (Owen 1977, 10.1007/978-3-642-45494-3_7, with the events as one union and all other causes as the other):
 #
 #     cause c:   (N_a + N_b) part_c / 2          events:   (N_b - N_a) (first + other) / 2
 #
 # Both N are linear, so the parts add up to N_b other - N_a first.
 
+# Tolerance of equal events: tables have a resolution of 10 microseconds.
 _SAME_S = 1e-4
-# Strikes of two analyses farther apart than this are not of the same step.
+# Largest time between foot strikes of the same step in two analyses.
 _SAME_STEP_S = 0.2
 _OF_CYCLES: dict[Quantity, Quantity] = {"angle": "cycle angle", "moment": "cycle moment"}
 
 
 @dataclass(frozen=True)
 class Span:
-    """A gait cycle of an analysis: its side, and from strike to strike, s."""
+    """A gait cycle: side, and times of its foot strikes, s."""
 
     side: str
     start_s: float
@@ -341,7 +341,7 @@ class Span:
 
 
 def spans_differ(first: Sequence[Span], other: Sequence[Span]) -> bool:
-    """Whether two analyses have different cycles."""
+    """Return whether two analyses have different cycles."""
     if len(first) != len(other):
         return True
     pairs = zip(_sorted(first), _sorted(other), strict=True)
@@ -351,14 +351,14 @@ def spans_differ(first: Sequence[Span], other: Sequence[Span]) -> bool:
 def cycle_differences(
     in_time: Iterable[Difference], time_s: FloatArray, rate_hz: float, first: Sequence[Span], other: Sequence[Span]
 ) -> tuple[Difference, ...]:
-    """Return the differences of the mean curves over 0-100 % of the cycle, each analysis by its own cycles, with their causes.
+    """Return differences of mean curves over 0-100 % of the cycles of each analysis, with their causes.
 
     Parameters:
-        found: differences in time at `time_s` (T,) s, frames of `rate_hz` that count from 0 s, gaps allowed.
+        found: differences in time at `time_s` (T,) s, frames at `rate_hz` from 0 s, with gaps.
         first, other: the cycles of the two analyses.
 
-    Empty where both have the same cycles: curves over the cycle then say nothing else than those in time. A joint of the middle
-    of the body is shown over the right cycles, over the left ones where there are none.
+    Empty for equal cycles, because curves over the cycle then contain no new information. Joints without a side are averaged over
+    right cycles, or over left cycles without right ones.
     """
     if not spans_differ(first, other):
         return ()
@@ -385,7 +385,7 @@ def cycle_differences(
 
 
 def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...]:
-    """Return how far the strikes that bound the cycles lie apart, side by side, and how many only one analysis has."""
+    """Return the time differences of foot strikes of cycles by side, and the number of strikes in only one analysis."""
     result = []
     for side in SIDES:
         a, b = (_strikes(_of(spans, side)) for spans in (first, other))
@@ -394,7 +394,7 @@ def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...
         words = []
         if len(late) and np.abs(late).max() > _SAME_S:
             mean, most = 1e3 * float(late.mean()), 1e3 * float(np.abs(late).max())
-            digits = 0 if most >= 1.0 else 1  # a difference is never told as none
+            digits = 0 if most >= 1.0 else 1  # never rounded to zero
             words.append(f"{mean:+.{digits}f} ms in the mean of {len(late)}, {most:.{digits}f} ms at most")
         alone = len(a) - len(late), len(b) - len(late)
         words += [f"{n} only in the {which}" for n, which in zip(alone, ("first", "second"), strict=True) if n > 0]
@@ -404,7 +404,7 @@ def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...
 
 
 def _mean(curves: FloatArray, rate_hz: float, spans: Sequence[Span]) -> FloatArray:
-    """(101, k) mean over cycles of curves (T, k); every column has its gaps where the others have."""
+    """Return the mean (101, k) over cycles of curves (T, k); all columns have the same gaps."""
     each = np.stack([normalise(curves, rate_hz, span.start_s, span.end_s) for span in spans])
     known = np.asarray(np.isfinite(each).all(axis=2))
     count = known.sum(axis=0)

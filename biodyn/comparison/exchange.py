@@ -1,4 +1,4 @@
-"""An analysis with some parts of another one: centres, axes, smoothing, fit, forces, contacts, mass, inertias."""
+"""Exchange parts of two analyses: joint centres, axes, smoothing, fit, forces, contacts, mass, inertias."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.rotations import angle_between
 from biodyn.processing.signals.filtering import finite_stretches
 
-# Cut-offs that are tried, Hz: from slow gait's 2 Hz to what no marker recording needs.
+# Tested cut-offs, Hz.
 _CUTOFFS_HZ = tuple(float(f) for f in np.geomspace(2.0, 60.0, 36))
 _TRIALS = tuple((low, high) for low in _CUTOFFS_HZ for high in (*_CUTOFFS_HZ, np.inf) if high > low)
 # Two passes of order 2 are 3 dB down at the cut-off if each is at cut-off / 0.802 (Winter 2009, ch. 3).
 _CORRECTION = (2.0**0.5 - 1.0) ** 0.25
-# Of what differs, a filter must explain this share to be taken for one: thresholds of benchmarks/compare_causes.py.
+# Least share of the difference explained by a filter (threshold of benchmarks/compare_causes.py).
 LEAST_EXPLAINED = 0.2
 _LEAST_FRAMES = 12
-# Nearer than this to the end of a run of frames a filter lacks what came before or after.
+# Margin at the ends of an interval with edge effects of a filter.
 _END_S = 0.15
-# Vectors that differ less than this, in the mean square, are equal.
+# Relative mean square difference of equal vectors.
 _NOTHING = 1e-10
 
 
 @dataclass(frozen=True)
 class RelativeFilter:
-    """What turns one signal into another: both went through a Butterworth filter, with different cut-offs.
+    """Relative filter of two signals after Butterworth filters with different cut-offs.
 
     Attributes:
-        low_hz, high_hz: cut-offs of the smoother and of the sharper signal; high_hz is inf where it was not filtered.
-        explained: share of the square of the difference that it explains; NaN where the settings tell the cut-offs.
+        low_hz, high_hz: cut-offs of the smoother and of the sharper signal; high_hz is inf without a filter.
+        explained: explained share of the squared difference; NaN if the cut-offs are known from the settings.
     """
 
     low_hz: float
@@ -57,7 +57,7 @@ class RelativeFilter:
         return _butterworth(frequency_hz, self.low_hz) / _butterworth(frequency_hz, self.high_hz)
 
     def applied(self, x: FloatArray, rate_hz: float) -> FloatArray:
-        """The sharper signal (T, ...) as the smoother one has it; each run of numbers by itself, NaN stays NaN."""
+        """Filter the sharper signal (T, ...) like the smoother one, each interval without NaN separately."""
         columns = np.asarray(x, dtype=np.float64).reshape(len(x), -1)
         filtered = columns.copy()
         for first, stop in finite_stretches(np.asarray(np.isfinite(columns).all(axis=1))):
@@ -71,7 +71,7 @@ class RelativeFilter:
         return np.asarray(line + smooth[: len(x)])
 
     def motion(self, motion: SegmentMotion, rate_hz: float) -> SegmentMotion:
-        """The sharper motion as the smoother one has it."""
+        """Filter the sharper motion like the smoother one."""
         R = self.applied(motion.R, rate_hz)
         flat = R.reshape(-1, 3, 3)
         finite = np.isfinite(flat).all(axis=(1, 2))
@@ -80,7 +80,7 @@ class RelativeFilter:
 
 
 def filter_of_cutoffs(first_hz: float, second_hz: float) -> tuple[RelativeFilter, bool] | None:
-    """Return the filter between two known cut-offs (0 = none) and whether the first is the sharper; None where they are equal."""
+    """Return the filter between two known cut-offs (0 = none) and whether the first is sharper; None for equal cut-offs."""
     first, second = (hz if hz else np.inf for hz in (first_hz, second_hz))
     if first == second:
         return None
@@ -90,10 +90,10 @@ def filter_of_cutoffs(first_hz: float, second_hz: float) -> tuple[RelativeFilter
 def filter_between(
     sharper: FloatArray, smoother: FloatArray, known: BoolArray, rate_hz: float
 ) -> RelativeFilter | None:
-    """Return the filter that turns (T, K, 3) into (T, K, 3) best; None where no filter explains enough of their difference.
+    """Return the best filter from (T, K, 3) to (T, K, 3); None if no filter explains enough of the difference.
 
-    Each of the K vectors counts the same: one that jumps where it is hardly known must not decide. `known` (T,) are the frames
-    to look at; every long enough run of them counts, without its ends, where filters have their own habits.
+    All K vectors have the same weight, so that single vectors with jumps do not dominate. `known` (T,): frames to evaluate; every
+    sufficiently long interval is used without its ends, because of edge effects of filters.
     """
     parts: list[tuple[FloatArray, ...]] = []
     ends = round(_END_S * rate_hz)
@@ -121,7 +121,7 @@ def filter_between(
 def filter_of_either(
     first: FloatArray, second: FloatArray, known: BoolArray, rate_hz: float
 ) -> tuple[RelativeFilter, bool] | None:
-    """Return the filter between two signals (T, K, 3) and whether the first is the sharper; None where there is none."""
+    """Return the filter between two signals (T, K, 3) and whether the first is sharper; None without a filter."""
     candidates = [
         (between, is_first)
         for between, is_first in (
@@ -134,13 +134,13 @@ def filter_of_either(
 
 
 def _upper_half(explained: FloatArray) -> FloatArray:
-    """Mean of the better half of each row (N, K): the others jump, or are hardly known."""
+    """Return the mean of the better half of each row (N, K), excluding vectors with jumps."""
     ordered = np.sort(explained, axis=1)
     return np.asarray(ordered[:, ordered.shape[1] // 2 :].mean(axis=1))
 
 
 def _left(part: tuple[FloatArray, ...]) -> FloatArray:
-    """(N, K) what each trial leaves of the difference of each vector."""
+    """Return the residual (N, K) of each tested filter for each vector."""
     frequency_hz, bb, ab, aa = part
     gains = np.stack([RelativeFilter(low, high, 0.0).gain(frequency_hz) for low, high in _TRIALS])
     return np.asarray(bb.sum(axis=0) - 2.0 * gains @ ab + gains**2 @ aa)
@@ -151,7 +151,7 @@ def _by_vector(values: FloatArray) -> FloatArray:
 
 
 def _odd_spectrum(x: FloatArray, rate_hz: float) -> tuple[NDArray[np.complex128], FloatArray, FloatArray]:
-    """Spectrum of (T, K) without the line through its ends, mirrored through them; that line; the frequencies."""
+    """Return the spectrum of (T, K) after subtraction of the line through its ends and odd extension; the line; frequencies."""
     line = x[0] + np.linspace(0.0, 1.0, len(x))[:, None] * (x[-1] - x[0])
     detrended = x - line
     whole = np.concatenate([detrended, -detrended[-2:0:-1]])
@@ -164,18 +164,18 @@ def _butterworth(frequency_hz: FloatArray, cutoff_hz: float) -> FloatArray:
 
 
 # -- shares that do not depend on the order of exchange -----------------------------------------------------------------
-# What a cause changes depends on which others were exchanged before it. Its part is the mean of that change over all orders
-# (Shapley 1953, doi 10.1515/9781400881970-018): parts add up to the whole difference, and equal causes have equal parts.
+# The effect of a cause depends on the causes exchanged before it. Its part is the mean effect over all orders (Shapley value,
+# Shapley 1953, doi 10.1515/9781400881970-018): the parts add up to the difference, and equal causes have equal parts.
 
 
 def parts_of_difference(
     causes: Sequence[str], value: Callable[[frozenset[str]], FloatArray]
 ) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
-    """Return each cause's part of value(all) - value(none), and both ends.
+    """Return the part of each cause in value(all) - value(none), and both values.
 
     Parameters:
         causes: n names; `value` is called 2^n times.
-        value: the result, of one shape, with the named causes exchanged.
+        value: the result, of constant shape, with the given causes exchanged.
     """
     n = len(causes)
     none, both = value(frozenset()), value(frozenset(causes))
@@ -193,9 +193,9 @@ def parts_of_difference(
 
 
 def shares(parts: dict[str, FloatArray], whole: FloatArray) -> dict[str, float]:
-    """Return how much of the mean square of `whole` each part makes: its projection on it; NaN frames do not count.
+    """Return the share of each part in the mean square of `whole` by projection; NaN frames are ignored.
 
-    Shares add up to 1 where the parts add up to the whole. One below zero makes the difference smaller than it would be.
+    Shares add up to 1 if the parts add up to the whole. A negative share reduces the difference.
     """
     known = np.isfinite(whole)
     square = float(np.sum(whole[known] ** 2))
@@ -207,30 +207,30 @@ def shares(parts: dict[str, FloatArray], whole: FloatArray) -> dict[str, float]:
 CENTRES, AXES, SMOOTHING, FIT = "joint centres", "segment axes", "smoothing of motion", "fit of motion"
 FORCE_SMOOTHING, CONTACTS, FORCES = "smoothing of forces", "contacts", "ground forces"
 MASS, INERTIAS = "body mass", "segment inertias"
-#: What the smoothing of motion is called where one of two analyses is an estimate of motion and forces.
+#: Name of the cause "smoothing of motion" if one of the analyses is an estimate of motion and forces.
 ESTIMATED = "estimate instead of a filter"
 EVENTS = "gait events"
-#: What can be exchanged, in the order of tables.
+#: All causes, in the order of tables.
 CAUSES = (CENTRES, AXES, SMOOTHING, ESTIMATED, FIT, FORCE_SMOOTHING, CONTACTS, FORCES, MASS, INERTIAS, EVENTS)
 _OF_MOTION = (CENTRES, AXES, SMOOTHING, FIT)
 _OF_FORCES = (FORCE_SMOOTHING, CONTACTS, FORCES)
 _OF_BODY = (MASS, INERTIAS)
 
-# A foot counts as loaded above this force; shorter differences of contact are the flanks that a filter moves.
+# Force of a loaded foot, and longest difference of contact caused by a filter.
 _LOADED_N = 20.0
 _FLANK_S = 0.1
-# An axis belongs to the line between two joint centres if it points along it this closely.
+# Largest angle between an axis and the line between joint centres that defines it.
 _ALONG_RAD = np.deg2rad(2.0)
-# Below these sizes two things are equal.
+# Tolerance of equal values.
 _SAME = 1e-9
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """Two analyses of the same frames and segments, in one World; `a` is what is asked about, `b` the other one.
+    """Two analyses of the same frames and segments, in the same World: the first (`a`) and the other (`b`).
 
     rate_hz: frames per second. cutoffs_hz, force_cutoffs_hz: of a's and b's Butterworth filters of motion and forces, 0 = none;
-    None where they are not known: then the filter that lies between the two is looked for.
+    None if unknown: then the relative filter is estimated.
     """
 
     a: MovingBody
@@ -239,26 +239,26 @@ class Exchange:
     cutoffs_hz: tuple[float, float] | None = None
     force_cutoffs_hz: tuple[float, float] | None = None
 
-    # -- geometry: where one analysis has the segments of the other ---------------------------------------------------
+    # -- geometry: segments of one analysis relative to the other ---------------------------------------------------
 
     @cached_property
     def turn(self) -> FloatArray:
-        """(S, 3, 3) mean axes of b's segments in a's."""
+        """(S, 3, 3) mean axes of b's segments in the axes of a's segments."""
         return np.stack(
             [_mean_rotation(np.swapaxes(self.a.motion.R[:, s], 1, 2) @ self.b.motion.R[:, s]) for s in self._all]
         )
 
     @cached_property
     def offset(self) -> FloatArray:
-        """(S, 3) m mean place of b's joint centres against a's, in the axes of a's segments."""
+        """(S, 3) m mean offset of b's joint centres from a's, in the axes of a's segments."""
         apart = self.b.motion.p - self.a.motion.p
         return np.asarray(np.nanmean(np.einsum("tsji,tsj->tsi", self.a.motion.R, apart), axis=0))
 
     @cached_property
     def turn_with_centres(self) -> FloatArray:
-        """(S, 3, 3) part of `turn` that the centres bring along: a long axis runs from one joint centre to the next.
+        """(S, 3, 3) part of `turn` caused by joint centres, because a long axis connects two joint centres.
 
-        None of it where the axis does not follow the line between the centres, in either analysis.
+        Identity if the axis differs from the line between the centres in either analysis.
         """
         turns = np.broadcast_to(np.eye(3), (len(self._all), 3, 3)).copy()
         for s in self._all:
@@ -279,13 +279,13 @@ class Exchange:
 
     @cached_property
     def _b_by_geometry_of_a(self) -> SegmentMotion:
-        """The motion of b, of the segments as a defines them."""
+        """The motion of b for the segment definitions of a."""
         unturned = replace(self.b.motion, R=self.b.motion.R @ np.swapaxes(self.turn, 1, 2))
         return unturned.moved(-self.offset)
 
     @cached_property
     def motion_filter(self) -> tuple[RelativeFilter, bool] | None:
-        """The filter between the two motions and whether a is the sharper one; None where there is none."""
+        """The relative filter of the motions and whether a is sharper; None without a filter."""
         if self.cutoffs_hz is not None:
             return filter_of_cutoffs(*self.cutoffs_hz)
         a, b = (_accelerations(motion) for motion in (self.a.motion, self._b_by_geometry_of_a))
@@ -293,7 +293,7 @@ class Exchange:
 
     @cached_property
     def _motions(self) -> dict[frozenset[str], SegmentMotion]:
-        """The motion, of the segments as a defines them, with the smoothing or the fit of either."""
+        """The motion for the segment definitions of a, with the smoothing and fit of either analysis."""
         a, b, between = self.a.motion, self._b_by_geometry_of_a, self.motion_filter
         motions = {frozenset[str](): a, frozenset((SMOOTHING, FIT)): b}
         if between is None:
@@ -306,7 +306,7 @@ class Exchange:
         return motions | {frozenset((SMOOTHING,)): _with_change(a, smooth, b), frozenset((FIT,)): smooth}
 
     def motion(self, held: frozenset[str]) -> SegmentMotion:
-        """The motion of a with the named parts of b."""
+        """Return the motion of a with the given parts of b."""
         result = self._motions[held & {SMOOTHING, FIT}]
         if CENTRES in held:
             result = result.moved(self.offset)
@@ -322,7 +322,7 @@ class Exchange:
 
     @cached_property
     def _contact(self) -> BoolArray:
-        """(T, S) frames in which only one of the two has the foot loaded, for longer than a filter's flank."""
+        """(T, S) frames with the foot loaded in only one analysis, longer than the effect of a filter."""
         loaded = [np.linalg.norm(body.wrench[..., 3:], axis=-1) > _LOADED_N for body in (self.a, self.b)]
         apart = loaded[0] ^ loaded[1]
         long = np.zeros_like(apart)
@@ -333,7 +333,7 @@ class Exchange:
 
     @cached_property
     def force_filter(self) -> tuple[RelativeFilter, bool] | None:
-        """The filter between the two ground forces and whether a is the sharper one; None where there is none."""
+        """The relative filter of the ground forces and whether a is sharper; None without a filter."""
         if self.force_cutoffs_hz is not None:
             return filter_of_cutoffs(*self.force_cutoffs_hz)
         same = ~self._contact
@@ -342,7 +342,7 @@ class Exchange:
 
     @cached_property
     def _smoothing_of_force(self) -> FloatArray:
-        """(T, S, 6) what b's smoothing changes in the wrench."""
+        """(T, S, 6) change of the wrench by b's smoothing."""
         if self.force_filter is None:
             return np.zeros_like(self.a.wrench)
         low, a_is_sharper = self.force_filter
@@ -351,7 +351,7 @@ class Exchange:
         return change if a_is_sharper else -change
 
     def wrench(self, held: frozenset[str]) -> FloatArray:
-        """The ground wrenches (T, S, 6) of a with the named parts of b."""
+        """Return the ground wrenches (T, S, 6) of a with the given parts of b."""
         whole = self.b.wrench - self.a.wrench
         only_one = self._contact[..., None]
         smoothing = np.where(only_one, 0.0, self._smoothing_of_force)
@@ -365,7 +365,7 @@ class Exchange:
         return result
 
     def inertias(self, held: frozenset[str]) -> SegmentInertias:
-        """The segments' inertias of a with the mass or the distribution of b."""
+        """Return the segment inertias of a with the mass or the distribution of b."""
         a, b = self.a.inertias, self.b.inertias
         factor = self.b.mass_kg / self.a.mass_kg
         result = b.scaled(1.0 / factor) if INERTIAS in held else a
@@ -374,31 +374,31 @@ class Exchange:
     # -- the difference in parts --------------------------------------------------------------------------------------
 
     def moment_parts(self) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
-        """Each cause's part (T, S, 3) Nm of b - a in the joint moments by plane, and the moments of a and of b."""
+        """Return the part (T, S, 3) Nm of each cause in the joint moments b - a by plane, and the moments of a and b."""
         a = self.a
 
-        def carried(held: frozenset[str]) -> FloatArray:
+        def segment_moments(held: frozenset[str]) -> FloatArray:
             motion = self.motion(held)
             moment = moment_of_segments(motion, self.inertias(held), a.gravity_W, a.beyond)
             return in_planes(moment, motion, a.parents)
 
-        def ground(held: frozenset[str]) -> FloatArray:
+        def ground_moments(held: frozenset[str]) -> FloatArray:
             motion = self.motion(held)
             return in_planes(moment_of_ground(motion, self.wrench(held), a.beyond), motion, a.parents)
 
         return _added(
-            parts_of_difference(self._able(*_OF_MOTION, *_OF_BODY), carried),
-            parts_of_difference(self._able(*_OF_MOTION, *_OF_FORCES), ground),
+            parts_of_difference(self._able(*_OF_MOTION, *_OF_BODY), segment_moments),
+            parts_of_difference(self._able(*_OF_MOTION, *_OF_FORCES), ground_moments),
         )
 
     def angle_parts(self) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
-        """Each cause's part (T, S, 3) rad of b - a in the joint angles by plane, and the angles of a and of b."""
+        """Return the part (T, S, 3) rad of each cause in the joint angles b - a by plane, and the angles of a and b."""
         return parts_of_difference(
             self._able(*_OF_MOTION), lambda held: joint_angles(self.motion(held), self.a.parents)
         )
 
     def _able(self, *causes: str) -> list[str]:
-        """The causes that differ at all: the others would only cost time."""
+        """Return the causes that differ."""
         return [cause for cause in causes if self._differs(cause)]
 
     def _differs(self, cause: str) -> bool:
@@ -422,7 +422,7 @@ _Parts = tuple[dict[str, FloatArray], FloatArray, FloatArray]
 
 
 def _added(first: _Parts, second: _Parts) -> _Parts:
-    """The sum of two results' parts: a share of a sum is the sum of the shares."""
+    """Return the sums of the parts of two results."""
     causes = [cause for cause in CAUSES if cause in first[0] or cause in second[0]]
     zero = np.zeros_like(first[1])
     parts = {cause: first[0].get(cause, zero) + second[0].get(cause, zero) for cause in causes}
@@ -434,7 +434,7 @@ def _accelerations(motion: SegmentMotion) -> FloatArray:
 
 
 def _with_change(motion: SegmentMotion, smooth: SegmentMotion, sharp: SegmentMotion) -> SegmentMotion:
-    """A motion with what smoothing took from another one."""
+    """Add the difference between a sharp and a smoothed motion to another motion."""
     added = [
         value + high - low for value, high, low in zip(motion.parts[1:], sharp.parts[1:], smooth.parts[1:], strict=True)
     ]
@@ -451,14 +451,14 @@ def _mean_rotation(R: FloatArray) -> FloatArray:
 
 
 def _line(motion: SegmentMotion, segment: int, child: int) -> FloatArray:
-    """(3,) mean direction from a segment's origin to that of its child, in its axes."""
+    """Return the mean direction (3,) from the origin of a segment to the origin of its child, in its axes."""
     apart = motion.p[:, child] - motion.p[:, segment]
     mean = np.nanmean(np.einsum("tji,tj->ti", motion.R[:, segment], apart), axis=0)
     return np.asarray(mean / np.linalg.norm(mean))
 
 
 def _least_turn(a: FloatArray, b: FloatArray) -> FloatArray:
-    """The smallest rotation (3, 3) that turns one direction into another."""
+    """Return the smallest rotation (3, 3) from one direction to another."""
     axis = np.cross(a, b)
     sine = float(np.linalg.norm(axis))
     if sine < 1e-12:

@@ -1,4 +1,4 @@
-"""An analysis as segments that move in World: what is exchanged between two analyses, whatever coordinates they have."""
+"""An analysis as moving segments in World, independent of its coordinates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from biodyn.rigid_body import Multibody, body_accelerations, body_poses, body_ve
 
 @dataclass(frozen=True)
 class SegmentMotion:
-    """How the segments move, in World; S segments, the origin of each is the centre of its joint to its parent.
+    """Motion of S segments in World; the origin of each segment is the centre of its joint with its parent.
 
     Attributes:
         R: (T, S, 3, 3) axes of the segments. p: (T, S, 3) m, origins.
@@ -32,19 +32,19 @@ class SegmentMotion:
     a: FloatArray
 
     def at(self, frames: BoolArray | IntArray | slice) -> SegmentMotion:
-        """Some frames of it."""
+        """Return some of the frames."""
         return SegmentMotion(*(value[frames] for value in self.parts))
 
     def of(self, segments: Sequence[int]) -> SegmentMotion:
-        """Some segments of it."""
+        """Return some of the segments."""
         return SegmentMotion(*(value[:, list(segments)] for value in self.parts))
 
     def turned(self, Q: FloatArray) -> SegmentMotion:
-        """The same motion in another World, Q (3, 3)."""
+        """Return the motion in another World, rotated by Q (3, 3)."""
         return SegmentMotion(Q @ self.R, *(value @ Q.T for value in self.parts[1:]))
 
     def moved(self, offset: FloatArray) -> SegmentMotion:
-        """The motion of other points of the same segments: `offset` (S, 3) m from the origins, in the segments' axes."""
+        """Return the motion with origins moved by `offset` (S, 3) m in the axes of the segments."""
         arm = np.einsum("tsij,sj->tsi", self.R, offset)
         a = self.a + np.cross(self.alpha, arm) + np.cross(self.omega, np.cross(self.omega, arm))
         return replace(self, p=self.p + arm, a=a)
@@ -64,11 +64,11 @@ class SegmentInertias:
     tensor: FloatArray
 
     def scaled(self, factor: float) -> SegmentInertias:
-        """The same body, heavier or lighter in all its parts."""
+        """Return the inertias of a body with scaled mass."""
         return SegmentInertias(self.mass * factor, self.com, self.tensor * factor)
 
     def of(self, segments: Sequence[int]) -> SegmentInertias:
-        """Some segments of it."""
+        """Return some of the segments."""
         rows = list(segments)
         return SegmentInertias(self.mass[rows], self.com[rows], self.tensor[rows])
 
@@ -79,12 +79,12 @@ class MovingBody:
 
     Attributes:
         names, parents: of the segments, the root first (its parent is -1).
-        joints, sides: of the joint to the parent, by segment; "" where there is none.
+        joints, sides: of the joint with the parent, by segment; "" without one.
         motion, inertias: of the segments.
         wrench: (T, S, 6) [moment; force] of the ground on each segment about the World origin.
         R_WL: (3, 3) from the laboratory's axes to World. gravity_W: (3,) m/s^2.
-        mass_kg: of the whole body, also of segments that are left out here. time_s: (T,) s.
-        known: (T,) frames with a motion. valid: (T, S) frames in which the moment at the segment's joint is known.
+        mass_kg: of the whole body, including omitted segments. time_s: (T,) s.
+        known: (T,) frames with motion. valid: (T, S) frames with a known moment at the joint of the segment.
     """
 
     names: tuple[str, ...]
@@ -103,7 +103,7 @@ class MovingBody:
 
     @cached_property
     def beyond(self) -> BoolArray:
-        """(S, S) True where the segment of the column lies beyond the joint of the row, or is its own segment."""
+        """(S, S) True if the segment of the column is distal to the joint of the row, or belongs to it."""
         distal = np.eye(len(self.names), dtype=bool)
         for s in range(len(self.names)):
             up = self.parents[s]
@@ -113,7 +113,7 @@ class MovingBody:
         return distal
 
     def in_world_of(self, other: MovingBody) -> MovingBody:
-        """The same analysis in the World axes of another one of the recording."""
+        """Return the analysis in the World axes of another analysis of the recording."""
         Q = other.R_WL @ self.R_WL.T
         if np.allclose(Q, np.eye(3), atol=1e-12):
             return self
@@ -121,7 +121,7 @@ class MovingBody:
         return replace(self, motion=self.motion.turned(Q), wrench=wrench, R_WL=other.R_WL)
 
     def only(self, names: Sequence[str], frames: BoolArray) -> MovingBody:
-        """Some segments and some frames; a segment whose parent is left out hangs on the next one kept."""
+        """Return some segments and frames; a segment without its parent is attached to the next proximal segment."""
         keep = [self.names.index(name) for name in names]
         return replace(
             self,
@@ -145,10 +145,10 @@ class MovingBody:
 
 
 def moving_body(arrays: Mapping[str, np.ndarray]) -> MovingBody:
-    """Return the analysis that the arrays of a result hold; ResultError where an older version left the segments out."""
+    """Return the analysis in the arrays of a result; ResultError for older versions without segments."""
     if "segment_links" not in arrays:
         raise ResultError(
-            "The result was written before biodyn kept the axes of the segments.",
+            "The result was written by an older version that did not store the axes of the segments.",
             "Run the trial again with this version.",
         )
     multibody = multibody_from_arrays(arrays)
@@ -186,7 +186,7 @@ def moving_body(arrays: Mapping[str, np.ndarray]) -> MovingBody:
 
 
 def _valid(arrays: Mapping[str, np.ndarray], multibody: Multibody, links: Sequence[int]) -> BoolArray:
-    """(T, S) frames in which every measured coordinate of the segment's joint has a torque; none where it has none."""
+    """Return the frames (T, S) with a torque of every measured coordinate of the joint of the segment."""
     valid = np.zeros((len(arrays["q"]), len(links)), dtype=bool)
     places = [int(place) for place in arrays["coordinate_v"]]
     for s, link in enumerate(links):
@@ -231,6 +231,7 @@ def _parents(of_links: IntArray, links: Sequence[int]) -> list[int]:
 #: The planes of a joint, in the order of the last axis of its angles and moments: about the parent's transverse axis (z),
 #: the floating axis (x) and the segment's long axis (y), Grood & Suntay 1983, doi 10.1115/1.3138397.
 PLANES = ("sagittal", "frontal", "transverse")
+
 # -- joint angles and net joint moments: Newton and Euler in World ------------------------------------------------------
 
 _PLANE_AXES = (2, 0, 1)
@@ -239,7 +240,7 @@ _PLANE_AXES = (2, 0, 1)
 def moment_of_segments(
     motion: SegmentMotion, inertias: SegmentInertias, gravity_W: FloatArray, beyond: BoolArray
 ) -> FloatArray:
-    """Moments (T, S, 3) Nm, World, that the joints need to move and carry the segments beyond them, without the ground."""
+    """Return the joint moments (T, S, 3) Nm, World, for motion and weight of the distal segments, without the ground."""
     at_com = motion.moved(inertias.com)
     force = inertias.mass[:, None] * (at_com.a - gravity_W)
     tensor_W = motion.R @ inertias.tensor @ np.swapaxes(motion.R, -1, -2)
@@ -249,7 +250,7 @@ def moment_of_segments(
 
 
 def moment_of_ground(motion: SegmentMotion, wrench: FloatArray, beyond: BoolArray) -> FloatArray:
-    """Moments (T, S, 3) Nm, World, with which the joints answer the ground wrenches (T, S, 6)."""
+    """Return the joint moments (T, S, 3) Nm, World, that balance the ground wrenches (T, S, 6)."""
     return -_about_joints(wrench[..., :3], wrench[..., 3:], motion.p, beyond)
 
 
@@ -260,7 +261,7 @@ def _about_joints(moment_Wo: FloatArray, force: FloatArray, p: FloatArray, beyon
 
 
 def in_planes(moment_W: FloatArray, motion: SegmentMotion, parents: tuple[int, ...]) -> FloatArray:
-    """Moments (T, S, 3) along the axes of their joint, in the order of `PLANES`; the root's stay NaN."""
+    """Return moments (T, S, 3) along the axes of their joint, in the order of `PLANES`; NaN for the root."""
     by_plane = np.full_like(moment_W, np.nan)
     for s, parent in enumerate(parents):
         if parent >= 0:
@@ -270,13 +271,13 @@ def in_planes(moment_W: FloatArray, motion: SegmentMotion, parents: tuple[int, .
 
 
 def joint_moments(body: MovingBody) -> FloatArray:
-    """Net joint moments (T, S, 3) Nm by plane; NaN for the root."""
+    """Return net joint moments (T, S, 3) Nm by plane; NaN for the root."""
     total = moment_of_segments(body.motion, body.inertias, body.gravity_W, body.beyond)
     return in_planes(total + moment_of_ground(body.motion, body.wrench, body.beyond), body.motion, body.parents)
 
 
 def joint_angles(motion: SegmentMotion, parents: tuple[int, ...]) -> FloatArray:
-    """Joint angles (T, S, 3) rad by plane, each curve without jumps of a whole turn; NaN for the root."""
+    """Return unwrapped joint angles (T, S, 3) rad by plane; NaN for the root."""
     by_plane = np.full(motion.p.shape, np.nan)
     for s, parent in enumerate(parents):
         if parent >= 0:

@@ -20,7 +20,6 @@ from biodyn.comparison.differences import (
     Quantity,
     Span,
     analyses_in_common,
-    called,
     cycle_differences,
     differences,
     event_facts,
@@ -28,6 +27,7 @@ from biodyn.comparison.differences import (
     facts,
     joints_of,
     overall,
+    with_cause_names,
 )
 from biodyn.comparison.exchange import ESTIMATED, FIT, SMOOTHING
 from biodyn.comparison.segments import MovingBody, moving_body
@@ -268,7 +268,7 @@ def compare(a: Result, b: Result) -> Comparison:
     )
     names = _names_of_causes(first.record, second.record)
     estimated = any(method_of(one.record) == ESTIMATE for one in (first, second))
-    joints, found = joints_of(exchange.a), called(differences(exchange), names)
+    joints, found = joints_of(exchange.a), with_cause_names(differences(exchange), names)
     time_s, spans = exchange.a.time_s, (_spans(first), _spans(second))
     return Comparison(
         first.name,
@@ -310,7 +310,7 @@ def _with_file(first: _Opened, path: Path) -> Comparison:
     recording = read(path)
     found = compare_with_channels(ours, recording, first.record)
     names = {SMOOTHING: ESTIMATED} if method_of(first.record) == ESTIMATE else {}
-    told = called(found.differences, names), _renamed(found.facts, names)
+    told = with_cause_names(found.differences, names), _renamed(found.facts, names)
     return Comparison(first.name, str(path), found.time_s, *told, {}, found.notes)
 
 

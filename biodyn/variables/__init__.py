@@ -1,15 +1,14 @@
-"""What the variables of a gait cycle mean: title, unit, clinical sign, side rule, norms, physiological limits.
+"""Variables of the gait cycle: title, unit, clinical sign, rule for sides, norms, physiological limits.
 
-Goes in: `variables.toml` and `norms/` of the library. Comes out: `Variable`, `Norms`, and the faults of a curve that no
-person can walk. Tables keep the coordinates' signs (docs/conventions.md); whoever shows, averages over sides or compares
-asks here, never a figure:
+Input: `variables.toml` and `norms/` of the library. Output: `Variable`, `Norms`, and faults of curves beyond physiological
+limits. Tables keep the signs of the coordinates (docs/conventions.md); displays, averages over sides and comparisons convert:
 
-    variable("pelvis_tilt").clinical_sign      # -1: anterior is positive for people, negative in the tables
-    variable("pelvis_list").side_sign("l")     # -1: the left side is reversed before both are averaged
-    variable("pelvis_list").clinical("l")      # both at once: table value -> what people are shown
+    variable("pelvis_tilt").clinical_sign      # -1: anterior is positive clinically, negative in the tables
+    variable("pelvis_list").side_sign("l")     # -1: the left side is reversed before averaging over sides
+    variable("pelvis_list").clinical("l")      # both at once: table value -> displayed value
 
-Read in this order: `meaning` (a variable, its limits), `norms` (curves of groups of people at several speeds), `norm_choice`
-(which of them fit a person and a walk).
+Read in this order: `meaning` (a variable and its limits), `norms` (curves of groups of people at several speeds), `norm_choice`
+(norms for a person and a walk).
 """
 
 from __future__ import annotations

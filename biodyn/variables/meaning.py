@@ -1,4 +1,4 @@
-"""One variable of the gait cycle: its name for people, its unit, its signs, and what no person's cycle can hold."""
+"""A variable of the gait cycle: title, unit, signs and physiological limits."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ PERCENT.setflags(write=False)
 
 @dataclass(frozen=True)
 class Variable:
-    """What a variable means.
+    """Definition of a variable.
 
     Attributes:
-        name: in the tables, without side. title: the field's name. unit: of the gait-cycle table, "" where not known.
+        name: in the tables, without side. title: displayed name. unit: of the gait-cycle table, "" if unknown.
         positive, negative: the clinical directions.
-        clinical_sign: factor from the table's sign to the clinical one, of the right side.
-        mirrored: the table's sign is towards one side of the walker whichever side walks.
-        limits: lowest and highest value of a living person, in the table's signs; jump: largest change within 1 %.
-        note: what a reader must know besides.
+        clinical_sign: factor from the sign of the table to the clinical sign, for the right side.
+        mirrored: the sign of the table refers to one side of the room, for both legs.
+        limits: lowest and highest physiological value, in the signs of the table; jump: largest change within 1 %.
+        note: further remark for readers.
     """
 
     name: str
@@ -43,19 +43,19 @@ class Variable:
     note: str = ""
 
     def side_sign(self, side: str) -> float:
-        """Factor that makes a side's table values comparable with those of a right side."""
+        """Return the factor from table values of a side to the signs of the right side."""
         return SIDE_SIGN[side] if self.mirrored else 1.0
 
     def clinical(self, side: str) -> float:
-        """Factor from a side's table values to clinical ones, positive towards `positive`."""
+        """Return the factor from table values of a side to clinical values, positive towards `positive`."""
         return self.clinical_sign * self.side_sign(side)
 
     def as_kept(self) -> Variable:
-        """The same in the signs of the tables: what is positive there, where sides differ on the right."""
-        kept = self.positive if self.clinical_sign > 0.0 else self.negative
+        """Return the variable in the signs of the tables (of the right side if sides differ)."""
+        positive = self.positive if self.clinical_sign > 0.0 else self.negative
         other = self.negative if self.clinical_sign > 0.0 else self.positive
         of = " of the right side" if self.mirrored else ""
-        return replace(self, positive=kept + of, negative=other + of, clinical_sign=1.0, mirrored=False)
+        return replace(self, positive=positive + of, negative=other + of, clinical_sign=1.0, mirrored=False)
 
 
 @cache
@@ -81,17 +81,17 @@ def variables() -> Mapping[str, Variable]:
 
 
 def variable(name: str) -> Variable:
-    """The variable of a name; under its own name, as it is, where the library says nothing."""
+    """Return the variable of a name; a default definition if the library has none."""
     return variables().get(name) or Variable(name, name.replace("_", " "))
 
 
 def positive_about_transverse_axis(joint: str) -> str:
-    """The direction, e.g. "flexion", in which angle and moment of a joint are positive about Z; "" where none is known."""
+    """Return the positive direction of angle and moment about Z, e.g. "flexion"; "" if unknown."""
     return str(load_table("variables/variables")["about_transverse_axis"].get(joint, ""))
 
 
 def nearest_variable(name: str, known: Iterable[str]) -> str:
-    """A hint for a name that is not known: the variable of that title ("knee_flexion": knee_angle), else the nearest name."""
+    """Return a hint for an unknown name: the variable of that title ("knee_flexion": knee_angle), else the nearest name."""
     known = tuple(known)
     words = name.casefold().replace("_", " ")
     titled = next((candidate for candidate in known if variable(candidate).title.casefold() == words), "")
@@ -99,29 +99,29 @@ def nearest_variable(name: str, known: Iterable[str]) -> str:
 
 
 def is_known(name: str) -> bool:
-    """Whether the library says what a variable means."""
+    """Return whether the library defines a variable."""
     return name in variables()
 
 
 def same_side(names: Iterable[str], side: str) -> FloatArray:
-    """Factors (V,) that give a side's table values the signs of a right side."""
+    """Return factors (V,) from table values of a side to the signs of the right side."""
     return np.array([variable(name).side_sign(side) for name in names], dtype=np.float64)
 
 
 def coordinate_title(name: str) -> str:
-    """Words for a coordinate with its side, e.g. "Hip flexion, right"."""
+    """Return the title of a coordinate with its side, e.g. "Hip flexion, right"."""
     side = next((side for side in SIDES if name.endswith(f"_{side}")), "")
     return variable(without_side(name, side)).title + (f", {SIDE_NAMES[side]}" if side else "")
 
 
 @dataclass(frozen=True)
 class CurveFault:
-    """What is impossible about one curve.
+    """Violation of the limits by one curve.
 
     Attributes:
         kind: "range" (a value beyond the limits) or "jump" (too large a change within 1 % of the cycle).
-        value: the worst value, or change, in the table's signs and unit. limit: the one it is beyond.
-        percent: of the cycle where it is.
+        value: the worst value, or change, in the signs and unit of the table. limit: the violated limit.
+        percent: its position in the cycle.
     """
 
     kind: Literal["range", "jump"]
@@ -131,10 +131,10 @@ class CurveFault:
 
 
 def curve_faults(curves: FloatArray, names: Sequence[str], factor: float = 1.0) -> dict[int, CurveFault]:
-    """Return the worst fault of each curve that has one, by column of curves (101, V) of named variables; NaN says nothing.
+    """Return the worst fault of each faulty curve, by column of curves (101, V) of named variables; NaN is ignored.
 
-    A value beyond the limits goes before a jump, which is the change between neighbours that both hold a value. `factor`
-    widens (above 1) or narrows all limits.
+    Values beyond the limits have priority over jumps, which are changes between finite neighbours. `factor` widens (above 1) or
+    narrows all limits.
     """
     meanings = [variable(name) for name in names]
     low, high = factor * np.array([meaning.limits for meaning in meanings]).reshape(-1, 2).T

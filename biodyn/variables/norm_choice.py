@@ -1,4 +1,4 @@
-"""Which norms fit a person and a walk: by age and by walking speed. What is chosen, or why nothing is, in words."""
+"""Choose norms for a person and a walk, by age and walking speed, with the reasons in words."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _ADULT_YEARS = 18.0
 
 @dataclass(frozen=True)
 class Walker:
-    """What the choice of norms depends on.
+    """Properties of a person and a walk that determine the norms.
 
     Attributes:
-        age_years: None where nobody tells it. height_m; leg_length_m: ASIS to ankle, None = a share of the height.
-        speed_m_s: mean of the walk, NaN without a gait cycle. activity: what the person does.
+        age_years: None if unknown. height_m; leg_length_m: ASIS to ankle, None = a share of the height.
+        speed_m_s: mean of the walk, NaN without a gait cycle. activity: e.g. "walking".
     """
 
     age_years: float | None
@@ -44,19 +44,19 @@ class Walker:
 
     @property
     def leg_m(self) -> float:
-        """Leg length; where it was not measured, 0.530 of the height (Winter 2009, after Drillis & Contini 1966)."""
+        """Leg length; if not measured, 0.530 of the height (Winter 2009, after Drillis & Contini 1966)."""
         share = load_table("variables/variables")["norms"]["leg_share_of_height"]
         return self.leg_length_m if self.leg_length_m else share * self.height_m
 
     def speed(self, measure: str) -> float:
-        """The speed as norms measure it; dimensionless: v / sqrt(g l) (Hof 1996, Gait Posture 4:222-223)."""
+        """Return the speed in a measure of norms; dimensionless: v / sqrt(g l) (Hof 1996, Gait Posture 4:222-223)."""
         if measure == "dimensionless":
             return self.speed_m_s / math.sqrt(STANDARD_GRAVITY_M_S2 * self.leg_m)
         return self.speed_m_s / self.height_m if measure == "heights_per_s" else self.speed_m_s
 
     @property
     def stage(self) -> Literal["adult", "child", ""]:
-        """Adult or child by the age, else by the height where that tells it, else ""."""
+        """Adult or child by the age or else by a clear height, otherwise ""."""
         if self.age_years is not None:
             return "adult" if self.age_years >= _ADULT_YEARS else "child"
         limits = load_table("variables/variables")["norms"]
@@ -66,20 +66,20 @@ class Walker:
 
     @property
     def age_words(self) -> str:
-        """The age, or what it was taken for."""
+        """The age, or the assumption about it, in words."""
         if self.age_years is not None:
             return f"{self.age_years:.0f} years old"
         if not math.isfinite(self.height_m):
             return "age and body height not known"
         taken = {
-            "adult": "is taken for an adult's",
-            "child": "is taken for a child's",
+            "adult": "is assumed to be an adult's",
+            "child": "is assumed to be a child's",
             "": "may be an adult's or a child's",
         }
         return f"age not known; a body of {self.height_m:.2f} m {taken[self.stage]}"
 
     def is_served(self, serves: tuple[float, float]) -> bool:
-        """Whether the age, or what the height says of it, lies in a range of years (the last excluded)."""
+        """Return whether the age, or the stage by the height, is in a range of years (the last excluded)."""
         if self.age_years is not None:
             return serves[0] <= self.age_years < serves[1]
         return serves[1] > _ADULT_YEARS if self.stage == "adult" else self.stage == "child" and serves[0] < _ADULT_YEARS
@@ -87,7 +87,7 @@ class Walker:
 
 @dataclass(frozen=True)
 class ChosenSet:
-    """Norms at the speed of a walk: the set, the speed in its measure, and the norms themselves."""
+    """Norms at the speed of a walk: the set, the speed in its measure, and the norms."""
 
     source: NormSet
     speed: float
@@ -96,31 +96,31 @@ class ChosenSet:
 
 @dataclass(frozen=True)
 class NormChoice:
-    """Norms that are shown beside a walk, and sentences that say why these, or why none."""
+    """Norms for a walk, and sentences with the reasons."""
 
     chosen: tuple[ChosenSet, ...]
     reasons: tuple[str, ...]
 
     @property
     def norms(self) -> tuple[Norms, ...]:
-        """What is shown."""
+        """The displayed norms."""
         return tuple(item.norms for item in self.chosen)
 
 
 def choose_norms(setting: str, walker: Walker) -> NormChoice:
-    """Return the norms that stand beside a walk.
+    """Return the norms for a walk.
 
-    Parameters: `setting`: "auto" = every published set that fits age and speed; "none"; or a name or TOML path: that set
-    whatever the person's age, as long as it knows the speed.
+    Parameters: `setting`: "auto" = every published set for age and speed; "none"; or a name or TOML path: that set independent
+    of the age, if it contains the speed.
     """
     if setting == NONE:
-        return NormChoice((), ("No norms were asked for.",))
+        return NormChoice((), ("No norms were selected.",))
     if walker.activity != "walking":
-        return NormChoice((), (f"No norms are shown: they are of people who walk, and this is {walker.activity}.",))
+        return NormChoice((), (f"No norms are shown: they apply to walking, and this activity is {walker.activity}.",))
     if not math.isfinite(walker.speed_m_s):
-        return NormChoice((), ("No norms are shown: without a gait cycle the walking speed is not known.",))
+        return NormChoice((), ("No norms are shown: the walking speed is unknown without a gait cycle.",))
     if setting == AUTO and not walker.stage:
-        return NormChoice((), (f"No norms are shown: {walker.age_words}. Say the age: [report] age_years.",))
+        return NormChoice((), (f"No norms are shown: {walker.age_words}. Set the age: [report] age_years.",))
     sets = [load_norm_set(name) for name in (tried_norms() if setting == AUTO else (setting,))]
     chosen: list[ChosenSet] = []
     reasons: list[str] = []
@@ -136,32 +136,30 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
     shown = [reason for reason in reasons if reason.startswith("Shown")]
     if not chosen:
         shown = ["No norms are shown.", *reasons]
-    return NormChoice(tuple(chosen), (f"The person: {walker.age_words}.", *shown, *_beside(sets, walker, setting)))
+    return NormChoice(tuple(chosen), (f"The person: {walker.age_words}.", *shown, *_remarks(sets, walker, setting)))
 
 
 def _why_not(norms: NormSet, walker: Walker, by_age: bool) -> str:
-    """Why norms do not fit, "" where they do."""
+    """Return why norms do not apply, "" if they do."""
     serves = norms.table.get("serves")
     if by_age and serves is not None and not walker.is_served((serves[0], serves[1])):
-        return f"{_capital(norms.group)} are of another age."
+        return f"{_capital(norms.group)} are for another age."
     low, high = norms.speeds
     speed, unit = walker.speed(norms.measure), SPEED_WORDS[norms.measure]
-    if not math.isfinite(speed):  # by the size of the body, which need not be known of an OpenSim model
-        return f"{_capital(norms.group)} are chosen by the speed for the body's size, which is not known."
+    if not math.isfinite(speed):  # body size is unknown for some OpenSim models
+        return f"{_capital(norms.group)} are chosen by speed relative to body size, which is unknown."
     if not low <= speed <= high:
         far = "slower" if speed < low else "faster"
-        return (
-            f"{_capital(norms.group)} are known from {low:.2f} to {high:.2f} {unit}; this walk is {far}: {speed:.2f}."
-        )
+        return f"{_capital(norms.group)} apply from {low:.2f} to {high:.2f} {unit}; this walk is {far}: {speed:.2f}."
     return ""
 
 
-def _beside(sets: list[NormSet], walker: Walker, setting: str) -> Iterator[str]:
-    """What must be said of norms that the user named."""
+def _remarks(sets: list[NormSet], walker: Walker, setting: str) -> Iterator[str]:
+    """Yield remarks about norms selected by the user."""
     for norm_set in sets if setting != AUTO else ():
         serves = norm_set.table.get("serves")
         if serves is not None and not walker.is_served((serves[0], serves[1])):
-            yield "They were named in the settings and are of another age than the person."
+            yield "The norms selected in the settings are for another age than the person."
 
 
 def _capital(text: str) -> str:
@@ -170,7 +168,7 @@ def _capital(text: str) -> str:
 
 @dataclass(frozen=True)
 class ScoreReference:
-    """Whose gait the scores are taken against: norms, the people in words, and whether the person is of another age."""
+    """Reference of gait scores: norms, group in words, and whether the person has another age."""
 
     norms: Norms
     words: str
@@ -178,11 +176,11 @@ class ScoreReference:
 
 
 def score_reference(setting: str, walker: Walker | None) -> ScoreReference:
-    """Return the norms that gait scores are taken against.
+    """Return the reference norms of gait scores.
 
     A score is the distance to one fixed reference, so that conditions and sessions can be compared: children at their free
-    speed, the only published norms with all nine variables on axes as ours, or those that the settings name, at the walker's
-    speed. (Bovi 2011 has nine variables of adults; the zero of pelvic tilt, hip flexion and ankle is its own protocol's.)
+    speed, the only published norms with all nine variables on comparable axes, or the norms in the settings at the speed of the
+    walk. (Bovi 2011 has nine variables of adults, with other zeros of pelvic tilt, hip flexion and ankle.)
     """
     automatic = setting in (AUTO, NONE)
     norm_set = score_norms() if automatic else load_norm_set(setting)
@@ -201,12 +199,12 @@ def score_reference(setting: str, walker: Walker | None) -> ScoreReference:
 
 
 _DIGITS: Final = 5
-#: Name of the part of a record that this module writes and reads.
+#: Name of the entry of norms in a record.
 ENTRY: Final = "norms"
 
 
 def norms_record(setting: str, walker: Walker) -> dict[str, Any]:
-    """Return what `run.json` keeps of the choice; own norms keep their curves, as their file may go."""
+    """Return the choice for `run.json`; norms of the user include their curves."""
     choice = choose_norms(setting, walker)
     return {
         "setting": setting,
@@ -242,16 +240,16 @@ def _plain(curve: NormCurve) -> dict[str, Any]:
 
 
 def walker_of(record: Mapping[str, Any], speed_m_s: float) -> Walker:
-    """Return the person of a record (`run.json`); what older versions did not ask is not known."""
+    """Return the person of a record (`run.json`); entries missing in older versions are unknown."""
     subject = record["subject"]
     age, leg = subject.get("age_years"), subject.get("leg_length_m")
     kind = (record.get("activity") or {}).get("kind", "walking")
-    height = subject["height_m"]  # of an OpenSim model nobody need know it
+    height = subject["height_m"]  # may be unknown for an OpenSim model
     return Walker(age, math.nan if height is None else float(height), leg, speed_m_s, kind)
 
 
 def norms_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms, ...]:
-    """Return the norms that a result stands beside, as its record says; of an older version those that fit by its facts."""
+    """Return the norms of a recorded result; for older versions they are chosen again."""
     if ENTRY not in record:
         return choose_norms(AUTO, walker_of(record, speed_m_s)).norms
     age = record["subject"].get("age_years")
@@ -259,7 +257,7 @@ def norms_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms,
 
 
 def reasons_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[str, ...]:
-    """Why these norms, or none, in sentences."""
+    """Return the reasons of the recorded choice, in sentences."""
     if ENTRY not in record:
         return choose_norms(AUTO, walker_of(record, speed_m_s)).reasons
     return tuple(record[ENTRY]["reasons"])
@@ -288,7 +286,7 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True)
 class SizeFree:
-    """A parameter without size: its name and title, the parameter of the stride it comes from, and its divisor."""
+    """A dimensionless parameter: name, title, parameter of the stride, and divisor by leg length."""
 
     name: str
     title: str

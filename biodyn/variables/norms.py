@@ -1,4 +1,4 @@
-"""Norms: curves and numbers of a group of people at several speeds, in the signs of the tables. docs/norms.md."""
+"""Norms: curves and scalars of a group of people at several speeds, in the signs of the tables. docs/norms.md."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from biodyn.library.load import is_path, load_table, nearest
 from biodyn.library.tables import entry_names, load_entry
 from biodyn.variables.meaning import PERCENT
 
-#: Words of the settings that name no norms of their own.
+#: Values of the setting that are not names of norms.
 AUTO, NONE = "auto", "none"
-#: How a measure of speed is written behind its number.
+#: Unit text of each measure of speed.
 SPEED_WORDS: Final = {"dimensionless": "dimensionless", "heights_per_s": "body heights/s", "m_s": "m/s"}
 _DECADE = 10.0
-_WITHIN_SD = 2.0  # a walk belongs to the slowest or fastest group up to so many of its standard deviations beyond
+_WITHIN_SD = 2.0  # range of the slowest and fastest group in standard deviations of their speed
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class NormCurve:
 
     Attributes:
         mean, sd: (101,), sd over people, None where unknown.
-        reach: what is drawn reaches `reach` standard deviations to either side of the mean.
+        reach: half width of the drawn band in standard deviations.
     """
 
     mean: FloatArray
@@ -40,13 +40,13 @@ class NormCurve:
 
     @property
     def half_width(self) -> FloatArray | None:
-        """Half the width (101,) of what is drawn; None where only a line is known."""
+        """Half width (101,) of the drawn band; None for a line."""
         return None if self.sd is None else self.reach * self.sd
 
 
 @dataclass(frozen=True)
 class NormScalar:
-    """A normative number: mean and standard deviation over people; `variable`, `operation`: of which curve it is taken."""
+    """A normative number: mean and standard deviation over people; `variable`, `operation`: the curve it is taken from."""
 
     title: str
     unit: str
@@ -57,7 +57,7 @@ class NormScalar:
 
     @property
     def range95(self) -> tuple[float, float]:
-        """Where 95 % of the people lie, their values being normally distributed."""
+        """Range of 95 % of the people for a normal distribution."""
         return self.mean - 1.96 * self.sd, self.mean + 1.96 * self.sd
 
 
@@ -66,8 +66,8 @@ class Norms:
     """A group of walkers at one speed.
 
     Attributes:
-        name, group: the group in plain words; short: for legends; band: what is drawn ("mean ± 1 SD").
-        citation, licence: the source. speed: the speed in words, "" where the norms know one only.
+        name; group: description of the group; short: for legends; band: description of the drawn band ("mean ± 1 SD").
+        citation, licence: the source. speed: the speed in words, "" for norms of a single speed.
         curves, scalars: by variable and by name.
     """
 
@@ -83,7 +83,7 @@ class Norms:
 
     @property
     def words(self) -> str:
-        """Whose curves these are and at which speed."""
+        """Group and speed in words."""
         return f"{self.group}, {self.speed}" if self.speed else self.group
 
 
@@ -105,7 +105,7 @@ class NormSet:
 
     @property
     def group(self) -> str:
-        """The people in plain words."""
+        """Description of the people."""
         return str(self.table["group"])
 
     @property
@@ -115,7 +115,7 @@ class NormSet:
 
     @property
     def speeds(self) -> tuple[float, float]:
-        """Slowest and fastest walk that these norms serve, in their measure."""
+        """Slowest and fastest walk of these norms, in their measure."""
         speed = self.table["speed"]
         if "range" in speed:
             return float(speed["range"][0]), float(speed["range"][1])
@@ -124,7 +124,7 @@ class NormSet:
 
     @property
     def usual_speed(self) -> float:
-        """Speed at which the people walk by themselves, or the model's reference."""
+        """Self-selected speed, or the reference speed of the model."""
         speed = self.table["speed"]
         if "reference" in speed:
             return float(speed["reference"])
@@ -160,7 +160,7 @@ class NormSet:
             return {}
         published = [self._published(entry, row, speed) for entry in entries.values()]
         known = [values for mean_sd in published for values in mean_sd if values is not None]
-        # all at once: an interpolator costs much more than a curve
+        # one interpolator for all curves
         between = iter(PchipInterpolator(self.table["percent"], np.stack(known, axis=1))(PERCENT).T)
         curves = {}
         for (name, entry), (_, sd) in zip(entries.items(), published, strict=True):
@@ -172,7 +172,7 @@ class NormSet:
     def _published(
         self, entry: Mapping[str, Any], row: int | None, speed: float
     ) -> tuple[FloatArray, FloatArray | None]:
-        """Mean of a curve at a speed and what its spread is in proportion to, None where unknown, at the published instants."""
+        """Return mean and (unscaled) standard deviation of a curve at a speed, None if unknown, at the published instants."""
         means, spreads = np.asarray(entry["mean"], dtype=np.float64), entry.get("sd", ())
         mean = self._offset(speed) ** np.arange(len(means)) @ means if row is None else means[row]
         return mean, np.asarray(spreads[row or 0], dtype=np.float64) if len(spreads) else None
@@ -195,7 +195,7 @@ class NormSet:
 
 
 def load_norm_set(name: str) -> NormSet:
-    """Return norms of the library by name, or a user's own TOML file by path. ModelError, TableError where that cannot be."""
+    """Return norms of the library by name, or of a user's TOML file by path. Raises ModelError or TableError."""
     return NormSet(load_entry("norms", name), name) if is_path(name) else _of_library(name)
 
 
@@ -205,24 +205,24 @@ def _of_library(name: str) -> NormSet:
 
 
 def load_norms(name: str) -> Norms:
-    """Return norms at the speed at which their people walk by themselves."""
+    """Return norms at self-selected speed."""
     norm_set = load_norm_set(name)
     return norm_set.at(norm_set.usual_speed)
 
 
 def score_norms() -> NormSet:
-    """The reference of the gait scores where no own norms are named."""
+    """Return the default reference of gait scores."""
     return load_norm_set(load_table("variables/variables")["norms"]["scores"])
 
 
 def tried_norms() -> Sequence[str]:
-    """Names of the published norms in the order in which they are tried."""
+    """Return the names of published norms in the order of their use."""
     names: Sequence[str] = load_table("variables/variables")["norms"]["tried"]
     return names
 
 
 def unknown_norms(name: str) -> str:
-    """Say what is wrong with a name of norms in the settings, "" where it may be: auto, none, a name, or a path."""
+    """Return the error of a name of norms in the settings, "" if valid: auto, none, a name, or a path."""
     if name in (AUTO, NONE) or is_path(name) or name in entry_names("norms"):
         return ""
-    return f"there are no norms '{name}'. {nearest(name, (AUTO, NONE, *entry_names('norms')))}"
+    return f"norms '{name}' do not exist. {nearest(name, (AUTO, NONE, *entry_names('norms')))}"

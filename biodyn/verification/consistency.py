@@ -75,7 +75,7 @@ class ConsistencyCheck:
 
     @property
     def sentence(self) -> str:
-        """The finding in one plain sentence."""
+        """The result in one sentence."""
         if not self.frames:
             return f"{self.title}: no frame has torques, so nothing could be checked."
         verdict = "holds" if self.holds else "DOES NOT hold"
@@ -224,7 +224,7 @@ def verify(actuated: ActuatedMotion, own: ModelMotion | None = None) -> Consiste
 
 @dataclass(frozen=True)
 class _Equation:
-    """What holds in every frame, as a ConsistencyCheck tells it."""
+    """Definition of a consistency check."""
 
     code: str
     title: str
@@ -279,7 +279,7 @@ _EQUATIONS = (
 
 @dataclass(frozen=True)
 class _Difference:
-    """What an equation leaves over in some frames (n, k), and the largest sum of magnitudes that cancel in it (k,).
+    """Error of an equation in some frames (n, k), and the largest sum of magnitudes of its terms (k,).
 
     natural: of what must be larger than that, where it is small: no column is compared with its own noise. None = with a
     small share of the largest column.
@@ -291,7 +291,7 @@ class _Difference:
 
 
 def _check(equation: _Equation, parts: Sequence[_Difference], known: BoolArray) -> ConsistencyCheck:
-    """The check of an equation over all frames (T,), from its differences in the known ones."""
+    """Return the check of an equation over all frames (T,), from its errors in the known frames."""
     error = np.full(len(known), np.nan)
     absolute = float("nan")
     residual, largest = np.concatenate([part.left for part in parts]), np.max([part.largest for part in parts], axis=0)
@@ -309,7 +309,7 @@ def _check(equation: _Equation, parts: Sequence[_Difference], known: BoolArray) 
 
 
 def _differences(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Difference]:
-    """What every equation leaves over in the frames `rows`, by its code."""
+    """Return the errors of every equation in the frames `rows`, by code."""
     mb, bodies = actuated.multibody, actuated.wrench_bodies
     q, v, vdot, tau = actuated.q[rows], actuated.v[rows], actuated.vdot[rows], actuated.tau[rows]
     wrenches = actuated.wrenches[rows]
@@ -338,7 +338,7 @@ def _differences(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Differe
 def _whole_body(
     motion: SegmentMotion, forces: SegmentForces, demand: FloatArray, tau: FloatArray, wrenches: FloatArray
 ) -> _Difference:
-    """The residual against what all segments demand (n, B, 6) together."""
+    """Return the residual against the sum of all segment wrenches (n, B, 6)."""
     p_root, R_root = motion.p_WB[:, 0], motion.R_WB[:, 0]
     pieces = (forces.inertial, forces.weight, wrenches)
     size = sum(np.abs(about(p_root[:, None], piece)).sum(axis=1) for piece in pieces)
@@ -347,7 +347,7 @@ def _whole_body(
 
 
 def _beyond_joints(mb: Multibody, motion: SegmentMotion, demand: FloatArray, tau: FloatArray) -> FloatArray:
-    """Torques (n, nv) from what the segments beyond each joint demand (n, B, 6); those of other joints as they are."""
+    """Return torques (n, nv) from the wrenches (n, B, 6) of the segments distal to each joint; other joints unchanged."""
     demand, result = demand.copy(), tau.copy()
     for i in range(len(mb.bodies) - 1, 0, -1):  # parents stand before their children
         demand[:, mb.parents[i]] += demand[:, i]
@@ -375,10 +375,10 @@ def _power(
 
 
 def about(point: FloatArray, wrench: FloatArray) -> FloatArray:
-    """Carry wrenches [moment; force] (..., 6) from the world origin to points (..., 3) m."""
+    """Shift wrenches [moment; force] (..., 6) from the world origin to points (..., 3) m."""
     return np.concatenate([wrench[..., :3] - cross(point, wrench[..., 3:]), wrench[..., 3:]], axis=-1)
 
 
 def _largest(size: FloatArray) -> FloatArray:
-    """The largest number of each column (n, k); 0 where there are no frames."""
+    """Return the largest value of each column (n, k); 0 without frames."""
     return np.asarray(size.max(axis=0, initial=0.0))

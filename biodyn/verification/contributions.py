@@ -3,10 +3,10 @@
 tau = gravity(q) + M(q) vdot' + C(q, v') v' - J^T F, each contribution by its own pass of the recursive Newton-Euler algorithm.
 
 How much is inertia and how much velocity depends on the observer: the root's spatial acceleration holds omega x v, so to
-someone who walks along, or to a treadmill, the contributions would differ. v' and vdot' are those of the observer who moves with
+a moving observer, or relative to a treadmill, the contributions would differ. v' and vdot' refer to the observer that moves with
 the root's origin at that instant (its velocity is zero, its acceleration the classical one); any steadily moving observer
-finds the same contributions then. Each concerns the segments beyond the joint: a leg's torque holds the leg, not the trunk,
-against gravity, and the ground reaction carries the rest.
+finds the same contributions then. Each contribution concerns the segments distal to the joint: the gravity part of a leg's torque
+is due to the leg, not the trunk, whose weight is part of the ground reaction.
 """
 
 from __future__ import annotations

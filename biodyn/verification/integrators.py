@@ -1,4 +1,4 @@
-"""Many windows of a trial forward in time at once: the same step for all of them, each with its own inputs.
+"""Forward integration of many windows of a trial at once, with the same step and separate inputs.
 
 Three methods: semi-implicit Euler (v first, then q with the new v, along the manifold), the classical fourth-order
 Runge-Kutta method with quaternions brought back to unit length after every step, and SciPy's adaptive `solve_ivp`
@@ -26,7 +26,7 @@ from biodyn.rigid_body.coupling.reduced import ReducedTree
 
 # -- equations of motion of a plain tree, or of one whose joints follow coupled coordinates ---------------------------
 
-#: What is replayed: seven position coordinates of a free base first.
+#: Replayed mechanisms; the first seven position coordinates belong to the free base.
 Mechanics: TypeAlias = Multibody | ReducedTree
 
 
@@ -131,7 +131,7 @@ class ReplayInput:
 
 
 def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInput, ...]:
-    """Return the input for every stretch of frames with known motion and forces; ResultError if there is none."""
+    """Return the input for every stretch of frames with known motion and forces; ResultError without any."""
     mb, kinds = actuated.mechanics, actuated.coordinate_kinds()
     if not floats(mb):
         raise ResultError("A replay needs a body with one free-floating base.")

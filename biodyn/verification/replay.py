@@ -3,7 +3,7 @@
 A walking body is unstable (Runge et al. 1995, IEEE Trans Biomed Eng 42:1158): forward dynamics without feedback runs away
 from the recorded motion however right the torques are. So an open-loop replay restarts from the recorded state at
 many instants, and says how far it has drifted after each length of window; a tracked replay adds the feedback torques that
-keep it on the recorded motion, which should be small beside the recorded ones.
+keep it on the recorded motion, which should be small compared with the recorded ones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Deviation:
 
     Attributes:
         starts: (W,) first frame (of the trial). measured: (W, L + 1) the ground reaction was measured all the time since.
-        inside: (W, L + 1) the window lies within its stretch (NaN there means: lost).
+        inside: (W, L + 1) the window is within its interval (NaN there means: lost).
         joint_rad: largest error of any joint angle; coordinate: its velocity index. position_m, orientation_rad: of the base.
     """
 
@@ -71,7 +71,7 @@ class DriftRow:
     """Drift of all windows of one length: largest values within the window, over joints and time; median and worst window.
 
     Attributes:
-        ground: "measured" (known under every foot all the window long) or "all" (the residual makes up for the rest).
+        ground: "measured" (known under every foot during the whole window) or "all" (the residual compensates unknown forces).
         lost: windows that left the motion altogether; medians and largest values that fall on one are NaN.
         coordinate: velocity index of the joint angle that drifted most (among windows not lost).
         within: share of windows that stayed within the tolerance.
@@ -417,7 +417,7 @@ class ReplayOptions:
 
 
 def replay_forwards(actuated: ActuatedMotion, options: ReplayOptions, say: Callable[[str], None]) -> ForwardReplay:
-    """Integrate forward dynamics with the torques and ground wrenches of a trial; `say` is told what begins."""
+    """Integrate forward dynamics with the torques and ground wrenches of a trial; `say` is called with the name of each step."""
     steps = max(math.ceil(1.0 / (actuated.rate_hz * options.step_s) - 1e-9), 1)
     common: dict[str, Any] = {
         "method": options.method,
