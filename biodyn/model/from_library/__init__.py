@@ -1,11 +1,10 @@
-"""From the tables of the library, or a user's own, and a static trial to a body model: the recipes.
+"""Body models from recipes: tables of the library, or a user's own, and a static trial.
 
-Goes in: a skeleton with its recipes, a marker set, an anthropometric table, a row of the hip joint centre; the points of the
-static trial, body mass, height and measures. Comes out: a `SubjectModel` (`biodyn.model`) and notes on what was assumed.
+Input: a skeleton with its recipes, a marker set, an anthropometric table, a row of the hip joint centre; the points of the static
+trial, body mass, height and measures. Output: a `SubjectModel` (`biodyn.model`) and findings about assumptions.
 
-Read `skeleton` (bodies and how each is found) and `markersets` (labels -> landmarks and segments); `landmarks` (points and
-axes of the standing person) with `constructions`, `hip_centre` and the methods in `joint_centres`; `anthropometry` (masses
-and inertias); then `scaling`, which combines them, with `scaling_notes`. `pose_figure` makes the standing person of measured
-poses, `without_static` that of a motion. `functional_trial` prepares a recording for joint centres from movement.
-`user_tables` checks a user's own files before anything runs, and lists what the library offers.
+Read `skeleton` (bodies and their recipes) and `markersets` (labels -> landmarks and segments); `landmarks` (points and axes of
+the standing subject) with `constructions`, `hip_centre` and the methods in `joint_centres`; `anthropometry` (masses and
+inertias); then `scaling`, which combines them, with `scaling_notes`. `pose_figure` makes the standing subject from measured
+poses, `without_static` from a motion. `user_tables` checks a user's tables before the analysis, and lists the library.
 """

@@ -1,7 +1,7 @@
-"""Segment masses, centres of mass and inertias from body mass and the subject's own segment lengths.
+"""Segment masses, centres of mass and inertias from body mass and the subject's segment lengths.
 
-Most tables measured mass centres along the segments alone, and set them on the line between the joints. Such a table may be
-taken `across` with another one, which says how far beside that line they lie.
+Most tables have the position of the centre of mass along the line between the joints only. Such a table may be combined with
+another one, `across`, for its distance from that line.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ Sex = Literal["male", "female", "mean"]
 def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex) -> dict[str, Inertia]:
     """Return the inertia of every body in its own axes.
 
-    The table's mass fractions are scaled to sum to 1, so that the bodies together weigh `mass_kg`. A published tensor
-    that violates the triangle inequality of principal moments is replaced by the nearest physical one. Where the table names
-    another one `across`, mass centres lie as far beside the segments' lines as that table has them; on the line where the
-    landmarks that it starts from cannot be determined.
+    The mass fractions of the table are scaled to sum to 1. A published tensor that violates the triangle inequality of principal
+    moments is replaced by the nearest physical one. The distance of the centres of mass from the segments' lines is from the
+    table `across`, if one is named and its landmarks can be determined.
     """
     segments = _segments(table_name)
     total = sum(_row(entry, sex)["mass"] for _, entry in segments)
@@ -39,11 +38,11 @@ def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex
     across = load_entry("anthropometry", table_name).get("across")
     if across is None:
         return bodies
-    beside = _inertias([row for row in _segments(across) if _known(row[1], pose)], pose, mass_kg, sex)
-    kept = _kept(segments, pose)
+    others = _inertias([row for row in _segments(across) if _known(row[1], pose)], pose, mass_kg, sex)
+    fixed = _fixed_axes(segments, pose)
     return {
-        name: _moved_across(own, beside[name].com, kept[name]) if name in beside else own
-        for name, own in bodies.items()
+        name: _with_com_across(inertia, others[name].com, fixed[name]) if name in others else inertia
+        for name, inertia in bodies.items()
     }
 
 
@@ -60,12 +59,12 @@ def _inertias(segments: _Rows, pose: StaticPose, kg_per_fraction: float, sex: Se
 
 
 def _known(entry: dict[str, Any], pose: StaticPose) -> bool:
-    """Whether the landmarks that place a segment can be determined."""
+    """Return whether the landmarks of a segment can be determined."""
     return all(pose.determined(entry[key]) for key in ("from", "to", "origin") if key in entry)
 
 
 def segment_bodies(table_name: str) -> set[str]:
-    """Return the bodies that a table has segments for."""
+    """Return the bodies with segments in a table."""
     return {entry["body"] for _, entry in _segments(table_name)}
 
 
@@ -77,7 +76,7 @@ def segment_lines(table_name: str, pose: StaticPose) -> list[tuple[str, FloatArr
 
 
 def _segments(table_name: str, above: tuple[str, ...] = ()) -> _Rows:
-    """Every segment of a table, or of the one that it extends."""
+    """Return the segments of a table, or of the one that it extends."""
     table = load_entry("anthropometry", table_name)
     if "extends" in table:
         parent = extended("anthropometry", table["extends"], table_name, above)
@@ -85,10 +84,10 @@ def _segments(table_name: str, above: tuple[str, ...] = ()) -> _Rows:
     return sided_entries("anthropometry", table_name, "segment")
 
 
-def _kept(segments: _Rows, pose: StaticPose) -> dict[str, FloatArray]:
-    """Unit vectors (2, 3) by body, in its axes, along which a mass centre stays where the table has it.
+def _fixed_axes(segments: _Rows, pose: StaticPose) -> dict[str, FloatArray]:
+    """Return by body the unit vectors (2, 3), in its axes, along which the centre of mass is that of the table.
 
-    Sideways for a body in the middle, whose sides are taken as alike (zero for others), then along the body's first segment.
+    The first is lateral for a midline body, which is symmetric (zero for others), the second along the body's first segment.
     """
     result: dict[str, FloatArray] = {}
     for side, entry in segments:
@@ -99,10 +98,10 @@ def _kept(segments: _Rows, pose: StaticPose) -> dict[str, FloatArray]:
     return result
 
 
-def _moved_across(inertia: Inertia, com: FloatArray, kept: FloatArray) -> Inertia:
-    """The inertia with its mass centre moved to `com` (3,), but not along the axes `kept` (2, 3)."""
+def _with_com_across(inertia: Inertia, com: FloatArray, fixed_axes: FloatArray) -> Inertia:
+    """Return the inertia with its centre of mass moved to `com` (3,), except along the axes (2, 3)."""
     shift = com - inertia.com
-    for axis in kept:
+    for axis in fixed_axes:
         shift = shift - (shift @ axis) * axis
     return Inertia(inertia.mass, inertia.com + shift, inertia.tensor)
 
@@ -129,7 +128,7 @@ def _segment(
     mirror = np.array([1.0, 1.0, SIDE_SIGN.get(side, 1.0)])
     R_BS = np.eye(3)
     if "origin" in entry:  # centre of mass given in the segment's axes
-        R_BS = _own_axes(entry, pose, R_WB)
+        R_BS = _segment_axes(entry, pose, R_WB)
         com = R_WB.T @ (pose.landmark(entry["origin"]) - p_WB) + R_BS @ (np.asarray(row["com"]) * mirror * length)
     else:  # given along the line between the end points
         com = R_WB.T @ (start + float(row["com"]) * (end - start) - p_WB)
@@ -137,8 +136,8 @@ def _segment(
     return Inertia(mass, com, mass * length**2 * R_BS @ unit @ R_BS.T)
 
 
-def _own_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> FloatArray:
-    """Axes (3, 3) of the table's segment in those of its body: Y where the table says, Z as near to the body's as that leaves."""
+def _segment_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> FloatArray:
+    """Return the axes (3, 3) of the table's segment in those of its body: Y by the table, Z as near as possible to the body's."""
     if "y" not in entry:
         return np.eye(3)
     start, end = (pose.landmark(name) for name in entry["y"])
@@ -147,21 +146,21 @@ def _own_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> Floa
 
 @lru_cache(maxsize=512)
 def _unit_tensor(radii: tuple[float, ...], products: tuple[float, ...], side: str) -> FloatArray:
-    """The tensor of a segment of mass and length one, of radii of gyration as the table has them; read only.
+    """Return the tensor of a segment of mass and length one with these radii of gyration; read only.
 
-    Every model of a study's people asks for those of the same rows.
+    All models of a study use the same rows.
     """
     mirror = (1.0, 1.0, SIDE_SIGN.get(side, 1.0))
     tensor = np.diag(np.asarray(radii, dtype=float) ** 2)
     for (i, j), radius in zip(((0, 1), (0, 2), (1, 2)), products, strict=True):
         tensor[i, j] = tensor[j, i] = np.sign(radius) * radius**2 * mirror[i] * mirror[j]
-    found = _physical(tensor)
-    found.setflags(write=False)
-    return found
+    physical = _physical(tensor)
+    physical.setflags(write=False)
+    return physical
 
 
 def _physical(tensor: FloatArray) -> FloatArray:
-    """Return the tensor with its principal moments moved as little as needed to satisfy I1 + I2 >= I3."""
+    """Return the nearest tensor whose principal moments satisfy I1 + I2 >= I3."""
     moments, axes = np.linalg.eigh(tensor)
     moments = np.maximum(moments, 0.0)
     excess = moments[2] - moments[0] - moments[1]

@@ -1,4 +1,4 @@
-"""Points and axes that are constructed from others: published constructions, apart from any recipe."""
+"""Published constructions of points and axes from others."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from biodyn.geometry.rotations import cross3
 from biodyn.model.from_library.skeleton import AxisRule
 
 _AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
-# The angle seen along the segment grows as fast as the one about the line to the lateral marker, nearly: few rounds.
-_ROUNDS = 30
-_SAME_ANGLE_RAD = 1e-9
 
 
 def axes_from(
@@ -25,7 +22,7 @@ def axes_from(
     third = cross3(first, second)
     length = math.sqrt(first @ first)
     normal = math.sqrt(third @ third)
-    # Nearly parallel directions (below about 3 degrees) do not fix a plane.
+    # nearly parallel directions (below about 3 degrees) do not determine a plane
     if normal < 0.05 * length * math.sqrt(second @ second) or not length:
         return None
     i, j = _AXIS_INDEX[exact.axis], _AXIS_INDEX[plane.axis]
@@ -39,7 +36,7 @@ def axes_from(
 
 
 def about_y(angle: float) -> FloatArray:
-    """Rotation (3, 3) about a segment's long axis Y, rad."""
+    """Return the rotation (3, 3) about a segment's long axis Y, rad."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
@@ -59,7 +56,7 @@ def chord(
         return None
     along = along / length
     across = (plane - lateral) - along * ((plane - lateral) @ along)
-    if np.linalg.norm(across) < 1e-3:  # 1 mm: the wand lies on the line
+    if np.linalg.norm(across) < 1e-3:  # 1 mm: the wand is on the line
         return None
     across = across / np.linalg.norm(across) * (1.0 if same_side else -1.0)
     # Thales: C on the circle over the diameter proximal - lateral; cos(angle at lateral) = distance / length.
@@ -70,12 +67,12 @@ def chord(
 def turned_chord(
     proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, rotation: float, raised: float = 0.0
 ) -> FloatArray | None:
-    """Return the joint centre C for a wand whose stored offset says how far it sits off the joint's plane.
+    """Return the joint centre C for a wand with a known offset angle from the plane of the joint.
 
-    |C - lateral| = distance; `lateral` lies below the level of C by the angle `raised`, rad, in the segment whose long axis
-    runs from C to `proximal`; about that axis `rotation`, rad, leads from `plane` to `lateral` (right-handed). With both zero
-    it is `chord`. These are the thigh and shank rotation offsets and the ankle abduction offset of Plug-in Gait: the centres
-    that its own software wrote into files come back to 0.1 mm.
+    |C - lateral| = distance; `lateral` is below C by the angle `raised` (rad) in the segment with the long axis from C to
+    `proximal`; `rotation` (rad, right-handed) is the angle about that axis from `plane` to `lateral`. With both zero it is
+    `chord`. These are the thigh and shank rotation offsets and the ankle abduction offset of Plug-in Gait: centres written by
+    its software are reproduced to 0.1 mm. The angle about the line to the lateral marker is found by fixed-point iteration.
     """
     down, across = distance * math.sin(raised), distance * math.cos(raised)
     along = proximal - lateral
@@ -84,45 +81,45 @@ def turned_chord(
         return None
     along = along / length
     height = math.sqrt(length**2 - across**2) - down  # |C - proximal|
-    # C lies on a circle about the line lateral - proximal.
+    # C is on a circle about the line lateral - proximal
     cosine = (distance**2 + length**2 - height**2) / (2.0 * distance * length)
     sideways = (plane - lateral) - along * float((plane - lateral) @ along)
-    if np.linalg.norm(sideways) < 1e-3 or abs(cosine) >= 1.0:  # 1 mm: the wand lies on the line
+    if np.linalg.norm(sideways) < 1e-3 or abs(cosine) >= 1.0:  # 1 mm: the wand is on the line
         return None
     first = -sideways / np.linalg.norm(sideways)
     second = cross3(along, first)
     foot, radius = lateral + distance * cosine * along, distance * math.sqrt(1.0 - cosine**2)
     angle = 0.0
     centre = foot + radius * first
-    for _ in range(_ROUNDS):
-        short = rotation - turn_about(proximal - centre, plane - centre, lateral - centre)
-        angle += math.remainder(short, 2.0 * math.pi)
+    for _ in range(30):
+        error = rotation - turn_about(proximal - centre, plane - centre, lateral - centre)
+        angle += math.remainder(error, 2.0 * math.pi)
         centre = foot + radius * (math.cos(angle) * first + math.sin(angle) * second)
-        if abs(short) < _SAME_ANGLE_RAD:
+        if abs(error) < 1e-9:
             break
     return centre
 
 
 def turn_about(axis: FloatArray, start: FloatArray, end: FloatArray) -> float:
-    """Angle (rad) about `axis` from `start` to `end`, all (3,), as both are seen along it, right-handed."""
+    """Return the angle (rad, right-handed) about `axis` from the projection of `start` to that of `end`, all (3,)."""
     across = cross3(axis, start)
     length = math.sqrt(axis @ axis)
     return math.atan2(float(across @ end), float(cross3(across, axis) @ end) / length)
 
 
 def axes_about(long: FloatArray, lateral: FloatArray) -> FloatArray:
-    """Axes (3, 3) with Y along `long` and Z as near as possible to `lateral`."""
+    """Return axes (3, 3) with Y along `long` and Z as near as possible to `lateral`."""
     y = long / math.sqrt(long @ long)
     z = lateral - y * float(lateral @ y)
     z = z / math.sqrt(z @ z)
     return np.column_stack([cross3(y, z), y, z])
 
 
-def alignment_device_corner(markers: FloatArray, towards: FloatArray) -> FloatArray:
+def alignment_device_corner(markers: FloatArray, reference: FloatArray) -> FloatArray:
     """Return the virtual lateral knee marker of a knee alignment device from its three markers (3, 3).
 
-    The three markers sit at equal distance from it on mutually perpendicular rods, so it is the corner of a cube whose
-    face-diagonal is the mean marker distance; of the two solutions the one nearer `towards`.
+    The markers are at equal distance from it on mutually perpendicular rods: it is the corner of a cube whose face diagonal is
+    the mean marker distance. Of the two solutions the one nearer to `reference` is returned.
     """
     centroid = markers.mean(axis=0)
     normal = np.cross(markers[1] - markers[0], markers[2] - markers[0])
@@ -130,4 +127,4 @@ def alignment_device_corner(markers: FloatArray, towards: FloatArray) -> FloatAr
     sides = np.linalg.norm(markers - np.roll(markers, 1, axis=0), axis=1)
     offset = normal * sides.mean() / np.sqrt(6.0)
     candidates = (centroid + offset, centroid - offset)
-    return min(candidates, key=lambda point: float(np.linalg.norm(point - towards)))
+    return min(candidates, key=lambda point: float(np.linalg.norm(point - reference)))

@@ -1,8 +1,7 @@
-"""A standing figure made of segment poses: what stands for the static trial where whole poses were measured.
+"""A standing posture from measured segment poses, which replaces the static trial.
 
-Every joint centre is where the poses have it on average in the frames of the parent, and a rotation that the skeleton keeps
-fixed has its mean angle. The feet stand level, the thighs and shanks over them, everything else upright: a posture in which
-the recipes for landmarks hold. Axes are those of the poses, so no recipe for axes is asked.
+Every joint centre has its mean position in the parent, and a fixed rotation its mean angle. The feet are level, shanks and thighs
+above them, everything else upright: a posture in which the recipes of landmarks are valid. The axes are those of the poses.
 """
 
 from __future__ import annotations
@@ -23,23 +22,19 @@ from biodyn.model.pose_axes import body_rotations, relative_angles
 from biodyn.recording import SegmentPoses
 from biodyn.recording.motion import corner_places, point_label
 
-_LEAST_FRAMES = 5  # in which a segment and its parent are both seen
-_PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
-_STEEP = 0.7  # cosine of a leg segment's long axis to the line between its joints
-_NEWTON_STEPS = 8
-_ABOVE_FLOOR_M = 1.0  # of the figure's pelvis; of no consequence
+_LEAST_FRAMES = 5  # with a segment and its parent
 
 
 @dataclass(frozen=True)
 class PoseFigure:
-    """A standing figure, everything in its World (X forward, Y up, Z right).
+    """A standing posture in its World (X forward, Y up, Z right).
 
     Attributes:
         known: by body, axes R_WB (3, 3) and joint centre p_WB (3,) m.
-        points: (3,) m by label of the virtual points. landmarks: (3,) m by landmark, of those that the file tells.
+        points: (3,) m by label of the virtual points. landmarks: (3,) m by landmark, of those in the file.
         carriers: body of each landmark.
-        apart_m: by body, RMS distance of its joint centre from its mean place in the parent, m.
-        height_m: of the body, given or from the legs.
+        apart_m: by body, RMS distance of its joint centre from its mean position in the parent, m.
+        height_m: body height, given or from the legs.
     """
 
     known: Mapping[str, tuple[FloatArray, FloatArray]]
@@ -53,9 +48,9 @@ class PoseFigure:
 def pose_figure(
     poses: SegmentPoses, system: PoseSystem, skeleton: SkeletonRecipe, height_m: float | None
 ) -> PoseFigure:
-    """Return the figure of poses in World.
+    """Return the standing posture of poses in World.
 
-    Raises StaticTrialError where the root is not seen, the height cannot be told, or the axes are plainly not the system's.
+    Raises StaticTrialError if the root was not measured, the height is unknown, or the axes are not those of the system.
     """
     measured = _Measured(poses, system, skeleton, height_m)
     measured.require_axes()
@@ -65,7 +60,7 @@ def pose_figure(
 
 
 class _Measured:
-    """Joint centres and fixed angles, each the mean over the frames in which both segments are seen."""
+    """Joint centres and fixed angles, each the mean over the frames with both segments."""
 
     def __init__(
         self, poses: SegmentPoses, system: PoseSystem, skeleton: SkeletonRecipe, height_m: float | None
@@ -74,12 +69,13 @@ class _Measured:
         self.segments = {s.body: s for s in system.segments if s.label in poses.labels}
         self.R = body_rotations(poses, system)
         root = skeleton.root
-        if root.name not in self.R or not _often(self.R[root.name]):
+        if root.name not in self.R or np.isfinite(self.R[root.name]).all(axis=(1, 2)).sum() < _LEAST_FRAMES:
             raise StaticTrialError(
-                f"The poses show no {root.name}, so no leg can be analysed.", "Export the poses of all segments."
+                f"There are no poses of the {root.name}, so no leg can be analysed.",
+                "Export the poses of all segments.",
             )
-        self.in_parent: dict[str, FloatArray] = {}  # joint centre in the parent's axes, from its segment's origin
-        self.in_own: dict[str, FloatArray] = {}  # the same in its own axes, from its own segment's origin
+        self.in_parent: dict[str, FloatArray] = {}  # joint centre in the parent's axes, from its origin
+        self.in_body: dict[str, FloatArray] = {}  # the same in the body's axes, from the body's origin
         self.attitude: dict[str, FloatArray] = {}  # R_PB with the free angles at zero
         self.apart_m: dict[str, float] = {}
         jointed = [body for body in skeleton.bodies if body.name in self.segments and body.parent in self.segments]
@@ -89,14 +85,14 @@ class _Measured:
                     self._measure(body)
             if not from_skeleton:
                 self.height_m = height_m or self._height()
-                self.in_own[root.name] = self._root_origin()
+                self.in_body[root.name] = self._root_origin()
 
     def _measure(self, body: BodyRecipe) -> None:
         R_P, R_B = self.R[body.parent], self.R[body.name]
         o_P, o_B = self._origin(body.parent), self._origin(body.name)
         joint = self.segments[body.name].joint
         if joint == OF_SKELETON:
-            offset = body.template * self.height_m + self.in_own.get(body.parent, np.zeros(3))
+            offset = body.template * self.height_m + self.in_body.get(body.parent, np.zeros(3))
             centre = o_P + R_P @ offset
         elif joint in self.poses.labels:
             centre = self.poses.pose(joint)[1]
@@ -106,25 +102,25 @@ class _Measured:
         if seen.sum() < _LEAST_FRAMES:
             return
         in_parent = np.einsum("tji,tj->ti", R_P[seen], (centre - o_P)[seen])
-        in_own = np.einsum("tji,tj->ti", R_B[seen], (centre - o_B)[seen])
-        self.in_parent[body.name], self.in_own[body.name] = in_parent.mean(axis=0), in_own.mean(axis=0)
-        spread = np.sum((in_parent - in_parent.mean(axis=0)) ** 2 + (in_own - in_own.mean(axis=0)) ** 2, axis=1)
+        in_body = np.einsum("tji,tj->ti", R_B[seen], (centre - o_B)[seen])
+        self.in_parent[body.name], self.in_body[body.name] = in_parent.mean(axis=0), in_body.mean(axis=0)
+        spread = np.sum((in_parent - in_parent.mean(axis=0)) ** 2 + (in_body - in_body.mean(axis=0)) ** 2, axis=1)
         self.apart_m[body.name] = float(np.sqrt(spread.mean()))
         mean = relative_angles(R_P[seen], R_B[seen]).mean(axis=0)
         for step in body.rotations:
             if step.principal is not None and step.coordinate is not None:
-                mean[_PRINCIPAL[step.principal]] = 0.0
+                mean["zxy".index(step.principal)] = 0.0
         oblique = [step.axis for step in body.rotations if step.principal is None and step.coordinate is not None]
         if oblique:
             R_PB = np.swapaxes(R_P[seen], 1, 2) @ R_B[seen]
-            mean = _with_axes_apart(mean, oblique[-1], float((R_PB[:, 2] @ oblique[-1]).mean()))
+            mean = _with_axis_angle(mean, oblique[-1], float((R_PB[:, 2] @ oblique[-1]).mean()))
         self.attitude[body.name] = from_cardan_zxy(mean)
 
     def _origin(self, body: str) -> FloatArray:
         return self.poses.pose(self.segments[body].label)[1]
 
     def _height(self) -> float:
-        """Height (m) from the joint centres of the legs, by the library's fraction."""
+        """Return the height (m) from the joint centres of the legs, by the library's fraction."""
         heights = []
         for _, rule in for_each_side(load_table("body/measures")["height_from"]["leg"]):
             ends = [*rule["through"], rule["to"]]
@@ -134,13 +130,13 @@ class _Measured:
                 heights.append(length / rule["fraction"])
         if not heights:
             raise StaticTrialError(
-                "Body height is not given and cannot be estimated: the poses show no whole leg.",
+                "Body height is not given and cannot be estimated: there is no leg with all poses.",
                 "Give it with --height.",
             )
         return float(np.mean(heights))
 
     def _root_origin(self) -> FloatArray:
-        """The root's own origin (3,) m from that of its segment: from the middle of the hips as the skeleton has it."""
+        """Return the origin (3,) m of the root relative to its segment's: from the midpoint of the hips by the skeleton."""
         below = [b for b in self.skeleton.bodies if b.parent == self.skeleton.root.name and b.side]
         below = [body for body in below if body.name in self.in_parent]
         if self.segments[self.skeleton.root.name].joint != OF_SKELETON or not below:
@@ -151,36 +147,37 @@ class _Measured:
         return np.asarray(middle - template * sideways)
 
     def require_axes(self) -> None:
-        """Raise StaticTrialError where a leg's next joint is not below the one before it, or a hip on the wrong side."""
+        """Raise StaticTrialError if a joint of a leg is not below the proximal one, or a hip is on the wrong side."""
+        least_cosine = 0.7  # of a segment's long axis and the line between its joints
         root = self.skeleton.root.name
         for body in self.skeleton.bodies:
-            place = self.in_parent.get(body.name)
-            if place is None or not body.side or body.name not in self._of_legs():
+            centre = self.in_parent.get(body.name)
+            if centre is None or not body.side or body.name not in self._of_legs():
                 continue
             if body.parent == root:
-                fits, should = float(place[2]) * SIDE_SIGN[body.side] > 0.0, f"on the {SIDE_NAMES[body.side]}"
+                fits, should = float(centre[2]) * SIDE_SIGN[body.side] > 0.0, f"on the {SIDE_NAMES[body.side]}"
             else:
-                fits, should = -float(place[1]) > _STEEP * float(np.linalg.norm(place)), "below"
+                fits, should = -float(centre[1]) > least_cosine * float(np.linalg.norm(centre)), "below"
             if not fits:
-                at = ", ".join(f"{1000.0 * x:.0f}" for x in place)
+                at = ", ".join(f"{1000.0 * x:.0f}" for x in centre)
                 raise StaticTrialError(
-                    f"The poses have not the axes of {self.system.title}: the origin of {body.name} lies at ({at}) mm "
-                    f"forward, up, right in {body.parent}, and should lie {should}.",
-                    "Turn the segments' axes, or store them in ISB axes (docs/markerless.md).",
+                    f"The axes of the poses are not those of {self.system.title}: the origin of {body.name} is at ({at}) mm "
+                    f"forward, up, right in {body.parent}, and should be {should}.",
+                    "Rotate the segments' axes, or store them in ISB axes (docs/markerless.md).",
                 )
 
     def _of_legs(self) -> set[str]:
-        """The bodies from the hips to the feet."""
-        found = set()
+        """Return the bodies from the hips to the feet."""
+        legs = set()
         for foot in self.skeleton.bodies:
             body = foot if foot.sole is not None else None
             while body is not None and body.parent:
-                found.add(body.name)
+                legs.add(body.name)
                 body = self.skeleton.body(body.parent)
-        return found
+        return legs
 
     def placed(self) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """Return axes and joint centre of every body in the figure's World."""
+        """Return axes and joint centre of every body in World."""
         R: dict[str, FloatArray] = {self.skeleton.root.name: np.eye(3)}
         for foot in self.skeleton.bodies:
             if foot.sole is None or foot.name not in self.attitude:
@@ -189,75 +186,75 @@ class _Measured:
             while self.skeleton.body(body.parent).parent and body.parent in self.attitude:  # hips are free
                 R[body.parent] = R[body.name] @ self.attitude[body.name].T
                 body = self.skeleton.body(body.parent)
-        known = {self.skeleton.root.name: (np.eye(3), np.array([0.0, _ABOVE_FLOOR_M, 0.0]))}
+        known = {self.skeleton.root.name: (np.eye(3), np.array([0.0, 1.0, 0.0]))}
         for body in self.skeleton.bodies:
             if body.name not in self.in_parent or body.parent not in known:
                 continue
             R_P, p_P = known[body.parent]
-            centre = p_P + R_P @ (self.in_parent[body.name] - self.in_own[body.parent])
+            centre = p_P + R_P @ (self.in_parent[body.name] - self.in_body[body.parent])
             known[body.name] = R.get(body.name, R_P @ self.attitude[body.name]), centre
         return known
 
     def places(
         self, known: Mapping[str, tuple[FloatArray, FloatArray]]
     ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, str]]:
-        """Return the virtual points by label, the landmarks, and each landmark's body, in the figure's World."""
+        """Return the virtual points by label, the landmarks, and the body of each landmark, in World."""
         corners = corner_places(self.system.half_m) @ self.system.R_VB  # in the axes of the body
         points: dict[str, FloatArray] = {}
         for name, (R, p) in known.items():
             if name not in self.skeleton.free:
                 continue
-            origin = p - R @ self.in_own[name]
+            origin = p - R @ self.in_body[name]
             for k, corner in enumerate(corners):
                 points[point_label(self.segments[name].label, k)] = origin + R @ corner
         landmarks, carriers = {}, {}
         for point in self.system.points:
             body = self.system.bodies.get(point.segment) or self._carrier(point.segment)
-            place = self._landmark(point.landmark, point.segment, point.at, body)
-            if body in known and place is not None:
+            local = self._landmark(point.landmark, point.segment, point.at, body)
+            if body in known and local is not None:
                 R, p = known[body]
-                landmarks[point.landmark], carriers[point.landmark] = p + R @ (place - self.in_own[body]), body
+                landmarks[point.landmark], carriers[point.landmark] = p + R @ (local - self.in_body[body]), body
         return points, landmarks, carriers
 
     def _carrier(self, segment: str) -> str:
-        """The body that a segment without one of its own ends: the one whose point lies at its origin."""
+        """Return the body proximal to a segment without its own body: the one with a point at its origin."""
         ends = {point.at: self.system.bodies.get(point.segment, "") for point in self.system.points if point.at}
         return ends.get(segment, "")
 
     def _landmark(self, landmark: str, segment: str, at: str, body: str) -> FloatArray | None:
-        """Its mean place (3,) m in the body's axes from the origin of the body's segment; None where the file tells none."""
+        """Return its mean position (3,) m in the body's axes from the origin of the body's segment; None if it is not in the
+        file.
+        """
         if body not in self.segments:
             return None
         if at:
             if at not in self.poses.labels:
                 return None
-            place = self.poses.pose(at)[1]
+            position = self.poses.pose(at)[1]
         elif landmark in self.poses.landmarks and segment in self.poses.labels:
             R, origin = self.poses.pose(segment)
-            place = origin + R @ self.poses.landmarks[landmark][1]
+            position = origin + R @ self.poses.landmarks[landmark][1]
         else:
             return None
-        own = np.einsum("tji,tj->ti", self.R[body], place - self._origin(body))
-        own = own[np.isfinite(own).all(axis=1)]
-        return np.asarray(own.mean(axis=0)) if len(own) >= _LEAST_FRAMES else None
+        local = np.einsum("tji,tj->ti", self.R[body], position - self._origin(body))
+        local = local[np.isfinite(local).all(axis=1)]
+        return np.asarray(local.mean(axis=0)) if len(local) >= _LEAST_FRAMES else None
 
 
-def _with_axes_apart(angles: FloatArray, axis: FloatArray, cosine: float) -> FloatArray:
-    """The nearest angles (3,) rad about z, x, y, z kept, with so large a cosine between the parent's z and an axis of the body.
+def _with_axis_angle(angles: FloatArray, axis: FloatArray, cosine: float) -> FloatArray:
+    """Return the nearest angles (3,) rad about z, x, y, with the same z and a given cosine of the parent's z and an axis of the
+    body.
 
-    Where a joint turns about both, turns about either blur the mean of the angles between them; the axes' own angle stays.
+    In a joint that rotates about both axes, the mean of the angles between them is biased, but the angle of the axes is constant.
+    The solution is by Newton's method.
     """
-    found = angles.copy()
-    for _ in range(_NEWTON_STEPS):
-        x, y = found[1:]
+    corrected = angles.copy()
+    for _ in range(8):
+        x, y = corrected[1:]
         across = axis[2] * np.cos(y) - axis[0] * np.sin(y)
         error = np.cos(x) * across + axis[1] * np.sin(x) - cosine
         slope = np.array(
             [axis[1] * np.cos(x) - np.sin(x) * across, -np.cos(x) * (axis[2] * np.sin(y) + axis[0] * np.cos(y))]
         )
-        found[1:] -= error * slope / (slope @ slope)
-    return found
-
-
-def _often(R: FloatArray) -> bool:
-    return bool(np.isfinite(R).all(axis=(1, 2)).sum() >= _LEAST_FRAMES)
+        corrected[1:] -= error * slope / (slope @ slope)
+    return corrected

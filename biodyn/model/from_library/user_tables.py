@@ -1,8 +1,8 @@
-"""A user's own tables of one analysis: read, checked by themselves and against each other, before anything runs."""
+"""Read and check the user's tables of an analysis, each alone and together; list the tables of the library."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,7 @@ _RECIPE_INPUTS = (
 
 @dataclass(frozen=True)
 class TableChoice:
-    """The tables of an analysis by name: of the library, or paths of a user's own files (`*.toml`)."""
+    """Names of the tables of an analysis: of the library, or paths of a user's files (`*.toml`)."""
 
     skeleton: str
     marker_set: str
@@ -36,9 +36,9 @@ class TableChoice:
 
 
 def user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
-    """Return the user's own files behind a choice, those that they extend included, after checking them.
+    """Check and return the user's files, with those that they extend.
 
-    TableError (a ModelError) says in one sentence which file, entry and key is wrong, and for names which comes nearest.
+    Raises TableError (a ModelError) that names file, entry and key, and for an unknown name the nearest known one.
     """
     files: list[UserFile] = []
     for kind, name in (
@@ -63,50 +63,50 @@ def user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
 
 
 def _chain(kind: str, name: str) -> list[UserFile]:
-    """The user's file and those it extends."""
-    found: list[UserFile] = []
+    """Return the user's file and those it extends."""
+    files: list[UserFile] = []
     above: tuple[str, ...] = ()
     while is_path(name):
         file = user_table(kind, name)
-        found.append(file)
+        files.append(file)
         if "extends" not in file.content:
             break
         parent = extended(kind, file.content["extends"], name, above)
         if is_path(parent) and not Path(parent).is_file():
             raise table_error(file, ("extends",), f"there is no file '{parent}'", "A path is relative to this file.")
         if not is_path(parent) and parent not in entry_names(kind):
-            problem = f"the library has no {ROLES[kind]} '{parent}', and it is no path of a TOML file"
+            problem = f"the library has no {ROLES[kind]} '{parent}', and it is not the path of a TOML file"
             raise table_error(file, ("extends",), problem, nearest(parent, entry_names(kind)))
         above, name = (*above, name), parent
-    return found
+    return files
 
 
 def _check_across(file: UserFile) -> None:
-    """The anthropometric table that says where mass centres lie across the segments is one of the library."""
+    """Raise TableError if the table for the centres of mass across the segments is not one of the library."""
     name, known = file.content.get("across"), entry_names("anthropometry")
     if name is not None and name not in known:
         raise table_error(file, ("across",), f"the library has no anthropometric table '{name}'", nearest(name, known))
 
 
-# -- names that must exist ------------------------------------------------------------------------------------------
+# -- names ------------------------------------------------------------------------------------------
 
 
 def _check_names(files: list[UserFile], skeleton: SkeletonRecipe, choice: TableChoice) -> None:
-    """Landmarks, bodies and measures that the files name exist.
+    """Raise TableError for landmarks, bodies and measures that do not exist.
 
-    A landmark of one's own exists where a marker of one's own set marks it and one's own skeleton or table uses it.
+    A new landmark must be marked by the user's marker set and used by the user's skeleton or anthropometric table.
     """
     bodies = {body.name for body in skeleton.bodies}
-    named: dict[str, set[str]] = {"marked": set(), "used": set()}
+    marked: set[str] = set()
+    used: set[str] = set()
     for file in files:
-        for kind, _, name in _names(file):
-            if kind == "landmark":
-                named["marked" if file.role == ROLES["markersets"] else "used"].add(name)
+        landmarks = marked if file.role == ROLES["markersets"] else used
+        landmarks |= {name for kind, _, name in _names(file) if kind == "landmark"}
     known = set(landmark_names())
     believed = {name for row in load_table("body/subject_fit")["centre_mm"] for _, name in for_each_side(row)}
     measures = {f"{name}{side}" for name in load_table("body/measures")["measure"] for side in ("", "_r", "_l")}
     for file in files:
-        other = named["used" if file.role == ROLES["markersets"] else "marked"]
+        other = used if file.role == ROLES["markersets"] else marked
         allowed = {"landmark": known | other, "body": bodies, "measure": measures, "believed centre": believed}
         for kind, path, name in _names(file):
             if name not in allowed[kind]:
@@ -122,7 +122,7 @@ _Where = tuple[str | int, ...]
 
 
 def _names(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
-    """Yield (kind, where, name) of every landmark, body and measure that a file names, sides written out."""
+    """Yield (kind, path, name) of every landmark, body and measure in a file, for both sides."""
     for kind, path, pattern in _patterns(file):
         for _, name in for_each_side(pattern):
             yield kind, path, name
@@ -167,7 +167,7 @@ def _of_body(at: _Where, body: dict[str, Any]) -> Iterator[tuple[str, _Where, st
 
 @cache
 def landmark_names() -> tuple[str, ...]:
-    """Every landmark that the library knows: marked by one of its sets, computed by a recipe, or used by one."""
+    """Return every landmark of the library: marked by a set, computed by a recipe, or used by one."""
     names = {entry.landmark for name in entry_names("markersets") for entry in load_marker_set(name).entries}
     for raw in load_table("body/landmarks")["landmark"]:
         for _, entry in for_each_side(raw):
@@ -179,27 +179,26 @@ def landmark_names() -> tuple[str, ...]:
 
 
 def body_names() -> tuple[str, ...]:
-    """Segments of the library's skeletons, parents first."""
+    """Return the segments of the library's skeletons, parents first."""
     names = [body.name for name in entry_names("skeletons") for body in load_skeleton(name).bodies]
     return tuple(dict.fromkeys(names))
 
 
 def own_path(name: str) -> Path | None:
-    """The absolute path of the file behind a table's name, None where the table is the library's."""
+    """Return the absolute path of a user's table, None for a table of the library."""
     return Path(name).expanduser().absolute() if is_path(name) else None
 
 
 def own_file(name: str | None) -> str:
-    """The name of the file behind a table's name, "" where the table is the library's."""
+    """Return the file name of a user's table, "" for a table of the library."""
     return Path(name).name if name is not None and is_path(name) else ""
 
 
-_LABELS_SHOWN = 8
 _HEADINGS = {"skeletons": "Skeletons", "markersets": "Marker sets", "anthropometry": "Anthropometric tables"}
 
 
 def catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return (heading, [(name, title), ...]) of everything a settings file can name."""
+    """Return (heading, [(name, title), ...]) of all tables that a settings file can name."""
     listing = [
         (heading, [(name, str(load_entry(kind, name)["title"])) for name in entry_names(kind)])
         for kind, heading in _HEADINGS.items()
@@ -209,37 +208,47 @@ def catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def landmark_catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return (heading, [(name, what it is)]) of the landmarks and segments that a user's own tables may name.
+    """Return (heading, [(name, description)]) of the landmarks and segments for a user's tables.
 
-    Names of both sides are written once, with {s}, and explained for the right one.
+    Names of both sides are written once, with {s}, and described for the right one.
     """
-    marked = _labels_of_landmarks()
-    computed = {
-        entry["name"]: entry for raw in load_table("body/landmarks")["landmark"] for _, entry in for_each_side(raw)
+    labels: dict[str, dict[str, None]] = {}
+    labels_on: dict[str, dict[str, None]] = {}
+    for name in entry_names("markersets"):
+        for marker in load_marker_set(name).entries:
+            labels_on.setdefault(marker.body, {})[marker.keys[0]] = None
+            if marker.landmark:
+                labels.setdefault(marker.landmark, {}).update(dict.fromkeys(marker.keys))
+    recipes = {
+        entry["name"]: entry["recipes"]
+        for raw in load_table("body/landmarks")["landmark"]
+        for _, entry in for_each_side(raw)
     }
     by_marker, by_recipe = [], []
     for name, pattern in _one_side(landmark_names()):
-        ways = [recipe_words(recipe) for recipe in computed[name]["recipes"]] if name in computed else []
-        labels = marked.get(name, ())
-        told = ", ".join(labels[:_LABELS_SHOWN]) + (" ..." if len(labels) > _LABELS_SHOWN else "")
-        if labels or name not in computed:
-            by_marker.append(
-                (pattern, "; else ".join(filter(None, (told or "(no set of the library marks it)", *ways))))
-            )
+        ways = [recipe_words(recipe) for recipe in recipes.get(name, ())]
+        if name in labels or name not in recipes:
+            ways.insert(0, _first_of(labels.get(name, ())) or "(not marked by any set of the library)")
+            by_marker.append((pattern, "; else ".join(ways)))
         else:
             by_recipe.append((pattern, "; else ".join(ways)))
+    segments = [
+        (pattern, f"markers: {_first_of(labels_on.get(name, ()))}") for name, pattern in _one_side(body_names())
+    ]
     return [
-        (
-            "Landmarks that markers mark (labels of the library's sets; of the right side where {s} stands for r and l)",
-            by_marker,
-        ),
-        ("Landmarks that are computed (a marker may mark them too)", by_recipe),
-        ("Segments", [(pattern, _worn_on(name)) for name, pattern in _one_side(body_names())]),
+        ("Landmarks with markers (labels of the library's sets; of the right side where {s} is r and l)", by_marker),
+        ("Computed landmarks (a marker may mark them, too)", by_recipe),
+        ("Segments", segments),
     ]
 
 
+def _first_of(labels: Collection[str]) -> str:
+    """Return the first eight labels, as text."""
+    return ", ".join(list(labels)[:8]) + (" ..." if len(labels) > 8 else "")
+
+
 def _one_side(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (name, name as it is written for both sides), left-hand names of a pair left out."""
+    """Yield (name, pattern of both sides) without the left name of each pair."""
     right, left = (f"_{side}" for side in SIDES)
     for name in names:
         if name.endswith(left) and name.removesuffix(left) + right in names:
@@ -249,26 +258,10 @@ def _one_side(names: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def recipe_words(recipe: Mapping[str, Any]) -> str:
-    """A recipe in one line: the operation and what it takes."""
+    """Return a recipe in one line: the operation and its arguments."""
     inputs = [f"{key.replace('_', ' ')} {_listed(value)}" for key, value in recipe.items() if key != "op"]
     return f"{recipe['op'].replace('_', ' ')}: {', '.join(inputs)}"
 
 
 def _listed(value: Any) -> str:
     return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _labels_of_landmarks() -> dict[str, tuple[str, ...]]:
-    """Landmark -> every label that marks it in a set of the library."""
-    found: dict[str, dict[str, None]] = {}
-    for name in entry_names("markersets"):
-        for entry in load_marker_set(name).entries:
-            if entry.landmark:
-                found.setdefault(entry.landmark, {}).update(dict.fromkeys(entry.keys))
-    return {landmark: tuple(labels) for landmark, labels in found.items()}
-
-
-def _worn_on(body: str) -> str:
-    entries = (e for name in entry_names("markersets") for e in load_marker_set(name).entries if e.body == body)
-    labels = tuple(dict.fromkeys(e.keys[0] for e in entries))
-    return "markers: " + ", ".join(labels[:_LABELS_SHOWN]) + (" ..." if len(labels) > _LABELS_SHOWN else "")

@@ -1,7 +1,7 @@
-"""A standing person estimated from a motion, for sessions without a static trial; and how far wands sit off their planes.
+"""Estimate a standing posture from a motion, for sessions without a static trial; and the offset angles of wands.
 
-In every frame the recipes of the library place the segments, as they do in a static trial. The poses of markers and joints in
-their segments are averaged, and the mean segments are put together in an upright posture, each foot flat on the floor.
+In every frame the recipes of the library locate the segments, as in a static trial. The positions of markers and joints on their
+segments are averaged, and the mean segments are assembled in an upright posture with each foot flat on the floor.
 """
 
 from __future__ import annotations
@@ -24,21 +24,18 @@ from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
 from biodyn.model.marker_roles import MarkerMapping
 
-#: A frame as (3,) m in World by label, markers that are seen.
+#: A frame: (3,) m in World by label, of the visible markers.
 Points = Mapping[str, FloatArray]
-
-_SEEN_SHARE = 0.8
-_HEIGHT_FRAMES = 9
 
 
 def usable_frames(positions: FloatArray) -> IntArray:
-    """Frames in which most of the markers (T, M, 3) are seen."""
+    """Return the frames with at least 80 % of the largest number of visible markers (T, M, 3)."""
     count = np.isfinite(positions[..., 0]).sum(axis=1)
-    return np.flatnonzero(count >= _SEEN_SHARE * count.max())
+    return np.flatnonzero(count >= 0.8 * count.max())
 
 
 def evenly(frames: IntArray, most: int) -> IntArray:
-    """At most so many of the frames, evenly spread."""
+    """Return at most `most` of the frames, evenly spaced."""
     return frames[np.unique(np.linspace(0, len(frames) - 1, min(most, len(frames))).astype(int))]
 
 
@@ -50,15 +47,17 @@ def points_of(labels: Sequence[str], positions: FloatArray) -> list[Points]:
 def with_height(
     skeleton: SkeletonRecipe, mapping: MarkerMapping, seen: Sequence[Points], options: ScalingOptions
 ) -> ScalingOptions:
-    """The options with the body height that some of the frames make, where none is known.
+    """Return the options with the median body height of nine frames, if none is known.
 
-    Raises StaticTrialError where no frame shows the pelvis and a leg.
+    Raises StaticTrialError if no frame shows the pelvis and a leg.
     """
     if options.height_m is not None:
         return options
     heights = []
-    refusal = StaticTrialError("The walk shows no person: no frame has the markers of pelvis and legs.")
-    for row in evenly(np.arange(len(seen)), _HEIGHT_FRAMES):
+    refusal = StaticTrialError(
+        "Body height cannot be estimated: no frame of the walk has the markers of pelvis and legs."
+    )
+    for row in evenly(np.arange(len(seen)), 9):
         try:
             heights.append(standing_pose(skeleton, mapping, seen[row], options).height_m)
         except StaticTrialError as error:
@@ -69,18 +68,14 @@ def with_height(
 
 
 _LEAST_FRAMES = 10
-# The centre moves with the turn, so that the wand is seen from elsewhere: a full step would go half as far again.
-_ROUNDS = 8
-_DAMPING = 0.65
-_SAME_ANGLE_RAD = 1e-4
 
 
 def estimated_offsets(
     skeleton: SkeletonRecipe, mapping: MarkerMapping, seen: Sequence[Points], options: ScalingOptions
 ) -> dict[str, float]:
-    """Return joint offsets, rad, by name: those of the options, and for joints that nothing else tells, estimates.
+    """Return the joint offsets (rad) by name: those of the options, and estimates for joints without other information.
 
-    Parameters: `seen`: frames of the walk. The rules and their numbers are `library/body/joint_offsets.toml`.
+    Args: `seen`: frames of the walk. The rules and their numbers are in `library/body/joint_offsets.toml`.
     """
     table = load_table("body/joint_offsets")
     offsets = dict(options.joint_offsets_rad)
@@ -99,7 +94,7 @@ def estimated_offsets(
 def _open_rules(
     rules: Sequence[Mapping[str, Any]], known: Mapping[str, float], marked: set[str]
 ) -> list[tuple[float, dict[str, Any]]]:
-    """The rules, with the sign of their side, whose offset is not known and whose joint no marker of the walk tells."""
+    """Return the rules, with the sign of their side, whose offset is unknown and whose joint has no marker in the walk."""
     sided = [(SIDE_SIGN.get(side, 1.0), rule) for raw in rules for side, rule in for_each_side(raw)]
     return [(sign, r) for sign, r in sided if r["offset"] not in known and not marked.intersection(r["unless"])]
 
@@ -111,36 +106,41 @@ def _poses(
     for points in seen:
         try:
             poses.append(standing_pose(skeleton, mapping, points, options))
-        except StaticTrialError:  # the pelvis is hidden in this frame
+        except StaticTrialError:  # the pelvis is not visible in this frame
             continue
     return poses
 
 
 def _known(poses: Sequence[StaticPose], names: Sequence[str]) -> list[list[FloatArray]]:
-    """The landmarks of these names in every frame that has all of them."""
-    found = [[pose.measured(name) for name in names] for pose in poses]
-    return [[p for p in points if p is not None] for points in found if all(p is not None for p in points)]
+    """Return these landmarks in every frame that has all of them."""
+    frames = [[pose.measured(name) for name in names] for pose in poses]
+    return [[p for p in points if p is not None] for points in frames if all(p is not None for p in points)]
 
 
 def _of_hinge(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
-    """The offset for which the distal segment swings across the hinge's axis; the usual one where the joint hardly bends."""
-    usual, found = np.deg2rad(rule["usual_deg"]), None
+    """Return the offset for which the distal segment moves perpendicular to the hinge axis, weighted with the usual one."""
+    usual, estimate = np.deg2rad(rule["usual_deg"]), None
     frames = _known(poses, [rule[key] for key in ("proximal", "lateral", "plane", "distal")])
     if len(frames) >= _LEAST_FRAMES:
         pose = poses[0]
         widths = [0.5 * pose.measure(rule[key]) + pose.marker_radius_m for key in ("width", "distal_width")]
-        found = hinge_turn(frames, widths[0], widths[1], sign, np.deg2rad(rule["least_excursion_deg"]))
-    if found is None:
+        estimate = hinge_turn(frames, widths[0], widths[1], sign, np.deg2rad(rule["least_excursion_deg"]))
+    if estimate is None:
         return float(usual)
-    return _weighted((sign * found, rule["found_sd_deg"]), (usual, rule["usual_sd_deg"]))
+    return _weighted((sign * estimate, rule["found_sd_deg"]), (usual, rule["usual_sd_deg"]))
 
 
 def hinge_turn(
     frames: Sequence[Sequence[FloatArray]], distance: float, distal: float, sign: float, least_excursion: float
 ) -> float | None:
-    """Angle (rad) about the proximal segment from wand to lateral marker, right-handed; None where the hinge hardly moves."""
+    """Return the angle (rad) about the proximal segment from wand to lateral marker, right-handed; None if the range of motion
+    is less than `least_excursion` (rad).
+
+    The centre moves with the angle, which changes the direction of the wand: full steps would overshoot by half.
+    """
+    damping, tolerance_rad = 0.65, 1e-4
     turn = 0.0
-    for _ in range(_ROUNDS):
+    for _ in range(8):
         swings = []
         for top, lateral, wand, far in frames:
             centre = turned_chord(top, lateral, wand, distance, turn)
@@ -154,51 +154,45 @@ def hinge_turn(
             return None
         if np.ptp(np.arctan2(-swing[:, 0], -swing[:, 1])) < least_excursion:
             return None
-        # Seen along the segment, the far end runs on a line across the axis: its principal direction.
+        # along the segment, the path of the distal end is a line perpendicular to the axis: its principal direction
         _, directions = np.linalg.eigh(np.cov(swing[:, 0], swing[:, 2]))
         x, z = directions[:, 1] * np.sign(directions[0, 1])
-        step = -_DAMPING * float(np.arctan2(z, x))
+        step = -damping * float(np.arctan2(z, x))
         turn += step
-        if abs(step) < _SAME_ANGLE_RAD:
+        if abs(step) < tolerance_rad:
             break
     return turn
 
 
 def _of_torsion(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
-    """The offset that a usual torsion between the joints at both ends makes, weighed against what is usual for the wand."""
+    """Return the offset for the usual torsion between the joints at both ends, weighted with the usual offset of the wand."""
     usual = (float(np.deg2rad(rule["usual_deg"])), rule["usual_sd_deg"])
     frames = _known(poses, [rule[key] for key in ("proximal", "centre", "plane", "reference")])
     if not frames:
         return usual[0]
     turns = [turn_about(top - centre, wand - centre, mark - centre) for top, centre, wand, mark in frames]
-    found = sign * float(np.median(turns)) + np.deg2rad(rule["torsion_deg"])
-    return _weighted((found, rule["torsion_sd_deg"]), usual)
+    estimate = sign * float(np.median(turns)) + np.deg2rad(rule["torsion_deg"])
+    return _weighted((estimate, rule["torsion_sd_deg"]), usual)
 
 
 def _weighted(*estimates: tuple[float, float]) -> float:
-    """Mean of (value, standard deviation) estimates, each by the inverse of its variance."""
+    """Return the mean of (value, standard deviation) estimates, weighted by the inverse of their variance."""
     weights = [sd**-2 for _, sd in estimates]
     return float(np.average([value for value, _ in estimates], weights=weights))
 
 
 _UP = np.array([0.0, 1.0, 0.0])
-# Enough frames to average skin movement over a stride; more only cost time.
-_FRAMES = 60
-_FLAT_FRAMES = 20
-#: A foot that was flat on the floor in fewer frames tells nothing of its sole.
-LEAST_FLAT_FRAMES = 5
-# Height of the hip over the ankle, as a share of the leg's length: 0.97 with the knee bent by 30 degrees, 0.6 sitting.
-_UPRIGHT_SHARE = 0.95
+_LEAST_FLAT_FRAMES = 5  # in which a foot must be flat for its sole to be known
 
 
 @dataclass(frozen=True)
 class AssembledPose:
-    """A standing person from averaged segments.
+    """A standing posture from averaged segments.
 
     Attributes:
-        points: (3,) m by label, in World axes; markers of segments that the motion places.
-        frames: how many frames were averaged. flat_frames: by foot, how many of them show it flat on the floor.
-        spread_m: typical distance of a marker from its mean place on its segment.
+        points: (3,) m by label, in World axes; markers of segments located by the motion.
+        frames: number of averaged frames. flat_frames: by foot, those of them with the foot flat on the floor.
+        spread_m: median RMS distance of a marker from its mean position on its segment.
     """
 
     points: dict[str, FloatArray]
@@ -207,12 +201,8 @@ class AssembledPose:
     spread_m: float
 
 
-@dataclass(frozen=True)
-class _Segments:
-    """Attitudes R (F, 3, 3) and origins p (F, 3) m of every segment in some frames, NaN where it is not placed."""
-
-    R: dict[str, FloatArray]
-    p: dict[str, FloatArray]
+#: Attitudes R (F, 3, 3) and origins p (F, 3) m of every segment in some frames, NaN where it is not located.
+_Segments = tuple[dict[str, FloatArray], dict[str, FloatArray]]
 
 
 def assembled_pose(
@@ -223,20 +213,21 @@ def assembled_pose(
     flat: Mapping[str, BoolArray],
     options: ScalingOptions,
 ) -> AssembledPose:
-    """Return the standing person that the frames of a motion make.
+    """Return the standing posture estimated from a motion.
 
-    Parameters: `labels` (M,) and `positions` (T, M, 3) m in World; `flat`: by foot, frames (T,) in which it stands flat.
-    Raises StaticTrialError where no frame shows the pelvis and a leg.
+    Args: `labels` (M,) and `positions` (T, M, 3) m in World; `flat`: by foot, frames (T,) in which it is flat on the floor.
+    Raises StaticTrialError if no frame shows the pelvis and a leg.
     """
     sampled, by_foot = _chosen(positions, flat)
     seen = points_of(labels, positions[sampled])
     segments = _placed(skeleton, mapping, seen, options)
-    flat_of = {name: rows for name, rows in by_foot.items() if len(rows) >= LEAST_FLAT_FRAMES}
+    flat_of = {name: rows for name, rows in by_foot.items() if len(rows) >= _LEAST_FLAT_FRAMES}
     if len(flat_of) < len(by_foot):
-        # A foot that never stands flat: its heel-toe line is parallel to the sole.
+        # for a foot that is never flat the heel-toe line is assumed to be parallel to the sole
         level = _placed(skeleton, mapping, seen, replace(options, foot_flat=False))
         for name in by_foot.keys() - flat_of.keys():
-            segments.R[name], segments.p[name] = level.R[name], level.p[name]
+            for values, level_values in zip(segments, level, strict=True):
+                values[name] = level_values[name]
     legs = _legs(skeleton, flat_of)
     attitudes = _attitudes(skeleton, segments, legs)
     for foot in by_foot:
@@ -257,11 +248,11 @@ def assembled_pose(
 
 
 def _chosen(positions: FloatArray, flat: Mapping[str, BoolArray]) -> tuple[IntArray, dict[str, IntArray]]:
-    """Frames to look at, and by foot the rows among them in which it stands flat."""
+    """Return at most 60 frames and 20 more per foot in which it is flat, and by foot the rows of these."""
     usable = usable_frames(positions)
-    picked = {name: evenly(np.intersect1d(usable, np.flatnonzero(on)), _FLAT_FRAMES) for name, on in flat.items()}
-    frames = np.unique(np.concatenate([evenly(usable, _FRAMES), *picked.values()]))
-    return frames, {name: np.flatnonzero(np.isin(frames, own)) for name, own in picked.items()}
+    flat_frames = {name: evenly(np.intersect1d(usable, np.flatnonzero(rows)), 20) for name, rows in flat.items()}
+    frames = np.unique(np.concatenate([evenly(usable, 60), *flat_frames.values()]))
+    return frames, {name: np.flatnonzero(np.isin(frames, chosen)) for name, chosen in flat_frames.items()}
 
 
 def _placed(
@@ -272,52 +263,52 @@ def _placed(
     for row, points in enumerate(seen):
         try:
             pose = standing_pose(skeleton, mapping, points, options)
-        except StaticTrialError:  # the pelvis is hidden in this frame
+        except StaticTrialError:  # the pelvis is not visible in this frame
             continue
         for body in skeleton.bodies:
             if pose.located(body):
                 R[body.name][row], p[body.name][row] = pose.pose(body)
-    return _Segments(R, p)
+    return R, p
 
 
 def _legs(skeleton: SkeletonRecipe, flat_of: Mapping[str, IntArray]) -> dict[str, IntArray]:
-    """By segment of a leg, the rows in which the leg stands on its flat foot."""
+    """Return by segment of a leg the rows in which its foot is flat on the floor."""
     rows: dict[str, IntArray] = {}
-    for foot, own in flat_of.items():
+    for foot, flat_rows in flat_of.items():
         body = skeleton.body(foot)
         while body.parent:
-            rows[body.name] = own
+            rows[body.name] = flat_rows
             body = skeleton.body(body.parent)
     return rows
 
 
 def _attitudes(skeleton: SkeletonRecipe, segments: _Segments, legs: Mapping[str, IntArray]) -> dict[str, FloatArray]:
-    """Mean attitude (3, 3) of every placed segment in World, the root facing along X."""
+    """Return the mean attitude (3, 3) of every located segment in World, with the root facing along X."""
     root = skeleton.root.name
-    level = np.array([_facing(R).T @ R for R in segments.R[root] if np.isfinite(R).all()])
-    found = {root: _mean_rotation(level)}
+    level = np.array([_facing(R).T @ R for R in segments[0][root] if np.isfinite(R).all()])
+    attitudes = {root: _mean_rotation(level)}
     for body in skeleton.bodies[1:]:
-        parent = _carrier(skeleton, body, found)
-        relative = np.swapaxes(segments.R[parent], 1, 2) @ segments.R[body.name]
+        parent = _located_parent(skeleton, body, attitudes)
+        relative = np.swapaxes(segments[0][parent], 1, 2) @ segments[0][body.name]
         rows = legs.get(body.name, np.arange(len(relative)))
         known = relative[rows][np.isfinite(relative[rows]).all(axis=(1, 2))]
         if not len(known):
             known = relative[np.isfinite(relative).all(axis=(1, 2))]
         if len(known):
-            found[body.name] = found[parent] @ _mean_rotation(known)
-    return found
+            attitudes[body.name] = attitudes[parent] @ _mean_rotation(known)
+    return attitudes
 
 
-def _carrier(skeleton: SkeletonRecipe, body: BodyRecipe, placed: Mapping[str, FloatArray]) -> str:
-    """The nearest segment towards the root that is placed."""
+def _located_parent(skeleton: SkeletonRecipe, body: BodyRecipe, located: Mapping[str, FloatArray]) -> str:
+    """Return the nearest proximal segment that is located."""
     parent = body.parent
-    while parent not in placed:
+    while parent not in located:
         parent = skeleton.body(parent).parent
     return parent
 
 
 def _facing(R: FloatArray) -> FloatArray:
-    """Axes (3, 3) of the direction that a segment faces: Y up, X its forward direction in the horizontal plane."""
+    """Return axes (3, 3) with Y up and X along the forward direction of a segment in the horizontal plane."""
     forward = R[:, 0] - _UP * R[1, 0]
     x = forward / np.linalg.norm(forward)
     return np.column_stack([x, _UP, np.cross(x, _UP)])
@@ -328,7 +319,7 @@ def _mean_rotation(R: FloatArray) -> FloatArray:
 
 
 def _stand_on(skeleton: SkeletonRecipe, attitudes: dict[str, FloatArray], foot: str) -> None:
-    """Turn a whole leg as little as need be until its foot is flat on the floor."""
+    """Rotate a whole leg by the smallest rotation that makes its foot flat on the floor."""
     up = attitudes[foot][:, 1]
     axis = cross3(up, _UP)
     sine = float(np.linalg.norm(axis))
@@ -342,14 +333,14 @@ def _stand_on(skeleton: SkeletonRecipe, attitudes: dict[str, FloatArray], foot: 
 def _origins(
     skeleton: SkeletonRecipe, segments: _Segments, attitudes: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
-    """Origin (3,) m of every placed segment: each at its middle place on the segment that carries it."""
+    """Return the origin (3,) m of every located segment: the median position in its located parent."""
     origins = {skeleton.root.name: _UP}
     for body in skeleton.bodies[1:]:
         if body.name not in attitudes:
             continue
-        parent = _carrier(skeleton, body, origins)
-        offset = segments.p[body.name] - segments.p[parent]
-        local = np.einsum("fji,fj->fi", segments.R[parent], offset)
+        parent = _located_parent(skeleton, body, origins)
+        offset = segments[1][body.name] - segments[1][parent]
+        local = np.einsum("fji,fj->fi", segments[0][parent], offset)
         origins[body.name] = origins[parent] + attitudes[parent] @ np.nanmedian(local, axis=0)
     return origins
 
@@ -361,14 +352,14 @@ def _places(
     segments: _Segments,
     flat_of: Mapping[str, IntArray],
 ) -> dict[str, tuple[str, FloatArray, float]]:
-    """By label: its segment, its middle place (3,) m on it, and how far from there it typically is, m."""
+    """Return by label: segment, median position (3,) m on it, and RMS distance from there, m."""
     places = {}
     for role in mapping.roles:
         if role.label not in labels:
             continue
         rows = flat_of.get(role.body, np.arange(len(positions)))
-        offset = positions[rows, labels.index(role.label)] - segments.p[role.body][rows]
-        local = np.einsum("fji,fj->fi", segments.R[role.body][rows], offset)
+        offset = positions[rows, labels.index(role.label)] - segments[1][role.body][rows]
+        local = np.einsum("fji,fj->fi", segments[0][role.body][rows], offset)
         local = local[np.isfinite(local).all(axis=1)]
         if len(local):
             place = np.median(local, axis=0)
@@ -380,7 +371,10 @@ def _places(
 def stands_upright(
     skeleton: SkeletonRecipe, mapping: MarkerMapping, points: Mapping[str, FloatArray], options: ScalingOptions
 ) -> bool:
-    """Return whether the legs of a person at rest are straight and upright: whether it stands, and does not sit or crouch."""
+    """Return whether the legs are straight and upright, so that the subject does not sit or crouch.
+
+    The height of the hip above the ankle, as a share of leg length, is 0.97 with the knee flexed by 30 degrees, 0.6 sitting.
+    """
     try:
         pose = standing_pose(skeleton, mapping, points, options)
     except StaticTrialError:
@@ -393,6 +387,6 @@ def stands_upright(
             return False
         ankle, knee, hip = (pose.pose(body)[1] for body in (foot, shank, thigh))
         length = np.linalg.norm(hip - knee) + np.linalg.norm(knee - ankle)
-        if (hip - ankle)[1] < _UPRIGHT_SHARE * length:
+        if (hip - ankle)[1] < 0.95 * length:
             return False
     return True
