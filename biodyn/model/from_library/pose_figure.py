@@ -222,9 +222,7 @@ class _Measured:
         return ends.get(segment, "")
 
     def _landmark(self, landmark: str, segment: str, at: str, body: str) -> FloatArray | None:
-        """Return its mean position (3,) m in the body's axes from the origin of the body's segment; None if it is not in the
-        file.
-        """
+        """Return its mean position (3,) m from the origin of the body's segment, in the body's axes; None if not in the file."""
         if body not in self.segments:
             return None
         if at:
@@ -242,8 +240,7 @@ class _Measured:
 
 
 def _with_axis_angle(angles: FloatArray, axis: FloatArray, cosine: float) -> FloatArray:
-    """Return the nearest angles (3,) rad about z, x, y, with the same z and a given cosine of the parent's z and an axis of the
-    body.
+    """Return the nearest angles (3,) rad about z, x, y with the same z and a given cosine of the parent's z and the body's axis.
 
     In a joint that rotates about both axes, the mean of the angles between them is biased, but the angle of the axes is constant.
     The solution is by Newton's method.
