@@ -117,12 +117,12 @@ def test_an_entry_stands_over_everything_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ("cutoff", "is no entry of the settings"),
-        ("signals.cutoff_hz=", "is no entry of the settings"),
-        ("signals.cutoff_hz=8\n[model]", "is no entry of the settings"),
-        ("=8", "is no entry of the settings"),
+        ("cutoff", "is not an entry of the settings"),
+        ("signals.cutoff_hz=", "is not an entry of the settings"),
+        ("signals.cutoff_hz=8\n[model]", "is not an entry of the settings"),
+        ("=8", "is not an entry of the settings"),
         ("signals.cutof_hz=8", "Did you mean 'cutoff_hz'"),
-        ("cutoff_hz=8", "It stands in a section: signals.cutoff_hz."),
+        ("cutoff_hz=8", "It belongs to a section: signals.cutoff_hz."),
         ("signals.cutoff_hz=fast", "signals.cutoff_hz"),
         ("signals..cutoff_hz=8", "not a valid TOML file"),
         ("signals=8", "signals"),

@@ -82,7 +82,7 @@ def test_a_mistake_in_the_map_of_the_forces_is_told(tmp_path: Path) -> None:
     found = read(tmp_path / "walk.csv")
     assert not found.plates
     (note,) = (note for note in found.diagnostics if note.code == "forces-unusable")
-    assert "key 'momnt': there is no such entry" in note.message
+    assert "key 'momnt': unknown entry" in note.message
 
 
 @pytest.mark.slow

@@ -1,16 +1,15 @@
-"""All tables of biodyn, in TOML, by owner; the one reader of TOML files, and the schemas that they are held against.
+"""All tables of biodyn, in TOML, by the package that uses them, and the schemas of tables that a user may write.
 
     body/                        skeletons, marker sets, anthropometric tables, joint centres, landmarks  model.from_library
-    formats/, session/           names, units and channels in files; words in the names of files          io, trial; session
-    presets/, conventions/       analyses as other programs do them; their names, signs and units         settings; trial.export
+    formats/, session/           names, units and channels in files; words in file names                  io, trial; session
+    presets/, conventions/       analyses as in other programs; their names, signs and units              settings; trial.export
     gait/, uncertainty/          errors of gait events; of every input of the torques                     processing, uncertainty
-    checks/                      limits and words of the checks                                           checks
-    variables/                   what variables mean, and published norms                                 variables
-    figures/, report/, results/  layout of figures, cited sources, files of old results                   output
-    study/                       what is compared, metrics, files of the report                           study
+    checks/                      limits of the checks and titles of findings                              checks
+    variables/                   variables and published norms                                            variables
+    figures/, report/, results/  layout of figures, cited sources, files of older results                 output
+    study/                       compared variables, metrics, files of the report                         study
 
-Goes in: a table's path in this folder, or the path of a user's own file. Comes out: its content; for a user's file also its
-place and the hash of its bytes, or one sentence that names file, entry and key. Read `load` (reading, and `nearest` name),
-`tables` (entries by kind and name, both sides written out), `schema` (what a table may hold; one file an owner), `faults`
-(what is wrong, in words), `registry` (lists that grow by a file).
+Input: the path of a table in this folder, or of a user's file. Output: its content; for a user's file also its path and the hash
+of its bytes, or an error that names file, entry and key. Read `load` (reading, and `nearest` name), `tables` (tables by kind and
+name, both sides written out), `schema` (tables of a user), `faults` (sentences about invalid entries), `registry`.
 """

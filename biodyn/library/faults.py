@@ -1,4 +1,4 @@
-"""What is wrong with an entry of a table or of the settings, in one sentence: where, what was expected, what was found."""
+"""Describe an invalid entry of a table or of the settings: key, expected and actual value."""
 
 from __future__ import annotations
 
@@ -35,13 +35,11 @@ _NUMBERS = frozenset(
     | {"greater_than", "greater_than_equal", "less_than", "less_than_equal"}
 )
 _BOUNDS = (("gt", "above"), ("ge", "at least"), ("lt", "below"), ("le", "at most"))
-_LONGEST_VALUE = 40
-_QUOTED = re.compile(r"'([^']*)'")
 
 
 @dataclass(frozen=True)
 class Fault:
-    """The first wrong entry of a table: its path, and what is wrong with it, and a hint ("" if there is none)."""
+    """The first invalid entry of a table: its path, the problem, and a hint ("" = none)."""
 
     path: tuple[str | int, ...]
     problem: str
@@ -49,24 +47,24 @@ class Fault:
 
     @property
     def key(self) -> str:
-        """The path with dots, entries of lists counted from 1."""
+        """Return the path with dots, entries of lists counted from 1."""
         return ".".join(str(part + 1) if isinstance(part, int) else part for part in self.path)
 
 
 def first_fault(error: ValidationError, model: type[BaseModel], removed: Mapping[str, str] | None = None) -> Fault:
-    """Return the first fault of a table; an unknown key before what it may have made missing.
+    """Return the first fault of an invalid table; an unknown key before a missing one, which it may have caused.
 
-    removed: what became of entries, or of whole tables, that earlier versions had, by their path.
+    Args: `removed`: by path, what replaced entries or tables of earlier versions.
     """
     problems = error.errors(include_url=False)
     problem = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
     if problem["type"] == "literal_error" and isinstance(problem["input"], Mapping | list | tuple):
-        # a name, or a table or list, may stand there, and the latter does: what is wrong inside it
+        # a name or a table or list is allowed, and it is one of the latter: report the fault inside it
         problem = max(problems, key=lambda p: len(p["loc"]))
     path = tuple(part for part in problem["loc"] if not _is_branch(part, model))
     kind = str(problem["type"])
-    if path[-1:] == ("[key]",):  # pydantic's word for the key itself of a table with fixed keys
-        return Fault(path[:-1], "there is no such entry", nearest(str(path[-2]), _QUOTED.findall(problem["msg"])))
+    if path[-1:] == ("[key]",):  # the key itself of a table with fixed keys
+        return Fault(path[:-1], "unknown entry", nearest(str(path[-2]), re.findall(r"'([^']*)'", problem["msg"])))
     if kind == "extra_forbidden":
         inside = _inside_all(model, path[:-1])
         fate = (removed or {}).get(".".join(str(part) for part in path))
@@ -74,8 +72,8 @@ def first_fault(error: ValidationError, model: type[BaseModel], removed: Mapping
             return Fault(path, fate, "Delete this entry." if "removed" in fate else "")
         known = _keys(inside)
         homes = [section for section in known if path[-1] in _keys(_inside(inside, section))]
-        hint = f"It stands in a section: {', '.join(f'{section}.{path[-1]}' for section in homes)}." if homes else ""
-        return Fault(path, "there is no such entry", hint or (nearest(str(path[-1]), known) if known else ""))
+        hint = f"It belongs to a section: {', '.join(f'{section}.{path[-1]}' for section in homes)}." if homes else ""
+        return Fault(path, "unknown entry", hint or (nearest(str(path[-1]), known) if known else ""))
     if kind == "missing":
         return Fault(path, "it is missing", _description(model, path))
     if kind in ("value_error", "assertion_error"):
@@ -97,7 +95,7 @@ def first_fault(error: ValidationError, model: type[BaseModel], removed: Mapping
 
 
 def shown_value(value: Any) -> str:
-    """A wrong value as it is shown: short, on one line, as TOML has it."""
+    """Return an invalid value for messages: at most 40 characters on one line, as in TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
@@ -111,7 +109,7 @@ def shown_value(value: Any) -> str:
     else:
         text = f"{value:g}" if isinstance(value, float) else str(value)
     text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+    return text if len(text) <= 40 else f"{text[:40]}..."
 
 
 def _range(problem: Mapping[str, Any], model: type[BaseModel], path: tuple[str | int, ...]) -> str:
@@ -151,18 +149,17 @@ def _length(problem: Mapping[str, Any], kind: str) -> str:
 
 def _description(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
     field = _field(model, path)
-    return f"Expected there: {field.description}." if isinstance(field, FieldInfo) and field.description else ""
+    return f"Expected: {field.description}." if isinstance(field, FieldInfo) and field.description else ""
 
 
-# -- along the types of a model ----------------------------------------------------------------------------------
+# -- types of a model ----------------------------------------------------------------------------------
 
 
 def _field(model: type[BaseModel], path: tuple[str | int, ...]) -> Any:
-    """The field (or annotated type) that a path leads to, None where it leads nowhere."""
+    """Return the field (or annotated type) at a path, None if it does not exist."""
     if not path:
         return None
-    above = _inside_all(model, path[:-1])
-    for option in _options(above):
+    for option in _options(_inside_all(model, path[:-1])):
         if _is_model(option) and path[-1] in _fields(option):
             return _fields(option)[str(path[-1])]
         arguments = get_args(option)
@@ -178,7 +175,7 @@ def _inside_all(annotation: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def _inside(annotation: Any, part: str | int) -> Any:
-    """The type of what lies under a key of a model, a table of entries or a list."""
+    """Return the type of an entry of a model, a table or a list."""
     for option in _options(annotation):
         if _is_model(option):
             if part in _fields(option):
@@ -193,7 +190,7 @@ def _inside(annotation: Any, part: str | int) -> Any:
 
 
 def _options(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, or the type itself."""
+    """Return the members of a union, or the type itself."""
     annotation = _plain(annotation)
     if get_origin(annotation) in (Union, UnionType):
         return tuple(_plain(option) for option in get_args(annotation))
@@ -201,7 +198,7 @@ def _options(annotation: Any) -> tuple[Any, ...]:
 
 
 def _plain(annotation: Any) -> Any:
-    """The type without what `Annotated` says of it."""
+    """Return the type without its `Annotated` metadata."""
     return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
 
 
@@ -210,7 +207,7 @@ def _is_model(annotation: Any) -> bool:
 
 
 def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Fields by the keys they have in a file."""
+    """Return the fields by their keys in a file."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
@@ -219,7 +216,7 @@ def _keys(annotation: Any) -> tuple[str, ...]:
 
 
 def _is_branch(part: str | int, model: type[BaseModel]) -> bool:
-    """True for parts of a path that name the branch of a union and no entry of the file."""
+    """Return whether a part of a path names the branch of a union instead of an entry of the file."""
     if not isinstance(part, str):
         return False
     return part.startswith(("function-", "literal[", "tagged-union", "constrained-", "tuple[", "list[", "dict[")) or (

@@ -1,4 +1,4 @@
-"""The one reader of TOML files. What a user wrote is given back with its place and the hash of its bytes."""
+"""Read TOML files. A user's file is returned with its path and the hash of its bytes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,13 @@ from typing import Any
 from biodyn.errors import BiodynError, TableError
 
 SUFFIX = ".toml"
-#: Of a body model in OpenSim's format.
-MODEL_SUFFIX = ".osim"
-# The largest table of the library has 60 kB; beyond this somebody named the wrong file.
+# The largest table of the library has 60 kB: a larger file is not a table.
 _LARGEST_BYTES = 5_000_000
-_DEEPEST = 50
-_ALLOWED_CONTROLS = "\n\r\t"
-_MOST_SHOWN = 24
-_LONGEST_PATH = 300
 
 
 @dataclass(frozen=True)
 class UserFile:
-    """A TOML file of the user: what it is for, where it lies (absolute), its bytes, and what it says.
-
-    `content` is shared between readers of the same bytes: not to be changed.
-    """
+    """A TOML file of the user: its purpose, absolute path, bytes and content; `content` must not be changed."""
 
     role: str
     path: Path
@@ -41,38 +32,37 @@ class UserFile:
 
     @property
     def name(self) -> str:
-        """The file's name in messages."""
+        """Return the file name, for messages."""
         return self.path.name
 
     @property
     def sha256(self) -> str:
-        """Hash of the bytes."""
+        """Return the hash of the bytes."""
         return hashlib.sha256(self.data).hexdigest()
 
 
 def is_path(name: str) -> bool:
-    """True if a name of a table is the path of a user's own file."""
-    return name.lower().endswith((SUFFIX, MODEL_SUFFIX))
+    """Return whether the name of a table is the path of a user's file (a table, or an OpenSim model)."""
+    return name.lower().endswith((SUFFIX, ".osim"))
 
 
 def beside(name: str, naming_file: Path) -> str:
-    """Return a table's name as it is meant in `naming_file`: a path is relative to that file's folder."""
+    """Return the name of a table that is given in `naming_file`: a path is relative to the folder of that file."""
     return os.path.normpath(naming_file.absolute().parent / Path(name).expanduser()) if is_path(name) else name
 
 
 def read_user_toml(
     path: str | Path, role: str, fault: type[BiodynError] = TableError, missing: str = "Give the path of a TOML file."
 ) -> UserFile:
-    """Read a user's TOML file; `fault` is raised, in one sentence, where that cannot be done.
+    """Read a user's TOML file, with or without byte order mark; `fault` is raised if that is not possible.
 
-    A byte order mark is accepted. Parameters: `role` names the file's purpose in messages; `missing`: what to do where
-    there is no such file.
+    Args: `role`: purpose of the file in messages; `missing`: hint if it does not exist.
     """
     shown = _shown(path)
     try:
         place = Path(path).expanduser()
         if not place.is_file():
-            raise fault(f"The {role} '{shown}' does not exist{_or_is_none(place)}.", missing)
+            raise fault(f"The {role} '{shown}' does not exist{' as a file' if place.exists() else ''}.", missing)
         size = place.stat().st_size
         if size > _LARGEST_BYTES:
             raise fault(
@@ -84,18 +74,18 @@ def read_user_toml(
     except OSError as error:
         raise fault(f"The {role} '{shown}' cannot be read: {error.strerror}.", missing) from error
     except (ValueError, RuntimeError) as error:  # a NUL in the path; "~somebody" without a home
-        raise fault(f"{shown!r} is no path of a {role}: {error}.", missing) from error
+        raise fault(f"{shown!r} is not the path of a {role}: {error}.", missing) from error
     return UserFile(role, place, data, _parsed(data, shown, fault))  # type: ignore[arg-type]  # a class is hashable
 
 
 def read_entry(text: str, fault: type[BiodynError] = TableError) -> dict[str, Any]:
-    """Return the entry that "section.key=value" states, nested as in a TOML file; `fault` where it states none.
+    """Return the entry of "section.key=value", nested as in a TOML file; `fault` is raised if there is none.
 
-    The value is written as in TOML; what is no TOML value is a text, so that `model.fit=session` needs no quotes.
+    The value is written as in TOML; a value that is not valid TOML is text, so that `model.fit=session` needs no quotes.
     """
     key, equals, value = (part.strip() for part in text.partition("="))
     if not (key and equals and value) or len((key + value).splitlines()) > 1:
-        raise fault(f"'{_shown(text)}' is no entry of the settings.", "Write section.key=value: model.fit=session.")
+        raise fault(f"'{_shown(text)}' is not an entry of the settings.", "Write section.key=value: model.fit=session.")
     try:
         return _parsed(f"{key} = {value}".encode(), text, fault)  # type: ignore[arg-type]  # as above
     except fault:
@@ -109,23 +99,23 @@ def _parsed(data: bytes, shown: str, fault: type[BiodynError]) -> dict[str, Any]
         content = tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise fault(
-            f"'{shown}' is no TOML file: byte {error.start + 1} is not UTF-8 text.",
+            f"'{shown}' is not a TOML file: byte {error.start + 1} is not UTF-8 text.",
             "Name a TOML file; save it as UTF-8.",
         ) from error
     except RecursionError:
         raise fault(f"'{shown}' nests lists or tables too deeply.", "Write it like the library's own tables.") from None
-    except ValueError as error:  # TOMLDecodeError, and numbers with more digits than Python takes
+    except ValueError as error:  # TOMLDecodeError, and numbers with too many digits for Python
         raise fault(f"'{shown}' is not a valid TOML file: {error}.", "Correct the line it names.") from error
     for key, text in _texts(content, "", shown, fault):
-        control = next((c for c in text if (ord(c) < 32 and c not in _ALLOWED_CONTROLS) or ord(c) == 127), None)
+        control = next((c for c in text if (ord(c) < 32 and c not in "\n\r\t") or ord(c) == 127), None)
         if control is not None:
-            raise fault(f"Entry '{key}' of '{shown}' holds the control character {control!r}.", "Take it out.")
+            raise fault(f"Entry '{key}' of '{shown}' contains the control character {control!r}.", "Remove it.")
     return content
 
 
 def _texts(value: Any, key: str, shown: str, fault: type[BiodynError], depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield (where, text) of every text and every key."""
-    if depth > _DEEPEST:
+    """Yield (key, text) of every text and every key."""
+    if depth > 50:
         raise fault(f"'{shown}' nests lists or tables too deeply.", "Write it like the library's own tables.")
     if isinstance(value, str):
         yield key, value
@@ -139,23 +129,19 @@ def _texts(value: Any, key: str, shown: str, fault: type[BiodynError], depth: in
 
 
 def _shown(path: str | Path) -> str:
-    """A path in a message: the end of a very long one."""
+    """Return a path for messages: the last 300 characters of a very long one."""
     text = str(path)
-    return text if len(text) <= _LONGEST_PATH else f"...{text[-_LONGEST_PATH:]}"
-
-
-def _or_is_none(place: Path) -> str:
-    return " as a file" if place.exists() else ""
+    return text if len(text) <= 300 else f"...{text[-300:]}"
 
 
 @cache
 def load_table(name: str) -> dict[str, Any]:
-    """Return one of biodyn's own TOML files by its path in this folder, without suffix; not to be changed."""
+    """Return a table of the library by its path in this folder, without suffix; it must not be changed."""
     return tomllib.loads(files(__package__).joinpath(f"{name}{SUFFIX}").read_text(encoding="utf-8"))
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint: the known name that comes nearest, and what there is."""
+    """Return a hint with the nearest known name and all known names."""
     known = tuple(known)
     folded = {candidate.casefold(): candidate for candidate in known}
     near = get_close_matches(name.casefold(), folded, 1)
@@ -163,5 +149,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def listed(known: Sequence[str]) -> str:
-    """Return what there is, as a sentence; of many names the first."""
-    return f"There are {', '.join(known[:_MOST_SHOWN]) or 'none'}{', ...' if len(known) > _MOST_SHOWN else ''}."
+    """Return the known names as a sentence, at most 24."""
+    return f"There are {', '.join(known[:24]) or 'none'}{', ...' if len(known) > 24 else ''}."

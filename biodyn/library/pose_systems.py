@@ -1,4 +1,4 @@
-"""Systems that store poses of segments: `formats/segment_poses.toml` with its sides filled in."""
+"""Systems that store segment poses: `formats/segment_poses.toml` with the sides filled in."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from biodyn.conventions import FloatArray
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
 
-#: Instead of a segment: the centre of the joint to the parent is where the skeleton has it.
+#: Instead of a segment: the joint centre is defined by the skeleton.
 OF_SKELETON = "skeleton"
-_LEAST_SEGMENTS = 3  # of a system's, that are enough to know it
 
 
 @dataclass(frozen=True)
 class PoseSegment:
-    """A segment of a system: its label in files, the body that it is, and the segment at whose origin its joint lies."""
+    """A segment of a system: its label in files, its body, and the segment whose origin is its joint centre."""
 
     label: str
     body: str
@@ -29,9 +28,9 @@ class PoseSegment:
 
 @dataclass(frozen=True)
 class PosePoint:
-    """A landmark that files of a system tell: on a segment, at another one's origin, or by a parameter.
+    """A landmark in files of a system: on a segment, at the origin of another one (`at`), or by a parameter.
 
-    `along`: the axis of the segment on which the parameter is a distance; "" where the parameter is a place (3,).
+    `along`: axis of the segment along which the parameter is a distance; "" if the parameter is a position (3,).
     """
 
     landmark: str
@@ -47,10 +46,10 @@ class PoseSystem:
 
     Attributes:
         name, title, citation: of the system.
-        R_VB: (3, 3) the body's axes (ISB: forward, up, right) in those of the system's segment.
-        half_m: size of the cube of virtual points that a pose is fitted by, see `SegmentPoses.as_points`.
-        segments, points: as files name them. unused: labels of segments that nothing is made of.
-        parameters: group of the file's parameters that holds those of the points.
+        R_VB: (3, 3) axes of the body (ISB: forward, up, right) in those of the system's segment.
+        half_m: half size of the cube of virtual points for the fit, see `SegmentPoses.as_points`.
+        segments, points: of the files. unused: labels of unused segments.
+        parameters: group of the file's parameters for the points.
     """
 
     name: str
@@ -65,7 +64,7 @@ class PoseSystem:
 
     @property
     def bodies(self) -> Mapping[str, str]:
-        """Body of every segment by its label."""
+        """Return the body of every segment by its label."""
         return {segment.label: segment.body for segment in self.segments}
 
 
@@ -76,10 +75,10 @@ def pose_systems() -> tuple[PoseSystem, ...]:
 
 
 def pose_system_of(labels: Collection[str]) -> PoseSystem | None:
-    """Return the system whose segments the labels name, None where it is none that is known."""
+    """Return the system of these segment labels, None if fewer than three are known."""
     shared = {system.name: len(system.bodies.keys() & set(labels)) for system in pose_systems()}
     best = max(pose_systems(), key=lambda system: shared[system.name])
-    return best if shared[best.name] >= _LEAST_SEGMENTS else None
+    return best if shared[best.name] >= 3 else None
 
 
 def _system(table: Mapping[str, Any]) -> PoseSystem:

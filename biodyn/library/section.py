@@ -1,8 +1,8 @@
-"""What a section of the settings is: the frozen parameters of one stage, checked when they are made.
+"""Sections of the settings: validated, frozen parameters of one stage.
 
-A stage defines its own, beside its code (`processing/contacts/parameters.py` and the like); `biodyn.settings` puts them
-together under the names of a settings TOML. Numbers are strict (no text for a number, nothing infinite), unknown entries
-are refused, and every entry has its default, its range and a description, of which docs/settings.md is made.
+Each stage defines its section next to its code (`processing/contacts/parameters.py` and so on); `biodyn.settings` combines them
+under the names of a settings TOML. Numbers are strict (no text, no infinity), unknown entries are refused, and every entry has a
+default, a range and a description, from which docs/settings.md is generated.
 """
 
 from __future__ import annotations
@@ -77,16 +77,13 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class OneOf:
-    """Annotation of an entry that names a member of a registry: `Annotated[str, OneOf(METHODS)]`.
-
-    besides: words that are no members and may stand there, too.
-    """
+    """Annotation of an entry that names a member of a registry, or one of `besides`: `Annotated[str, OneOf(METHODS)]`."""
 
     registry: Registry[Any]
     besides: tuple[str, ...] = ()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
-        """Return the schema of text, with the look-up behind it."""
+        """Return the schema of text with the look-up."""
         return AfterValidator(self._known).__get_pydantic_core_schema__(source, handler)
 
     def _known(self, name: str) -> str:
@@ -97,12 +94,12 @@ class OneOf:
 
 
 def invalid_entry(error: ValidationError, model: type[BaseModel], origin: str, below: str = "") -> SettingsError:
-    """Return the error that names the first offending entry, and the nearest known ones for an unknown name.
+    """Return the error for the first invalid entry, with the nearest known name for an unknown one.
 
-    `origin` names the file, `below` the table of it that was validated, "" for the whole.
+    Args: `origin`: name of the file; `below`: its table that was validated, "" = all.
     """
     fault = first_fault(error, model, REMOVED)
     where = ".".join(filter(None, (below, fault.key)))
-    if not where:  # of the whole: the preset
+    if not where:  # the preset
         return SettingsError(f"{origin[:1].upper()}{origin[1:]}: {fault.problem}.", fault.hint)
     return SettingsError(f"Entry '{where}' of {origin} is not valid: {fault.problem}.", fault.hint)

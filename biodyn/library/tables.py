@@ -1,4 +1,4 @@
-"""Entries of the library by kind and name (skeletons, marker sets, anthropometric tables, norms), or a user's own by path."""
+"""Tables by kind and name (skeletons, marker sets, anthropometric tables, norms), or a user's by path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from biodyn.errors import ModelError, TableError
 from biodyn.library.load import SUFFIX, UserFile, beside, is_path, load_table, nearest, read_user_toml
 
 _ROOT = files(__package__)
-#: Folder of each kind that has one; its tables share a schema.
+#: Folder of each kind.
 _FOLDERS = {
     "skeletons": "body/skeletons",
     "markersets": "body/markersets",
@@ -23,7 +23,7 @@ _FOLDERS = {
     "conventions": "conventions",
 }
 KINDS = ("skeletons", "markersets", "anthropometry")
-#: What a user's own file of a kind is called in messages and records.
+#: Name of a kind in messages and records.
 ROLES = {
     "skeletons": "skeleton",
     "markersets": "marker set",
@@ -35,22 +35,18 @@ ROLES = {
 
 
 def library_entry(kind: str, name: str) -> dict[str, Any]:
-    """Return an entry of a kind (`KINDS`, "norms") by its name; ModelError where the library has none of that name."""
+    """Return a table of the library by kind and name; ModelError if it does not exist."""
     if name not in entry_names(kind):
-        raise _unknown(name, kind)
+        hint = (
+            f"{nearest(name, entry_names(kind))} The path of your own file ends in {SUFFIX}." if kind in KINDS else ""
+        )
+        raise ModelError(f"No {ROLES.get(kind, f'table of {kind}')} of the library is called '{name}'.", hint)
     return load_table(f"{_FOLDERS[kind]}/{name}")
 
 
-def _unknown(name: str, kind: str) -> ModelError:
-    role = ROLES.get(kind, f"table of {kind}" if kind else "table")
-    known = entry_names(kind) if kind in KINDS else ()
-    hint = f"{nearest(name, known)} The path of a file of your own ends in {SUFFIX}." if known else ""
-    return ModelError(f"No {role} of the library is called '{name}'.", hint)
-
-
 def user_table(kind: str, path: str) -> UserFile:
-    """Read a user's own TOML file of a kind and hold it against the schema; TableError names file, entry and key."""
-    # only here: a schema takes time to load, and most runs need none
+    """Read a user's TOML file of a kind and check it against its schema; TableError names file, entry and key."""
+    # imported here: schemas take time to load, and most runs need none
     from biodyn.library.schema import require_valid
 
     names = ", ".join(entry_names(kind)) if kind in KINDS else ""
@@ -60,10 +56,7 @@ def user_table(kind: str, path: str) -> UserFile:
 
 
 def load_entry(kind: str, name: str) -> dict[str, Any]:
-    """Return a library entry by name, or a user's own TOML file where `name` is a path to one.
-
-    A file of one's own need not say its name and title: they are the file's.
-    """
+    """Return a table of the library by name, or a user's TOML file by path, whose name and title default to the file name."""
     if not is_path(name):
         return library_entry(kind, name)
     stem = Path(name).stem
@@ -71,22 +64,22 @@ def load_entry(kind: str, name: str) -> dict[str, Any]:
 
 
 def extended(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
-    """Return the table that `name` extends: its `parent`, a path being relative to the file of `name`.
+    """Return the table that `name` extends: `parent`, whose path is relative to the file of `name`.
 
-    Raises TableError where the files extend each other in a circle.
+    Raises TableError if the files extend each other in a circle.
     """
     parent = beside(parent, Path(name)) if is_path(name) else parent
-    chain = [str(Path(one).expanduser().resolve()) for one in (*above, name) if is_path(one)]
+    chain = [str(Path(path).expanduser().resolve()) for path in (*above, name) if is_path(path)]
     if is_path(parent) and str(Path(parent).resolve()) in chain:
         raise TableError(
             f"The {ROLES[kind]} '{name}' extends '{Path(parent).name}', which leads back to itself.",
-            "Let 'extends' name a set of the library in one of them.",
+            "Name a set of the library in 'extends' of one of them.",
         )
     return parent
 
 
 def sided_entries(kind: str, name: str, key: str) -> tuple[tuple[str, dict[str, Any]], ...]:
-    """Return (side, entry) for the list `key` of an entry (`load_entry`), sides filled in; not to be changed."""
+    """Return (side, entry) for the list `key` of an entry (`load_entry`), sides filled in; it must not be changed."""
     if is_path(name):
         return _sided(load_entry(kind, name)[key])
     return sided_rows(f"{_FOLDERS[kind]}/{name}", key)
@@ -94,17 +87,17 @@ def sided_entries(kind: str, name: str, key: str) -> tuple[tuple[str, dict[str, 
 
 @cache
 def sided_rows(table: str, key: str) -> tuple[tuple[str, dict[str, Any]], ...]:
-    """Return (side, entry) for the list `key` of a table (`load_table`), sides filled in; not to be changed."""
+    """Return (side, entry) for the list `key` of a table (`load_table`), sides filled in; it must not be changed."""
     return _sided(load_table(table)[key])
 
 
 def _sided(entries: list[dict[str, Any]]) -> tuple[tuple[str, dict[str, Any]], ...]:
-    return tuple(found for raw in entries for found in for_each_side(raw))
+    return tuple(row for raw in entries for row in for_each_side(raw))
 
 
 @cache
 def entry_names(kind: str) -> tuple[str, ...]:
-    """Names of the entries of one kind, e.g. all marker sets."""
+    """Return the names of the library's tables of one kind, e.g. all marker sets."""
     return tuple(
         sorted(
             entry.name.removesuffix(".toml")

@@ -29,14 +29,14 @@ class ModelSettings(Section):
     )
     osim: str | None = Field(
         None,
-        description="an OpenSim model (.osim) of the person, whose markers have the recording's names, in place of the skeleton; "
-        "of the other sections contacts, gait, limits, uncertainty, replay, output and signals.cutoff_hz are followed then",
+        description="an OpenSim model (.osim) of the subject instead of the skeleton, with the recording's marker names; "
+        "the other settings used are contacts, gait, limits, uncertainty, replay, output and signals.cutoff_hz",
     )
     marker_set: str = Field(
         "auto", description="marker set of the library, a TOML file, or auto: recognised from the labels"
     )
     geometry: bool = Field(
-        True, description="exchanged labels are put right, and unnamed markers named, by where the markers are"
+        True, description="swapped labels are corrected and unlabelled markers labelled by the positions of the markers"
     )
     anthropometry: str = Field(
         "de_leva_dumas", description="table of segment masses, centres and radii of gyration, or a TOML file"
@@ -44,32 +44,31 @@ class ModelSettings(Section):
     hip_centre: str = Field("harrington_2007", description="hip joint centre regression, or a TOML file with one")
     fit: Literal["session", "trial", "none"] = Field(
         "trial",
-        description="what corrects joint centres, axes and marker places of the static trial: all walks and functional trials of "
-        "the person and day (session), the walk itself (trial), or nothing (none)",
+        description="recordings that correct joint centres, axes and marker positions of the static trial: all walks and "
+        "functional trials of the subject on that day (session), the walk itself (trial), or none (none)",
     )
     stored_centres: bool = Field(
         False,
-        description="joint centres that the static trial's file stores take the place of biodyn's own; where it stores some, "
-        "the walk corrects nothing",
+        description="use joint centres stored in the file of the static trial; if it has any, they are not corrected by the walk",
     )
     sex: Literal["male", "female", "mean"] | None = Field(
         None, description="row of the anthropometric table; omitted = the file's, else the mean of both"
     )
     knee: Literal["hinge", "rotation"] = Field(
         "hinge",
-        description="rotation: the shank may also turn about its long axis, held weakly to the static angle, so that pivoting "
-        "does not go into the hip; hinge: flexion alone, robust against skin movement",
+        description="rotation: the shank also rotates about its long axis, with a weak prior at the static angle, so that "
+        "pivoting is not attributed to the hip; hinge: flexion only, robust against soft tissue motion",
     )
     moment_axes: Literal["fitted", "three_points"] = Field(
         "fitted",
-        description="axes of joint moments and forces: of the fitted segments, or of thighs and shanks as joint centre, far "
-        "marker and wand show them in each frame (three_points); torques, powers and angles do not depend on it",
+        description="axes of joint moments and forces: of the fitted segments, or of thighs and shanks from joint centre, distal "
+        "marker and wand in each frame (three_points); torques, powers and angles do not depend on it",
     )
-    foot_flat: bool = Field(True, description="the feet stand flat in the static trial")
+    foot_flat: bool = Field(True, description="the feet are flat on the floor in the static trial")
 
 
 class SubjectSettings(Section):
-    """Measures of the person's body, taken by hand: they stand over those of the files. One number is that of both sides."""
+    """Body measures of the subject, which replace those in the files. A single number is used for both sides."""
 
     knee_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=30, le=250)]], _BySide] = Field(
         default_factory=dict, description="width between both epicondyles, mm; or by side, { r = 104, l = 106 }"
@@ -79,8 +78,8 @@ class SubjectSettings(Section):
     )
     leg_length_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=250, le=1400)]], _BySide] = Field(
         default_factory=dict,
-        description="from the anterior iliac spine to the medial malleolus, mm; or by side. Of hip centres that ask for it, and "
-        "of the dimensionless speed",
+        description="from the anterior iliac spine to the medial malleolus, mm; or by side. Used by some hip centres and "
+        "for the dimensionless speed",
     )
     inter_asis_distance_mm: float | None = Field(
         None,
@@ -90,7 +89,7 @@ class SubjectSettings(Section):
     )
     asis_trochanter_distance_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=10, le=200)]], _BySide] = Field(
         default_factory=dict,
-        description="from the anterior iliac spine back to the trochanter, mm; or by side. Of the hip centre davis_1991",
+        description="from the anterior iliac spine back to the trochanter, mm; or by side. Used by the hip centre davis_1991",
     )
     foot_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=30, le=200)]], _BySide] = Field(
         default_factory=dict, description="width of the foot at the balls, mm; or by side"
@@ -101,21 +100,21 @@ class SubjectSettings(Section):
 
     @property
     def measures(self) -> dict[str, float]:
-        """What is given, m, by the name of the measure (`library/body/measures.toml`): knee_width_r, inter_asis_distance."""
-        found: dict[str, float] = {}
+        """Return the given measures, m, by name (`library/body/measures.toml`): knee_width_r, inter_asis_distance."""
+        measures: dict[str, float] = {}
         for entry, value in self:
             name = entry.removesuffix("_mm")
             if isinstance(value, Mapping):
-                found |= {f"{name}_{side}": _MM_IN_M * one for side, one in value.items()}
+                measures |= {f"{name}_{side}": 1e-3 * width for side, width in value.items()}
             elif value is not None:
-                found[name] = _MM_IN_M * value
-        return found
+                measures[name] = 1e-3 * value
+        return measures
 
 
 class PoseSettings(Section):
-    """Recordings that hold poses of segments, as markerless systems store them."""
+    """Recordings with segment poses, as stored by markerless systems."""
 
     use: Literal["auto", "poses", "markers"] = Field(
         "auto",
-        description="of a file that holds both: auto takes the markers where a marker set understands them, else the poses",
+        description="data used of a file with both: auto uses the markers if they match a marker set, else the poses",
     )

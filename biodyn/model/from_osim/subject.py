@@ -1,4 +1,4 @@
-"""The body model of an OpenSim file: its bodies below a floating root, its coordinates, feet and joints by name."""
+"""The body model of an OpenSim file: bodies with a floating root, coordinates, feet and joints identified by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from biodyn.conventions import SIDES, FloatArray, Side
+from biodyn.conventions import SIDES, FloatArray
 from biodyn.geometry.rotations import angle_between
 from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody
 from biodyn.model.body_model import AttachedMarker, SubjectModel
@@ -27,21 +27,16 @@ from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.coupling.floating import FloatingTree, floating_tree
 from biodyn.rigid_body.osim.model import Coordinate as ModelCoordinate
 
-# Axes of a body that lie within this of the model's ground, standing, are taken as anterior, proximal and right.
-_ALIGNED_RAD = np.radians(35.0)
-_STEP = 1e-4  # of a coordinate, to see which way it turns
-_SOURCE = "model"
-
 
 @dataclass(frozen=True)
 class ImportedModel(SubjectModel):
     """The body model of an OpenSim file.
 
-    Attributes, beside those of every body model:
-        tree: the bodies below a floating root, and how the model's motion becomes theirs.
-        osim: the model itself, whose coordinates lie above the joints.
-        welded: bodies without a joint of their own.
-        segments: by body, which segment of the library's tables it is, without side; only those that are known.
+    Additional attributes:
+        tree: the bodies with a floating root, and the conversion of the model's motion.
+        osim: the model itself with its coordinates.
+        welded: bodies without a joint.
+        segments: by body, its segment in the library, without side; known ones only.
     """
 
     tree: FloatingTree | None = None
@@ -51,57 +46,54 @@ class ImportedModel(SubjectModel):
 
     @property
     def moving(self) -> tuple[ScaledBody, ...]:
-        """Bodies that a joint moves against their parent, the root excluded."""
+        """Return the bodies with a joint to their parent, without the root."""
         return tuple(body for body in self.bodies if body.definition.parent and body.definition.name not in self.welded)
 
     @property
     def own(self) -> OpenSimModel:
-        """The model of the file."""
+        """Return the model of the file."""
         assert self.osim is not None
         return self.osim
 
     @property
     def floating(self) -> FloatingTree:
-        """Its bodies below a floating root."""
+        """Return its bodies with a floating root."""
         assert self.tree is not None
         return self.tree
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing but muscles and ground forces holds the root: three turns and three shifts against ground."""
-        turns = [c.rotational for c in self.own.coordinates if c.to_ground and not (c.locked or c.prescribed)]
-        return turns.count(True) == 3 and turns.count(False) == 3
+        """Return whether the root is free: three rotations and three translations relative to ground."""
+        rotational = [c.rotational for c in self.own.coordinates if c.to_ground and not (c.locked or c.prescribed)]
+        return rotational.count(True) == 3 and rotational.count(False) == 3
 
     def joint_link(self, name: str) -> int:
-        """Return the body of `multibody` at whose origin the joint of a body of the file has its centre."""
+        """Return the body of `multibody` whose origin is the joint centre of a body of the file."""
         return _joint_link(self.floating, name)
 
     def joint_columns(self, name: str) -> list[int]:
-        """Return where in v the axes of a body's joint stand."""
+        """Return the indices in v of the axes of a body's joint."""
         mb = self.multibody
         return [mb.v_slice(mb.body_names[k]).start for k in _axes(self.floating, name)]
 
     def segment(self, body: str) -> str:
-        """Return what a body is called in the library's tables, with a side where it has one; "" where it is not known.
-
-        The tables have the same for both sides: a body whose name tells none counts as right.
-        """
+        """Return the name of a body in the library's tables, with its side (right if its name has none); "" if unknown."""
         plain = self.segments.get(body, "")
         if not plain or not has_side(plain):
             return plain
         return f"{plain}_{side_and_name(body)[0] or SIDES[0]}"
 
     def reversed(self) -> dict[str, str]:
-        """Coordinates that count the other way than the variable that they are, and that variable."""
+        """Return the coordinates with the opposite sign of their variable, and that variable."""
         return {c.name: c.plain for c in self.coordinates if c.sign < 0.0}
 
 
 def imported_model(
     model: OpenSimModel, labels: Sequence[str] = (), weights: Sequence[float] = ()
 ) -> ImportedModel | None:
-    """Return the body model of an OpenSim file; None where not one body alone hangs on ground.
+    """Return the body model of an OpenSim file; None unless exactly one body is connected to ground.
 
-    labels, weights: markers that were followed, of the model's.
+    Args: `labels`, `weights`: of the markers of the model that are tracked.
     """
     tree = floating_tree(model.coupled)
     if tree is None:
@@ -110,12 +102,12 @@ def imported_model(
     standing = model.coupled.body_poses(model.default_configuration()[None])
     frames = {name: _frame(tree, model, standing, name) for name in parents}
     coordinates = tuple(_coordinates(model, tree, parents, frames))
-    moved = {c.body for c in coordinates}
-    welded = frozenset(name for name in parents if name not in moved and not _axes(tree, name) and name != tree.root)
+    movable = {c.body for c in coordinates}
+    welded = frozenset(name for name in parents if name not in movable and not _axes(tree, name) and name != tree.root)
     joints = _joint_names(model, tree, coordinates, parents)
     soles = feet(list(parents))
     total = tree.multibody.total_mass_kg
-    moved_by = {name: joint for name, joint in joints.items() if joint and name not in welded}
+    joint_of = {name: joint for name, joint in joints.items() if joint and name not in welded}
     origins = standing[1][0]
     heights = {name: float(origins[model.multibody.body_index(name), 1]) for name in parents}
     bodies = tuple(
@@ -149,65 +141,61 @@ def imported_model(
             side: (outline - frames[soles[side]].p_LB) @ frames[soles[side]].R_LB
             for side, outline in sole_outlines(model, soles).items()
         },
-        sole_body=_by_text(soles),
+        sole_body={str(side): name for side, name in soles.items()},
         tree=tree,
         osim=model,
         welded=welded,
-        segments=segments_of(parents, moved_by, heights, soles.values()),
+        segments=segments_of(parents, joint_of, heights, soles.values()),
     )
 
 
-def _by_text(soles: dict[Side, str]) -> dict[str, str]:
-    return {str(side): name for side, name in soles.items()}
-
-
 def _parents(tree: FloatingTree) -> dict[str, str]:
-    """The bodies of the file and what each hangs on, parents first; "" for the root."""
+    """Return the bodies of the file and their parents, parents first; "" for the root."""
     mb = tree.multibody
-    found: dict[str, str] = {}
+    parents: dict[str, str] = {}
     for body in mb.bodies:
         if "/" in body.name:
             continue
         parent = body.parent
         while parent is not None and "/" in parent:
             parent = mb.bodies[mb.body_index(parent)].parent
-        found[body.name] = parent or ""
-    return found
+        parents[body.name] = parent or ""
+    return parents
 
 
 def _axes(tree: FloatingTree, name: str) -> list[int]:
-    """Bodies of the tree whose one-axis joints carry a body of the file, from its parent on."""
+    """Return the bodies of the tree with one-axis joints between a body of the file and its parent, in order."""
     mb = tree.multibody
-    found: list[int] = []
+    axes: list[int] = []
     at: str | None = name
     while at is not None and (at == name or "/" in at):
         k = mb.body_index(at)
         if mb.bodies[k].joint.axis is not None:
-            found.insert(0, k)
+            axes.insert(0, k)
         at = mb.bodies[k].parent
-    return found
+    return axes
 
 
 def _joint_link(tree: FloatingTree, name: str) -> int:
-    """The last one-axis body before a body of the file, at whose origin the joint's centre is; its own where it has none."""
+    """Return the last one-axis body of a joint, whose origin is the joint centre; the body itself if there is none."""
     axes = _axes(tree, name)
     return axes[-1] if axes else tree.multibody.body_index(name)
 
 
 def _frame(tree: FloatingTree, model: OpenSimModel, standing: tuple[FloatArray, FloatArray], name: str) -> BodyFrame:
-    """Anatomical axes of a body: its own where they stand as X forward, Y up, Z right, else those of the standing model."""
+    """Return the anatomical axes of a body: its own if they are within 35 degrees of X forward, Y up, Z right, else these."""
     link = tree.multibody.body_index(name)
     R = standing[0][0, model.multibody.body_index(name)]
-    aligned = all(angle_between(R[:, i], np.eye(3)[i]) < _ALIGNED_RAD for i in range(3))
+    aligned = all(angle_between(R[:, i], np.eye(3)[i]) < np.radians(35.0) for i in range(3))
     return BodyFrame(link, np.eye(3) if aligned else R.T.copy(), np.zeros(3))
 
 
 def _coordinates(
     model: OpenSimModel, tree: FloatingTree, parents: dict[str, str], frames: dict[str, BodyFrame]
 ) -> Iterator[Coordinate]:
-    layer, beneath = model.coupled.layers[-1], model.multibody
+    layer, joints = model.coupled.layers[-1], model.multibody
     same = {source: out for out, source in layer.same} if len(model.coupled.layers) == 1 else {}
-    owner = {beneath.v_slice(body.name).start: body.name for body in beneath.bodies if body.joint.nv == 1}
+    owner = {joints.v_slice(body.name).start: body.name for body in joints.bodies if body.joint.nv == 1}
     for k, c in enumerate(model.coordinates):
         if c.to_ground:
             continue
@@ -222,7 +210,7 @@ def _coordinates(
             _turn(model, k, c, body, parents, frames),
         )
         plain = side_and_name(c.name)[1]
-        own = plain if meaning is None and not means_something(plain) else "" if meaning else f"{plain}_of_model"
+        unknown = f"{plain}_of_model" if means_something(plain) else plain
         at = int(np.flatnonzero(tree.columns == same[k])[0]) if k in same and same[k] in tree.columns else -1
         yield Coordinate(
             name=c.name,
@@ -233,24 +221,24 @@ def _coordinates(
             v_index=6 + at if at >= 0 else -1,
             range_rad=(c.lower, c.upper) if c.clamped and not c.locked and c.upper > c.lower else (-np.inf, np.inf),
             turns=c.rotational,
-            variable=meaning[0] if meaning else own,
+            variable=meaning[0] if meaning else unknown,
             sign=meaning[1] if meaning else 1.0,
         )
 
 
 def _child(axis: str) -> str:
-    """The body of the file that an axis moves: "tibia_r/knee_r/0" -> "tibia_r"."""
+    """Return the distal body of an axis: "tibia_r/knee_r/0" -> "tibia_r"."""
     return axis.rsplit("/", 2)[0] if axis.count("/") >= 2 else axis
 
 
 def _turn(
     model: OpenSimModel, k: int, c: ModelCoordinate, body: str, parents: dict[str, str], frames: dict[str, BodyFrame]
 ) -> FloatArray:
-    """By how much (3,) a body turns against its parent in the parent's anatomical axes, for a small step of a coordinate."""
+    """Return the rotation (3,) of a body in its parent's anatomical axes, for a small step of a coordinate."""
     if not c.rotational:
         return np.zeros(3)
     q = np.repeat(model.default_configuration()[None], 2, axis=0)
-    q[1, k] += _STEP
+    q[1, k] += 1e-4
     R, _ = model.coupled.body_poses(q)
     child, parent = model.multibody.body_index(body), model.multibody.body_index(parents[body])
     R_PC = np.einsum("tji,tjk->tik", R[:, parent] @ frames[parents[body]].R_LB, R[:, child])
@@ -261,17 +249,17 @@ def _turn(
 def _joint_names(
     model: OpenSimModel, tree: FloatingTree, coordinates: Sequence[Coordinate], parents: dict[str, str]
 ) -> dict[str, str]:
-    """Name of every body's joint to its parent with its side, each once; "" of the root and of welded bodies."""
-    found: dict[str, str] = {}
+    """Return the unique name of every body's joint with its side; "" for the root and welded bodies."""
+    joints: dict[str, str] = {}
     for name in parents:
         axes = [tree.multibody.body_names[k] for k in _axes(tree, name)]
-        told = next((axis.rsplit("/", 2)[1] for axis in axes if "/" in axis), "")
-        told = told or next((c.joint for c in coordinates if c.body == name), "" if not axes else name)
+        in_file = next((axis.rsplit("/", 2)[1] for axis in axes if "/" in axis), "")
+        in_file = in_file or next((c.joint for c in coordinates if c.body == name), "" if not axes else name)
         side = side_and_name(name)[0]
-        known = joint_name(told) if told else ""
-        given = f"{known}_{side}" if side and known else known
-        found[name] = given if given not in found.values() or not given else told
-    return found
+        known = joint_name(in_file) if in_file else ""
+        sided = f"{known}_{side}" if side and known else known
+        joints[name] = sided if sided not in joints.values() or not sided else in_file
+    return joints
 
 
 def _body(
@@ -298,15 +286,15 @@ def _body(
     R, p = (part[0, model.multibody.body_index(name)] for part in standing)
     R_PB, p_PB = R @ frames[name].R_LB, p
     if parent:
-        above = model.multibody.body_index(parent)
-        R_WP = standing[0][0, above] @ frames[parent].R_LB
-        R_PB, p_PB = R_WP.T @ R_PB, R_WP.T @ (p - standing[1][0, above])
-    turn = frames[name].R_LB.T
-    inertia = Inertia(body.mass_kg, turn @ body.com_m, turn @ body.inertia_com @ turn.T)
+        k = model.multibody.body_index(parent)
+        R_WP = standing[0][0, k] @ frames[parent].R_LB
+        R_PB, p_PB = R_WP.T @ R_PB, R_WP.T @ (p - standing[1][0, k])
+    R_BL = frames[name].R_LB.T
+    inertia = Inertia(body.mass_kg, R_BL @ body.com_m, R_BL @ body.inertia_com @ R_BL.T)
     return ScaledBody(definition, R_PB, p_PB, inertia, (), True)
 
 
 def _marker(
     frames: dict[str, BodyFrame], tree: FloatingTree, body: str, label: str, place: Sequence[float], weight: float
 ) -> AttachedMarker:
-    return AttachedMarker(label, body, frames[body].R_LB.T @ np.array(place), weight, _SOURCE)
+    return AttachedMarker(label, body, frames[body].R_LB.T @ np.array(place), weight, "model")
