@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-#: Settings of earlier versions, and what holds in their place.
+#: Settings of earlier versions, and their replacement.
 REMOVED = {
     "signals.smoothing": "it is called 'method' now",
     "contacts.min_contact_s": "it was removed: a foot contact lasts at least 0.1 s",
