@@ -37,7 +37,7 @@ from biodyn.processing.gait.movement_events import (
     foot_kinematics,
     kinematic_events,
     movement_events,
-    passage,
+    contact_transition,
     probability_close,
 )
 from biodyn.recording import GaitEvent
@@ -180,14 +180,14 @@ def _nearest(truth: GaitEvent, events: Sequence[GaitEvent]) -> GaitEvent | None:
 
 
 def _left_out(events: Sequence[Seen]) -> Iterator[tuple[float, float]]:
-    """Time and confidence of each event by what all other laboratories taught; the extreme's where no passage is seen."""
+    """Time and confidence of each event by what all other laboratories taught; the extreme's where no contact_transition is seen."""
     odds = {
         name: learnt([e for e in events if e.laboratory != name])
         for name in dict.fromkeys(e.laboratory for e in events)
     }
     for event in events:
         own = odds[event.laboratory]
-        time_s, sd_s = passage(own.of(event.kinematics), event.rate_hz, event.expected_s, own.half_s)
+        time_s, sd_s = contact_transition(own.of(event.kinematics), event.rate_hz, event.expected_s, own.half_s)
         if not np.isfinite(time_s):
             yield event.expected_s, np.nan
         else:

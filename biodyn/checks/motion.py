@@ -42,11 +42,11 @@ def physiological_limits(trial: TrialFacts, limit: float) -> CheckResult:
 
 def cycle_findings(cycles: Iterable[CycleValues]) -> tuple[Diagnostic, ...]:
     """Return one warning per cycle with values beyond physiological limits."""
-    return tuple(_finding(values) for values in cycles if values.refused.faults)
+    return tuple(_finding(values) for values in cycles if values.excluded.faults)
 
 
 def _finding(values: CycleValues) -> Diagnostic:
-    cycle, signals, refused = values.cycle, values.signals, values.refused
+    cycle, signals, refused = values.cycle, values.signals, values.excluded
     worst = sorted(refused.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
     column, fault = worst[0]
     descriptions = [_description(signals[number], cycle.side, fault) for number, fault in worst[:_MOST_LISTED]]

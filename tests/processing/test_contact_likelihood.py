@@ -1,4 +1,4 @@
-"""Foot strikes from the likelihood of contact: an honest posterior of one passage from the air to the floor."""
+"""Foot strikes from the likelihood of contact: an honest posterior of one contact_transition from the air to the floor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from biodyn.processing.gait.movement_events import (
     events_at_foot_marks,
     foot_kinematics,
     offs_from_toe_motion,
-    passage,
+    contact_transition,
     probability_close,
     strike_odds,
     strikes_from_likelihood,
@@ -25,10 +25,10 @@ _RATE_HZ = 100.0
 @pytest.mark.parametrize("rate_hz", [60.0, 100.0, 250.0])
 @pytest.mark.parametrize("strike_s", [0.700, 0.7043])
 def test_odds_along_a_line_give_a_normal_posterior(rate_hz: float, strike_s: float) -> None:
-    """l(t) = k (t - s): the likelihood of a passage at t is exp(-100 k (t - s)^2 / 2), a normal one, at any rate of frames."""
+    """l(t) = k (t - s): the likelihood of a contact_transition at t is exp(-100 k (t - s)^2 / 2), a normal one, at any rate of frames."""
     slope = 120.0  # a second
     time_s = np.arange(0.0, 1.5, 1.0 / rate_hz)
-    found_s, sd_s = passage(slope * (time_s - strike_s), rate_hz, 0.69, 0.12)
+    found_s, sd_s = contact_transition(slope * (time_s - strike_s), rate_hz, 0.69, 0.12)
     assert found_s == pytest.approx(strike_s, abs=2e-4)
     assert sd_s == pytest.approx((100.0 * slope) ** -0.5, rel=0.02)
 
@@ -41,7 +41,7 @@ def test_the_posterior_is_as_wide_as_it_errs() -> None:
     for _ in range(300):
         strike_s = rng.uniform(0.95, 1.05)
         x = rng.normal(size=200) + between * np.where(np.arange(200) / _RATE_HZ > strike_s, 0.5, -0.5)
-        found_s, sd_s = passage(between * x, _RATE_HZ, 1.0, 0.3)
+        found_s, sd_s = contact_transition(between * x, _RATE_HZ, 1.0, 0.3)
         if np.isfinite(found_s):
             scaled.append((found_s - strike_s) / sd_s)
     assert len(scaled) > 250
@@ -55,7 +55,7 @@ def test_no_passage_is_no_strike() -> None:
     unseen = rising.copy()
     unseen[72] = np.nan
     for odds, about_s in ((rising, 1.2), (rising, 0.3), (-rising, 0.7), (unseen, 0.7), (rising, 0.05), (rising, 1.45)):
-        assert np.isnan(passage(odds, _RATE_HZ, about_s, 0.12)).all()
+        assert np.isnan(contact_transition(odds, _RATE_HZ, about_s, 0.12)).all()
 
 
 def _foot(rate_hz: float = _RATE_HZ, size: float = 1.0, strike_s: float = 1.0) -> tuple[FloatArray, FloatArray]:

@@ -144,7 +144,7 @@ def test_what_nobody_walks_has_no_peak(walk_result: TrialResult) -> None:
     before = stance_peaks(cycles, analysis.plate_rate_forces, analysis.reaction.as_measured, *measured)
     row = int(np.flatnonzero(np.isfinite(before).all(axis=1))[0])
     column = cycles[row].variables.index("ground_force_x")
-    cycles[row] = replace(cycles[row], refused=replace(cycles[row].refused, reasons={column: "jumps"}))
+    cycles[row] = replace(cycles[row], excluded=replace(cycles[row].excluded, reasons={column: "jumps"}))
     after = stance_peaks(cycles, analysis.plate_rate_forces, analysis.reaction.as_measured, *measured)
     gone = [peak.axis == "x" for peak in ground_peaks()]
     assert np.isnan(after[row, gone]).all()

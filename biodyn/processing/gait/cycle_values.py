@@ -1,4 +1,8 @@
-"""The gait cycles of a trial as values: every variable over 0-100 % of each cycle; tables, figures and checks read them."""
+"""Curves of all variables over 0-100 % of each gait cycle, for tables, figures and checks.
+
+Non-physiological variables are excluded. Peaks of the ground reaction are read at the rate of the plates, because narrow ones are
+between frames.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from biodyn.processing.signals.attitude import angles_against_heading, walking_h
 from biodyn.recording import GaitEvent, GroundReaction
 from biodyn.variables import CurveFault, curve_faults
 
-_WORDS = {
+_FAULTS = {
     "range": "beyond its physiological limits",
     "jump": "jumps within 1 % of the cycle",
 }
@@ -28,44 +32,44 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ExcludedCurves:
-    """What is invalid in one cycle.
+    """Invalid variables of one cycle.
 
     Attributes:
-        faults: by column of the signals, the variables that are impossible themselves.
-        reasons: by column, why it is invalid: those, and the loads that hang on them.
+        faults: by column of the signals, variables that are non-physiological themselves.
+        reasons: by column, why it is invalid: those variables, and the loads that depend on them.
     """
 
     faults: Mapping[int, CurveFault]
     reasons: Mapping[int, str]
 
 
-def refused(
+def excluded_curves(
     signals: Sequence[CycleSignal], curves: FloatArray, feet: Mapping[str, Sequence[Side]], side: Side, factor: float
 ) -> ExcludedCurves:
-    """Return what is impossible in one cycle (101, k) of the k signals.
+    """Return the invalid variables of one cycle (101, k) of the k signals.
 
-    Moments and powers of one leg come from the same motion and the same foot: where one is impossible, or the leg's own
-    ground reaction is, or an angle of the leg jumps (accelerations follow from it), all of them are invalid. Elsewhere the
-    loads of one joint are.
+    Moments and powers of one leg depend on the same motion and foot: where one of them or the ground reaction is
+    non-physiological, or an angle of the leg jumps (accelerations follow from it), all of them are invalid. Elsewhere the loads
+    of one joint are.
 
     Parameters:
         feet: feet at or beyond each segment's joint (`distal_feet`). factor: multiple of the limits.
     """
     faults = curve_faults(curves, [signal.variable for signal in signals], factor)
-    reasons = {column: _WORDS[fault.kind] for column, fault in faults.items()}
-    spoilt: dict[str, str] = {}
+    reasons = {column: _FAULTS[fault.kind] for column, fault in faults.items()}
+    invalid: dict[str, str] = {}
     for column, fault in faults.items():
         signal = signals[column]
         if signal.kind in ("load", "ground") or (signal.kind == "angle" and fault.kind == "jump"):
-            spoilt.setdefault(_chain(signal, feet, side), f"{signal.variable} {_WORDS[fault.kind]}")
+            invalid.setdefault(_chain(signal, feet, side), f"{signal.variable} {_FAULTS[fault.kind]}")
     for column, signal in enumerate(signals):
-        if signal.kind == "load" and (why := spoilt.get(_chain(signal, feet, side))):
+        if signal.kind == "load" and (why := invalid.get(_chain(signal, feet, side))):
             reasons.setdefault(column, why)
     return ExcludedCurves(faults, reasons)
 
 
 def _chain(signal: CycleSignal, feet: Mapping[str, Sequence[Side]], side: Side) -> str:
-    """What loads with the same cause share: the leg of the cycle's side, else the segment."""
+    """Group of loads with a common cause: the leg of the side of the cycle, else the segment."""
     if signal.kind == "ground" or list(feet.get(signal.body, ())) == [side]:
         return f"leg {side}"
     return signal.body
@@ -79,13 +83,13 @@ class CycleValues:
         cycle: side, number, and the times of its events.
         signals: the k variables, in the order of the columns, with their units.
         curves: (101, k) values over 0-100 %, NaN where not valid.
-        refused: what was taken out because no person can walk it.
+        excluded: variables that were excluded as non-physiological.
     """
 
     cycle: GaitCycle
     signals: tuple[CycleSignal, ...]
     curves: FloatArray
-    refused: ExcludedCurves
+    excluded: ExcludedCurves
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -94,15 +98,15 @@ class CycleValues:
 
     @property
     def measured(self) -> BoolArray:
-        """Where (101, k) there is a number."""
+        """Where (101, k) the value is known."""
         return np.isfinite(self.curves)
 
     def is_excluded(self, variable: str) -> bool:
-        """Whether a variable was taken out of the cycle because no person can walk it."""
-        return any(self.signals[column].variable == variable for column in self.refused.reasons)
+        """Whether a variable of the cycle was excluded as non-physiological."""
+        return any(self.signals[column].variable == variable for column in self.excluded.reasons)
 
     def curve(self, variable: str) -> FloatArray:
-        """Return the values (101,) of a variable; KeyError where the cycle has none of that name."""
+        """Return the values (101,) of a variable; KeyError for an unknown name."""
         if variable not in self.variables:
             raise KeyError(variable)
         return self.curves[:, self.variables.index(variable)]
@@ -111,8 +115,8 @@ class CycleValues:
 def cycle_values(walk: WalkedTrial, events: Sequence[GaitEvent], factor: float) -> tuple[CycleValues, ...]:
     """Return the cycles of both sides, right ones first, each side in order of time.
 
-    Angles of the root and foot progression count from the walking direction of the cycle. `factor`: multiple of the
-    physiological limits beyond which a curve is taken out.
+    Angles of the root and foot progression are relative to the walking direction of the cycle. factor: multiple of the
+    physiological limits beyond which a curve is excluded.
     """
     return tuple(_values(walk, gait_cycles(events), factor))
 
@@ -121,25 +125,27 @@ def _values(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor: float) -> It
     feet = distal_feet(walk.model, [side for side in walk.reaction.wrench if side in walk.model.sole_body])
     sides = {cycle.side for cycle in cycles}
     signals = {side: tuple(cycle_signals(walk, side)) for side in sides}
-    stacked = {side: np.column_stack([signal.values for signal in own]) for side, own in signals.items()}
+    stacked = {
+        side: np.column_stack([signal.values for signal in side_signals]) for side, side_signals in signals.items()
+    }
     ground_forces = {side: _plate_rate_force(walk, side) for side in sides}
     R_WB = walk.fit.body_pose(walk.model.skeleton.root.name)[0] if cycles else np.empty((0, 3, 3))
     for cycle in cycles:
-        own = signals[cycle.side]
+        side_signals = signals[cycle.side]
         curves = normalise(stacked[cycle.side], walk.rate_hz, cycle.start_s, cycle.end_s)
-        base = [column for column, signal in enumerate(own) if signal.kind == "base"]
+        base = [column for column, signal in enumerate(side_signals) if signal.kind == "base"]
         curves[:, base] = np.rad2deg(_base_curves(walk, R_WB, cycle))[:, : len(base)]
-        for column in (i for i, signal in enumerate(own) if signal.kind == "heading"):
+        for column in (i for i, signal in enumerate(side_signals) if signal.kind == "heading"):
             curves[:, column] = normalise(_progression(walk, cycle), walk.rate_hz, cycle.start_s, cycle.end_s)
-        ground = [column for column, signal in enumerate(own) if signal.kind == "ground"]
+        ground = [column for column, signal in enumerate(side_signals) if signal.kind == "ground"]
         curves[:, ground] = _ground_curves(ground_forces[cycle.side], cycle, curves[:, ground])
-        found = refused(own, curves, feet, cycle.side, factor)
-        curves[:, list(found.reasons)] = np.nan
-        yield CycleValues(cycle, own, curves, found)
+        exclusion = excluded_curves(side_signals, curves, feet, cycle.side, factor)
+        curves[:, list(exclusion.reasons)] = np.nan
+        yield CycleValues(cycle, side_signals, curves, exclusion)
 
 
 def _base_curves(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:
-    """Tilt, list and rotation (101, 3) rad of the root R_WB (T, 3, 3) against the walking direction of one cycle."""
+    """Tilt, list and rotation (101, 3) rad of the root R_WB (T, 3, 3) relative to the walking direction of a cycle."""
     rate_hz = walk.rate_hz
     low, high = max(math.floor(cycle.start_s * rate_hz), 0), math.ceil(cycle.end_s * rate_hz) + 1
     heading = walking_heading(travel(cycle, walk.points.pelvis, rate_hz, walk.points.floor_velocity), R_WB[low:high])
@@ -148,7 +154,7 @@ def _base_curves(walk: WalkedTrial, R_WB: FloatArray, cycle: GaitCycle) -> Float
 
 
 def _plate_rate_force(walk: WalkedTrial, side: Side) -> tuple[FloatArray, float] | None:
-    """Ground force (n, 3) on a foot in body weights as the plates sampled it, and their rate in Hz; None without plates."""
+    """Ground force (n, 3) on a foot in body weights at the rate of the plates, and this rate in Hz; None without plates."""
     forces = walk.plate_rate_forces
     if forces is None:
         return None
@@ -156,25 +162,26 @@ def _plate_rate_force(walk: WalkedTrial, side: Side) -> tuple[FloatArray, float]
 
 
 def _ground_curves(force: tuple[FloatArray, float] | None, cycle: GaitCycle, curves: FloatArray) -> FloatArray:
-    """Ground force (101, 3) in body weights over one cycle: of the plates' own samples where there are, else as it is.
+    """Ground force (101, 3) in body weights over one cycle, from the samples of the plates where available.
 
-    Peaks of 20 to 30 ms lie between frames.
+    Peaks of 20 to 30 ms are between frames.
     """
     if force is None or not curves.size:
         return curves
-    found = normalise(*force, cycle.start_s, cycle.end_s)
-    return np.where(np.isfinite(curves) & np.isfinite(found), found, curves)
+    samples = normalise(*force, cycle.start_s, cycle.end_s)
+    return np.where(np.isfinite(curves) & np.isfinite(samples), samples, curves)
 
 
 def _progression(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
-    """Angle (T,) deg of the foot against the walking direction of one cycle."""
+    """Angle (T,) deg of the foot relative to the walking direction of one cycle."""
     points = walk.points
     return np.rad2deg(
         foot_progression(points.long_axis(cycle.side), cycle, points.pelvis, walk.rate_hz, points.floor_velocity)
     )
 
 
-# A foot off told by the movement lies some hundredths of a second beside the end of the force.
+# Share of unloaded samples in the window of a peak: a foot off from the movement differs by some 0.01 s from the end of the
+# force.
 _UNLOADED_SHARE = 0.1
 
 
@@ -197,9 +204,9 @@ class GroundPeak:
 
 @cache
 def ground_peaks() -> tuple[GroundPeak, ...]:
-    """Every peak, in the order of the library."""
+    """Return every peak, in the order of the library."""
     return tuple(
-        GroundPeak(**{**one, "window": tuple(one["window"])}) for one in load_table("gait/ground_peaks")["peak"]
+        GroundPeak(**{**row, "window": tuple(row["window"])}) for row in load_table("gait/ground_peaks")["peak"]
     )
 
 
@@ -212,13 +219,13 @@ def stance_peaks(
 ) -> FloatArray:
     """Return the peaks (N, P) of N cycles in body weights.
 
-    NaN where a part of the window is not known, no plate carried it, or the force is none that a person walks with.
-    `forces`: at the plates' rate; None where they are only known at the frames: then of `reaction`, at `frame_rate_hz`.
+    NaN where a part of the window is unknown, no plate carried it, or the force is non-physiological. forces: at the rate of
+    the plates; None where they are known at the frames only, then of `reaction`, at `frame_rate_hz`.
     """
-    found = np.full((len(cycles), len(ground_peaks())), np.nan)
+    peaks = np.full((len(cycles), len(ground_peaks())), np.nan)
     weight_n = mass_kg * STANDARD_GRAVITY_M_S2
-    for row, own in enumerate(cycles):
-        cycle = own.cycle
+    for row, values_of_cycle in enumerate(cycles):
+        cycle = values_of_cycle.cycle
         if cycle.side not in reaction.wrench:
             continue
         if forces is None:
@@ -228,10 +235,10 @@ def stance_peaks(
             values, rate_hz = forces.wrench[cycle.side][:, 3:], forces.rate_hz
             loaded = forces.loaded[cycle.side]
         for column, peak in enumerate(ground_peaks()):
-            if own.is_excluded(f"ground_force_{peak.axis}"):
+            if values_of_cycle.is_excluded(f"ground_force_{peak.axis}"):
                 continue
-            found[row, column] = _peak(peak, cycle, values, loaded, rate_hz) / weight_n
-    return found
+            peaks[row, column] = _peak(peak, cycle, values, loaded, rate_hz) / weight_n
+    return peaks
 
 
 def _peak(peak: GroundPeak, cycle: GaitCycle, force: FloatArray, loaded: np.ndarray, rate_hz: float) -> float:

@@ -1,4 +1,4 @@
-"""Gait cycles between strikes of one side, and signals over 0-100 % of them."""
+"""Gait cycles between strikes of one side, and time normalisation to 0-100 % of a cycle."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, Side, other_side
 from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
 from biodyn.recording import GaitEvent
 
-# Fewer samples have no two inner ones to be smooth at.
+# Least number of samples of a not-a-knot spline.
 _LEAST_FOR_SPLINE = 4
 
 
 @dataclass(frozen=True)
 class GaitCycle:
-    """One stride: from a foot strike to the next of the same side. Times in s, NaN where the event was not found.
+    """One stride: from a foot strike to the next of the same side. Times in s, NaN where the event is unknown.
 
     Attributes:
-        side: whose strikes bound it.
+        side: of both strikes.
         number: 0, 1, ... per side, in order of time.
         start_s, end_s: the two strikes.
-        off_s: the side's own foot off.
-        opposite_off_s, opposite_strike_s: the other foot's events inside the cycle, in walking in this order.
+        off_s: foot off of the same side.
+        opposite_off_s, opposite_strike_s: events of the other foot inside the cycle, in walking in this order.
         confidence: that of the less certain strike.
     """
 
@@ -50,8 +50,8 @@ class GaitCycle:
 def gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
     """Return the cycles of both sides, right ones first, each side in order of time.
 
-    Two strikes with more than one foot off of the same side between them bound no cycle, for a strike was missed there; nor
-    do two between which the person was away.
+    Two strikes with more than one foot off of the same side between them bound no cycle, because a strike was missed; nor do
+    two strikes with an absence of the person between them.
     """
     cycles: list[GaitCycle] = []
     for side in SIDES:
@@ -85,20 +85,20 @@ def normalise(
 ) -> FloatArray:
     """Resample a signal (T,) or (T, k) over start_s..end_s to `points` equidistant rows, (points,) or (points, k).
 
-    Cubic splines through each contiguous stretch of numbers, so that nothing is bridged: a row outside every stretch
-    is NaN. Frame 0 is at 0 s.
+    Cubic splines through each contiguous stretch of numbers; gaps are not bridged: a row outside every stretch is NaN. Frame 0
+    is at 0 s.
     """
     signal = np.asarray(signal, dtype=np.float64)
     columns = signal.reshape(len(signal), -1)
     at = np.linspace(start_s, end_s, points) * rate_hz  # in frames
     result = np.full((points, columns.shape[1]), np.nan)
-    # Only the frames around the cycle matter; ten more on both sides keep the spline's ends away from it.
+    # Ten frames more on both sides keep the ends of the spline away from the cycle.
     low = max(math.floor(at[0]) - 10, 0)
     high = min(math.ceil(at[-1]) + 11, len(columns))
     for seen, members in gap_patterns(np.isfinite(columns[low:high]).T):
         for first, stop in finite_stretches(seen):
             frames = np.arange(low + first, low + stop, dtype=np.float64)
-            # A strike found at a frame may come back from seconds a rounding error beside it.
+            # tolerance for the rounding of times of frames
             rows = np.flatnonzero((at >= frames[0] - 1e-6) & (at <= frames[-1] + 1e-6))
             if len(rows) and len(frames) > 1:
                 samples = columns[low + first : low + stop][:, members]
@@ -109,9 +109,9 @@ def normalise(
 
 
 def _spline(samples: FloatArray, at: FloatArray) -> FloatArray:
-    """Values (N, k) at places (N,) of the cubic spline through samples (T, k) at 0, 1, 2 ...; "not a knot" beside its ends.
+    """Values (N, k) at positions (N,) of the cubic spline through samples (T, k) at 0, 1, 2 ...; "not a knot" at its ends.
 
-    The numbers of `scipy.interpolate.CubicSpline`, in a third of its time: steps of one need no divisions.
+    Equal to `scipy.interpolate.CubicSpline` in a third of its time, because equal steps need no divisions.
     """
     count = len(samples)
     if count < _LEAST_FOR_SPLINE:

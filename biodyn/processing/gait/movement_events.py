@@ -1,4 +1,17 @@
-"""Foot strikes and foot offs from the movement of the feet."""
+"""Foot strikes and foot offs from the movement of the feet, before the plates of the trial correct them (`events`).
+
+Approximate events are the extremes of the feet relative to the pelvis (Zeni 2008). In walking a strike is refined by the
+likelihood of contact, and a foot off by the mean of two marks with independent errors: the toe's largest upward acceleration
+(after Hreljac & Marshall 2000) and the toe farthest behind the pelvis. In other gaits a strike is where the middle of heel and
+toe falls fastest (O'Connor et al. 2007), and a foot off at the mark of the toe.
+
+Likelihood of contact: around a strike the foot changes once from the air to the floor. The kinematics x of each frame give the
+log odds l(x) of contact (logistic regression; `library/gait/events.toml`, estimated by `benchmarks/events.py`). For a
+transition at s, log p(x | s) is the sum of l(x) over the frames after s, up to a constant; l is interpolated linearly between
+frames. Mean and standard deviation over s are the time of the strike and its uncertainty. Heights above the low points of the
+foot, velocities and accelerations are scaled by the 95th percentile of their size, so that they are comparable between people
+and need no floor height.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +27,14 @@ from scipy.special import stdtr
 from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side
 from biodyn.library.load import load_table
 from biodyn.processing.contacts.feet import GaitPoints
-from biodyn.processing.gait.activity import Direction, seen_feet, travel_velocity
+from biodyn.processing.gait.activity import Direction, travel_velocity, visible_feet
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import EventKind, GaitEvent
 
 
 def probability_close(error_s: float, bias_s: float = 0.0) -> float:
-    """Probability to lie within `close_s` for a bias and a standard deviation, s; heavy-tailed (`tail_df`)."""
+    """Probability that an event is within `close_s` of the truth, for a bias and a standard deviation, s; heavy-tailed
+    (`tail_df`)."""
     table = load_table("gait/events")
     df, close_s = float(table["tail_df"]), float(table["close_s"])
     scale = error_s * math.sqrt((df - 2.0) / df)
@@ -28,22 +42,21 @@ def probability_close(error_s: float, bias_s: float = 0.0) -> float:
 
 
 def distinct_peaks(x: FloatArray, prominence: float, distance: float) -> IntArray:
-    """Samples of the maxima of a signal (T,) without gaps, as `scipy.signal.find_peaks` finds them.
+    """Return the samples of the maxima of a signal (T,) without gaps, as `scipy.signal.find_peaks` does.
 
-    Of maxima closer than `distance` samples the highest stays; those that remain stand out by `prominence` in the unit of `x`
-    at least: so far one has to descend on the higher side before a higher value or the end. A flat top counts at its middle;
-    an end is no maximum. Here, so that no run waits for what `scipy.signal` imports.
+    Of maxima closer than `distance` samples the highest is selected; the others must have a `prominence` in the unit of `x`.
+    The peak of a plateau is its middle; an end is no maximum. Implemented here because importing `scipy.signal` is slow.
     """
     change = np.flatnonzero(np.diff(x))  # last samples of stretches of equal values
     heights = x[np.append(change, len(x) - 1)]
     top = np.flatnonzero((heights[1:-1] > heights[:-2]) & (heights[1:-1] > heights[2:])) + 1
     peaks = (change[top - 1] + 1 + change[top]) // 2
-    kept = np.ones(len(peaks), dtype=bool)
-    for one in np.argsort(x[peaks])[::-1]:
-        if kept[one]:
-            kept[np.abs(peaks - peaks[one]) < math.ceil(distance)] = False
-            kept[one] = True
-    peaks = peaks[kept]
+    selected = np.ones(len(peaks), dtype=bool)
+    for index in np.argsort(x[peaks])[::-1]:
+        if selected[index]:
+            selected[np.abs(peaks - peaks[index]) < math.ceil(distance)] = False
+            selected[index] = True
+    peaks = peaks[selected]
     return peaks[[_prominence(x, int(peak)) >= prominence for peak in peaks]]
 
 
@@ -56,7 +69,7 @@ def _prominence(x: FloatArray, peak: int) -> float:
     return float(x[peak] - max(x[first : peak + 1].min(), x[peak:last].min()))
 
 
-#: What is measured of the foot, in the order of `foot_kinematics`.
+#: Features of the foot, in the order of `foot_kinematics`.
 FEATURES = (
     "heel_height",
     "toe_height",
@@ -68,8 +81,8 @@ FEATURES = (
     "toe_upward_acceleration",
 )
 _LOW, _SIZE = 5.0, 95.0  # percentiles over the trial
-_STEP_S = 0.001  # of the times at which a strike may lie
-# The rate of the frames that the odds were learnt with: twice as many frames say no more, for neighbours say the same.
+_STEP_S = 0.001  # resolution of the time of a strike
+# Frame rate of the training data: more frames contain no more information, because neighbours are correlated.
 _LEARNT_HZ = 100.0
 _LEAST_FRAMES = 5
 _WITHIN_SD = 2.0
@@ -79,8 +92,7 @@ _WITHIN_SD = 2.0
 class ContactOdds:
     """Log odds of contact: `intercept` + sum of `weights` (8,) times `FEATURES`.
 
-    `half_s`: how far from the expected time a strike is looked for. `spread_s`: what people differ by beyond what the
-    likelihood knows, one standard deviation.
+    half_s: half width of the search for a strike. spread_s: standard deviation between people beyond the likelihood.
     """
 
     intercept: float
@@ -89,41 +101,41 @@ class ContactOdds:
     spread_s: float
 
     def of(self, kinematics: FloatArray) -> FloatArray:
-        """Log odds (T,) of contact for kinematics (T, 8)."""
+        """Return the log odds (T,) of contact for kinematics (T, 8)."""
         return np.asarray(self.intercept + kinematics @ np.array(self.weights))
 
 
 @cache
 def strike_odds() -> ContactOdds:
-    """The odds that the library has learnt."""
+    """Return the log odds of the library."""
     table = load_table("gait/events")["contact"]
     weights = tuple(float(table["weights"][name]) for name in FEATURES)
     return ContactOdds(float(table["intercept"]), weights, float(table["half_s"]), float(table["spread_s"]))
 
 
 def foot_kinematics(heel_W: FloatArray, toe_W: FloatArray, floor_velocity_W: FloatArray, rate_hz: float) -> FloatArray:
-    """Return `FEATURES` (T, 8) of one foot, each over its own size in the trial; NaN where the foot is not seen.
+    """Return `FEATURES` (T, 8) of one foot, each scaled by its size in the trial; NaN where the foot is not visible.
 
-    `heel_W`, `toe_W`: (T, 3) m, filtered. `floor_velocity_W`: (3,) m/s of what the foot stands on.
+    heel_W, toe_W: (T, 3) m, filtered. floor_velocity_W: (3,) m/s of the surface under the foot.
     """
     if len(heel_W) < _LEAST_FRAMES or not np.isfinite(heel_W + toe_W).all(axis=1).any():
         return np.full((len(heel_W), len(FEATURES)), np.nan)
-    heights, falls, speeds, pulls = [], [], [], []
+    heights, falls, speeds, accelerations = [], [], [], []
     for point in (heel_W, toe_W):
         velocity = np.gradient(point, 1.0 / rate_hz, axis=0) - floor_velocity_W
         heights.append(point[:, 1] - np.nanpercentile(point[:, 1], _LOW))
         falls.append(velocity[:, 1])
         speeds.append(np.hypot(velocity[:, 0], velocity[:, 2]))
-        pulls.append(np.gradient(velocity[:, 1], 1.0 / rate_hz))
-    found = np.column_stack([*heights, *falls, *speeds, *pulls])
-    size = np.nanpercentile(np.abs(found), _SIZE, axis=0)
-    return found / np.where(size > 0.0, size, np.nan)
+        accelerations.append(np.gradient(velocity[:, 1], 1.0 / rate_hz))
+    features = np.column_stack([*heights, *falls, *speeds, *accelerations])
+    size = np.nanpercentile(np.abs(features), _SIZE, axis=0)
+    return features / np.where(size > 0.0, size, np.nan)
 
 
-def passage(log_odds: FloatArray, rate_hz: float, about_s: float, half_s: float) -> tuple[float, float]:
-    """Return mean and standard deviation (s) of the time at which the air becomes contact, within `half_s` of `about_s`.
+def contact_transition(log_odds: FloatArray, rate_hz: float, about_s: float, half_s: float) -> tuple[float, float]:
+    """Return mean and standard deviation (s) of the transition from air to contact, within `half_s` of `about_s`.
 
-    `log_odds` (T,) of contact. NaN where the stretch is not wholly seen, or does not lead from the air to the floor.
+    log_odds: (T,) of contact. NaN where a part of the interval is unknown, or contains no transition from air to contact.
     """
     at_s = np.arange(about_s - half_s, about_s + half_s, _STEP_S)
     first, last = math.floor(at_s[0] * rate_hz), math.ceil(at_s[-1] * rate_hz)
@@ -135,7 +147,7 @@ def passage(log_odds: FloatArray, rate_hz: float, about_s: float, half_s: float)
     chance /= chance.sum()
     mean = float(chance @ at_s)
     sd = float(np.sqrt(chance @ (at_s - mean) ** 2))
-    # A likelihood that is largest at an end of the stretch says that the passage is not in it.
+    # With the mean near an end of the interval the transition is outside it.
     return (mean, sd) if at_s[0] + _WITHIN_SD * sd < mean < at_s[-1] - _WITHIN_SD * sd else (math.nan, math.nan)
 
 
@@ -147,31 +159,31 @@ def strikes_from_likelihood(
     rate_hz: float,
     odds: ContactOdds | None = None,
 ) -> list[GaitEvent]:
-    """Return the events with each foot strike where contact becomes likely, and as sure as that is.
+    """Return the events with each foot strike at its most likely time, with the confidence of that time.
 
     Parameters:
-        expected: events near which to look. heel_W, toe_W: per side (T, 3) m, filtered at 6 Hz. odds: None = the library's.
+        expected: approximate events. heel_W, toe_W: per side (T, 3) m, filtered at 6 Hz. odds: None = those of the library.
 
-    Foot offs, and strikes around which no passage from the air to the floor is seen, stay as they are.
+    Foot offs, and strikes without a transition from air to contact, are unchanged.
     """
     odds = odds or strike_odds()
     log_odds = {
         side: odds.of(foot_kinematics(heel_W[side], toe_W[side], np.asarray(floor_velocity_W), rate_hz))
         for side in heel_W
     }
-    found = []
+    events = []
     for event in expected:
         time_s, sd_s = math.nan, math.nan
         if event.kind == "foot_strike":
-            time_s, sd_s = passage(log_odds[event.side], rate_hz, event.time_s, odds.half_s)
+            time_s, sd_s = contact_transition(log_odds[event.side], rate_hz, event.time_s, odds.half_s)
         if math.isfinite(time_s):
             sure = probability_close(math.hypot(sd_s, odds.spread_s))
             event = replace(event, time_s=time_s, confidence=sure)
-        found.append(event)
-    return found
+        events.append(event)
+    return events
 
 
-# How far from the expected time the foot's own mark is looked for: three times the spread of what is expected.
+# Half width of the search for a mark of the foot: three standard deviations of the expected time.
 _WINDOW_S = 0.09
 
 
@@ -181,45 +193,45 @@ def events_at_foot_marks(
     toe_W: Mapping[Side, FloatArray],
     rate_hz: float,
 ) -> list[GaitEvent]:
-    """Return the events at the times that the feet mark, as sure as they were; one that no foot marks stays as it is.
+    """Return the events at the marks of the feet, with their confidence; one without a mark is unchanged.
 
-    `heel_W`, `toe_W`: per side (T, 3) m, filtered at 6 Hz.
+    heel_W, toe_W: per side (T, 3) m, filtered at 6 Hz.
     """
     falls = {side: -_rate(0.5 * (heel + toe_W[side])[:, 1], rate_hz) for side, heel in heel_W.items()}
-    found = []
+    events = []
     for event in expected:
         if event.kind == "foot_strike":
             marked_s = _peak_near(falls[event.side], event.time_s, rate_hz)
         else:
-            marked_s = _pulled_off(event, toe_W[event.side], rate_hz)
-        found.append(replace(event, time_s=marked_s) if math.isfinite(marked_s) else event)
-    return found
+            marked_s = _toe_mark(event, toe_W[event.side], rate_hz)
+        events.append(replace(event, time_s=marked_s) if math.isfinite(marked_s) else event)
+    return events
 
 
 def offs_from_toe_motion(
     expected: Sequence[GaitEvent], toe_W: Mapping[Side, FloatArray], rate_hz: float
 ) -> list[GaitEvent]:
-    """Return the events with each foot off between its expected time and the toe's mark, weighted by their errors.
+    """Return the events with each foot off between its expected time and the mark of the toe, weighted by their errors.
 
-    `toe_W`: per side (T, 3) m, filtered at 6 Hz. The farther apart the two are, the less sure is the event; one without a mark
-    stays as it is.
+    toe_W: per side (T, 3) m, filtered at 6 Hz. The confidence decreases with the distance of the two; an event without a mark is
+    unchanged.
     """
     table = load_table("gait/events")["marked"]["foot_off"]
     share = float(table["share"])
-    found = []
+    events = []
     for event in expected:
         if event.kind == "foot_off":
-            apart_s = _pulled_off(event, toe_W[event.side], rate_hz) - event.time_s
+            apart_s = _toe_mark(event, toe_W[event.side], rate_hz) - event.time_s
             if math.isfinite(apart_s):
                 # the variance between two estimates with these weights
                 error_s = math.sqrt(float(table["error_s"]) ** 2 + share * (1.0 - share) * apart_s**2)
                 event = replace(event, time_s=event.time_s + share * apart_s, confidence=probability_close(error_s))
-        found.append(event)
-    return found
+        events.append(event)
+    return events
 
 
-def _pulled_off(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
-    """Time (s) of the foot off that the toe's largest upward acceleration marks; NaN where there is none."""
+def _toe_mark(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
+    """Time (s) of a foot off from the largest upward acceleration of the toe; NaN without any."""
     late_s = float(load_table("gait/events")["marked"]["foot_off"]["late_s"])
     pulled = _rate(_rate(toe_W[:, 1], rate_hz), rate_hz)
     return _peak_near(pulled, event.time_s + late_s, rate_hz) - late_s
@@ -230,7 +242,7 @@ def _rate(values: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def _peak_near(signal: FloatArray, about_s: float, rate_hz: float) -> float:
-    """Time (s) of the highest maximum of a signal (T,) within the window, by a parabola; NaN where there is none."""
+    """Time (s) of the highest maximum of a signal (T,) within the window, by a parabola; NaN without any."""
     first = max(round((about_s - _WINDOW_S) * rate_hz), 1)
     stop = min(round((about_s + _WINDOW_S) * rate_hz) + 1, len(signal) - 1)
     if stop - first < 1 or not np.isfinite(signal[first - 1 : stop + 1]).all():
@@ -244,11 +256,10 @@ def _peak_near(signal: FloatArray, about_s: float, rate_hz: float) -> float:
     return float((first + best + 0.5 * (before[best] - after[best]) / bend) / rate_hz)
 
 
-# Around an event of the movement: how long a foot may take to come to stand (or to have left), and how far such an event may
-# be off, s.
+# Longest time from an event to stance (or swing), and largest error of an event, s.
 _STAND_S = 0.3
 _ERROR_S = 0.12
-# A foot that seems to stand for less than this share of a trial is one whose standing cannot be told.
+# Least share of standing frames with which stance of a foot is considered known.
 _TOLD_SHARE = 0.1
 
 
@@ -263,8 +274,8 @@ def leading_points(
 ) -> tuple[Mapping[Side, FloatArray], Mapping[Side, FloatArray], FloatArray, FloatArray]:
     """Return the points that strike, those that leave (per side (T, 3) m), the pelvis and the direction of the steps (T, 3).
 
-    Forwards the heel strikes and the toe leaves along the pelvis' anterior direction; backwards the toe strikes and the heel
-    leaves along its opposite; sideways the middle of the foot does both along the travel.
+    Forwards the heel strikes and the toe leaves along the anterior direction of the pelvis; backwards the toe strikes and the
+    heel leaves along its opposite; sideways the middle of the foot does both along the travel.
     """
     if direction == "backwards":
         return toe_W, heel_W, pelvis_W, -forward_W
@@ -279,25 +290,25 @@ def leading_points(
 def with_stance_changes(
     events: Sequence[GaitEvent], soles_W: Mapping[Side, FloatArray], rate_hz: float
 ) -> list[GaitEvent]:
-    """Return the events at which the foot comes to stand (strikes) or begins to move (offs).
+    """Return the events at which the foot begins (strikes) or ends (offs) its stance.
 
-    An extreme of the foot's way against the pelvis is also made by a pelvis that sways over standing feet. Where the sole
-    (T, K, 3) m is not seen, or its standing cannot be told, the event stays.
+    A pelvis that sways over standing feet also causes extremes of the feet relative to it. Where the sole (T, K, 3) m or its
+    stance is unknown, the event is checked.
     """
-    feet = seen_feet(soles_W, rate_hz)
-    kept = []
+    feet = visible_feet(soles_W, rate_hz)
+    checked = []
     for event in events:
         foot = feet.get(event.side)
         if foot is None or foot.bearing[foot.known].mean() < _TOLD_SHARE:
-            kept.append(event)
+            checked.append(event)
             continue
         strike = event.kind == "foot_strike"
         before = _window(event.time_s - _STAND_S, event.time_s + _ERROR_S, rate_hz)
         after = _window(event.time_s - _ERROR_S, event.time_s + _STAND_S, rate_hz)
         air, ground = (before, after) if strike else (after, before)
         if _any(~foot.bearing, foot.known, air) and _any(foot.bearing, foot.known, ground):
-            kept.append(event)
-    return kept
+            checked.append(event)
+    return checked
 
 
 def _window(begin_s: float, end_s: float, rate_hz: float) -> tuple[int, int]:
@@ -305,7 +316,7 @@ def _window(begin_s: float, end_s: float, rate_hz: float) -> tuple[int, int]:
 
 
 def _any(wanted: BoolArray, known: BoolArray, window: tuple[int, int]) -> bool:
-    """True where a frame of the window is as wanted, or where the window is not all seen."""
+    """True where a frame of the window fulfils the condition, or where the window is not known entirely."""
     first, stop = window
     if first < 0 or stop > len(known) or not known[first:stop].all():
         return True
@@ -313,9 +324,9 @@ def _any(wanted: BoolArray, known: BoolArray, window: tuple[int, int]) -> bool:
 
 
 KINDS: tuple[EventKind, EventKind] = ("foot_strike", "foot_off")
-#: Two events of a side and kind are farther apart.
+#: Shortest time between two events of a side and kind.
 MIN_STRIDE_S = 0.4
-# A fore-aft excursion of the heel or toe below this is no gait; a peak must stand out by this share of the excursion.
+# Least fore-aft excursion of heel or toe in a gait, and prominence of a peak as a share of it.
 MIN_EXCURSION_M = 0.1
 PEAK_SHARE = 0.1
 
@@ -326,23 +337,25 @@ def movement_events(
     """Return the strikes and offs of both feet, sorted by side, not by time.
 
     Args:
-        points: as steps are told by (`GaitPoints.of_steps`). A foot without a sole is not asked whether it comes to stand.
+        points: points for steps (`GaitPoints.of_steps`). Stance is not checked for a foot without a sole.
         rate_hz: marker rate.
-        direction: of the steps against the pelvis (`activity`); "" = no steps, the movement has no events.
-        walking: False in running, on stairs.
+        direction: of the steps relative to the pelvis (`activity`); "" = no steps, and no events.
+        walking: False in running and on stairs.
     """
     if not direction:
         return []
     heel_W, toe_W, floor = points.heel, points.toe, points.floor_velocity
     ahead = leading_points(direction, heel_W, toe_W, points.pelvis, points.forward, floor, rate_hz)
-    found = expected_events(kinematic_events(*ahead, rate_hz))
+    events = expected_events(kinematic_events(*ahead, rate_hz))
     if direction == "forwards":
-        # What was learnt was learnt of walking people.
+        # the odds were estimated from walking people
         if walking:
-            found = strikes_from_likelihood(offs_from_toe_motion(found, toe_W, rate_hz), heel_W, toe_W, floor, rate_hz)
+            events = strikes_from_likelihood(
+                offs_from_toe_motion(events, toe_W, rate_hz), heel_W, toe_W, floor, rate_hz
+            )
         else:
-            found = events_at_foot_marks(found, heel_W, toe_W, rate_hz)
-    return with_stance_changes(found, points.sole, rate_hz)
+            events = events_at_foot_marks(events, heel_W, toe_W, rate_hz)
+    return with_stance_changes(events, points.sole, rate_hz)
 
 
 def kinematic_events(
@@ -354,8 +367,8 @@ def kinematic_events(
 ) -> list[GaitEvent]:
     """Events from the movement: strike = heel farthest ahead of the pelvis, off = toe farthest behind (Zeni 2008).
 
-    10.1016/j.gaitpost.2007.07.007. All arrays (T, 3) m in World, low-pass filtered, NaN where unknown. `forward_W` is
-    the pelvis' own anterior direction frame by frame, so that turns need no straight walkway. Sub-frame by a parabola.
+    10.1016/j.gaitpost.2007.07.007. All arrays (T, 3) m in World, low-pass filtered, NaN where unknown. `forward_W`: anterior
+    direction of the pelvis in each frame, so that turns are covered. Sub-frame times by a parabola.
     """
     forward = np.array(forward_W, dtype=np.float64)
     forward[:, 1] = 0.0
@@ -370,9 +383,9 @@ def kinematic_events(
 
 
 def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
-    """Return the extremes of `kinematic_events` at the times of the events that they stand for, with their confidence.
+    """Return the extremes of `kinematic_events` shifted to the expected times of the events, with their confidence.
 
-    What is typical of people is taken off, in shares of the stride (`library/gait/events.toml`).
+    The typical delays of people are subtracted, in shares of the stride (`library/gait/events.toml`).
     """
     stride_s, known = usual_stride_s(extremes), load_table("gait/events")["kinematic"]
     return [

@@ -1,8 +1,8 @@
-"""Spatio-temporal parameters of each gait cycle and their mean and standard deviation.
+"""Spatio-temporal parameters of each gait cycle, their mean and standard deviation, and the signals of a trial.
 
-Definitions as usual (Perry & Burnfield 2010, Winter 2009): a step belongs to the foot whose strike ends it; lengths are
-measured between heels, each at its own strike, along the direction in which the pelvis moved during the cycle, so that
-the two step lengths of a stride add up to it.
+Usual definitions (Perry & Burnfield 2010, Winter 2009): a step belongs to the foot whose strike ends it. Lengths are measured
+between heels, each at its own strike, along the displacement of the pelvis during the cycle, so that the two step lengths add
+up to the stride length.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from biodyn.processing.gait.cycles import GaitCycle
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction
 
-# The foot lies flat on the floor in this part of stance; the direction of the foot is taken there.
+# Part of stance with a flat foot, in which its direction is taken.
 FOOT_FLAT_STANCE = (0.25, 0.6)
-# In straight walking a foot comes down as the time before within some degrees (SD 2 to 3); beyond this the walk turns.
+# Change of the direction of a foot between strikes (SD 2 to 3 degrees in straight walking) above which the walk turns.
 TURNING_RAD = math.radians(15.0)
-# A foot that points this far to the side of the way (60 degrees) does not walk along it.
+# A foot that points this far to the side (60 degrees) does not walk along its direction.
 SIDEWAYS_COSINE = 0.5
 
 
 @dataclass(frozen=True)
 class StrideParameters:
-    """Numbers of one cycle; NaN where an event or a position is missing.
+    """Parameters of one cycle; NaN where an event or a position is missing.
 
     Attributes:
         stride_time_s, stride_length_m, speed_m_s, cadence_steps_min: of the stride.
         step_time_s, step_length_m: from the opposite strike to the strike that ends the cycle.
-        step_width_m: sideways distance of the heels of that step; negative where the feet cross.
-        stance_percent, swing_percent, single_support_percent, double_support_percent: of the stride time; double
-            support is the sum of both, `initial_double_support_percent` the one after the cycle's first strike.
+        step_width_m: transverse distance of the heels of that step; negative where the feet cross.
+        stance_percent, swing_percent, single_support_percent, double_support_percent: of the stride time; double support is the
+            sum of both, `initial_double_support_percent` the one after the first strike of the cycle.
         toe_out_rad: angle of heel-to-toe against the direction of progression while the foot is flat; toe out positive.
-        contact_time_s: from the strike to the side's own foot off.
-        flight_time_s: from that foot off to the opposite strike that follows it, in running; NaN where the feet overlap.
+        contact_time_s: from the strike to the foot off of the same side.
+        flight_time_s: from that foot off to the next opposite strike, in running; NaN where the stances overlap.
     """
 
     stride_time_s: float
@@ -83,15 +83,15 @@ def stride_parameters(
 ) -> StrideParameters:
     """Return the parameters of one cycle from heels, toes (second metatarsal) and pelvis centre (T, 3) m in World.
 
-    In a cycle in which the walk turns, lengths and width are those along and across the line between the two footprints of
-    the stride (Huxham et al. 2006, 10.1016/j.gaitpost.2005.01.001), and the foot is held against the way of its own stance.
+    In a cycle with a turn, lengths and width are along and across the line between the two footprints of the stride (Huxham et
+    al. 2006, 10.1016/j.gaitpost.2005.01.001), and toe-out is relative to the displacement during the stance of the foot.
     """
     side, opposite = cycle.side, other_side(cycle.side)
     duration = cycle.duration_s
     stride = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[side], cycle.start_s, rate_hz)
-    way = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
+    displacement = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
     turns = _turn_rad(cycle, toe_W[side] - heel_W[side], rate_hz) > TURNING_RAD
-    forward = _direction(stride if turns else way)
+    forward = _direction(stride if turns else displacement)
     local = (
         _direction(_at(pelvis_W, cycle.off_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)) if turns else forward
     )
@@ -102,7 +102,7 @@ def stride_parameters(
     stance = 100.0 * (cycle.off_s - cycle.start_s) / duration
     initial = 100.0 * (cycle.opposite_off_s - cycle.start_s) / duration
     single = 100.0 * (cycle.opposite_strike_s - cycle.opposite_off_s) / duration
-    # In running the opposite foot leaves before this one strikes: there is no double support to report.
+    # In running there is no double support.
     walked = cycle.start_s < cycle.opposite_off_s < cycle.opposite_strike_s < cycle.off_s
     flight = cycle.opposite_strike_s - cycle.off_s
     return StrideParameters(
@@ -125,7 +125,7 @@ def stride_parameters(
 
 
 def summarise(parameters: Sequence[StrideParameters]) -> dict[str, ParameterSummary]:
-    """Return mean and standard deviation of every parameter over the cycles in which it is known."""
+    """Return mean and standard deviation of every parameter over the cycles with a known value."""
     summary: dict[str, ParameterSummary] = {}
     for field in fields(StrideParameters):
         values = np.array([getattr(one, field.name) for one in parameters], dtype=np.float64)
@@ -148,8 +148,8 @@ def spatiotemporal(
 ) -> tuple[tuple[StrideParameters, ...], dict[Side, dict[str, ParameterSummary]]]:
     """Return the parameters of every cycle, in the order of `cycles`, and their summary per side.
 
-    On a treadmill `floor_velocity_W` (3,) m/s is the belt's (`foot_outline.floor_velocity`): lengths and the direction of
-    progression are taken on the belt.
+    On a treadmill `floor_velocity_W` (3,) m/s is that of the belt (`feet.floor_velocity`): lengths and the direction of
+    progression are relative to the belt.
     """
     travelled = np.arange(len(pelvis_W))[:, None] / rate_hz * np.asarray(floor_velocity_W, dtype=np.float64)
     heel_W = {side: points - travelled for side, points in heel_W.items()}
@@ -165,13 +165,13 @@ def spatiotemporal(
 def foot_progression(
     foot_W: FloatArray, cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray
 ) -> FloatArray:
-    """Return the foot progression angle (T,) rad of a cycle's foot, toe out positive.
+    """Return the foot progression angle (T,) rad of the foot of a cycle, toe out positive.
 
     The second angle of the Cardan sequence Z-Y-X (pitch, progression, roll) of the foot against axes along the walking
-    direction, as in the norm (Schwartz 2008) and Plug-in Gait: ``asin(foot . sideways)`` for the unit vectors `foot_W`
-    (T, 3) from heel to toe. A foot that stands on its toes keeps it; its shadow on the floor, which `toe_out_rad` is taken
-    from while the foot is flat, would swing far out. The walking direction is that in which the pelvis (T, 3) m moved over
-    the floor during the cycle.
+    direction, as in the norm (Schwartz 2008) and Plug-in Gait: ``asin(foot . sideways)`` for the unit vectors `foot_W` (T, 3)
+    from heel to toe. It does not change when the heel rises, unlike the direction of the projection on the floor, from which
+    `toe_out_rad` is computed while the foot is flat. The walking direction is the displacement of the pelvis (T, 3) m over the
+    floor during the cycle.
     """
     forward = _direction(travel(cycle, pelvis_W, rate_hz, floor_velocity_W))
     outward = SIDE_SIGN[cycle.side] * cross(forward, (0.0, 1.0, 0.0))
@@ -179,15 +179,16 @@ def foot_progression(
 
 
 def travel(cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray) -> FloatArray:
-    """Way (3,) m of the pelvis (T, 3) over the floor from the cycle's begin to its end; NaN where it was not seen."""
-    moved = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
-    return moved - cycle.duration_s * np.asarray(floor_velocity_W)
+    """Return the displacement (3,) m of the pelvis (T, 3) over the floor from the begin of the cycle to its end; NaN if
+    unknown."""
+    displacement = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
+    return displacement - cycle.duration_s * np.asarray(floor_velocity_W)
 
 
 def _at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:
-    """Position (3,) at a time between two frames; NaN outside the recording or beside a gap."""
+    """Position (3,) at a time between two frames; NaN outside the recording or next to a gap."""
     frame = time_s * rate_hz
-    # A time made from a frame number may be off by rounding; do not reach for the neighbour then.
+    # tolerance for the rounding of times of frames
     if math.isfinite(frame) and abs(frame - round(frame)) < 1e-6:
         frame = float(round(frame))
     if not 0.0 <= frame <= len(points) - 1:
@@ -204,7 +205,7 @@ def _direction(displacement: FloatArray) -> FloatArray:
 
 
 def _turn_rad(cycle: GaitCycle, foot_W: FloatArray, rate_hz: float) -> float:
-    """Angle between the directions of the foot at the two strikes of a cycle; 0 where it was not seen."""
+    """Angle between the directions of the foot at the two strikes of a cycle; 0 if unknown."""
     first, second = (_direction(_at(foot_W, time_s, rate_hz)) for time_s in (cycle.start_s, cycle.end_s))
     return float(np.nan_to_num(np.arccos(np.clip(first @ second, -1.0, 1.0))))
 
@@ -212,7 +213,7 @@ def _turn_rad(cycle: GaitCycle, foot_W: FloatArray, rate_hz: float) -> float:
 def _facing(
     foot_W: FloatArray, cycle: GaitCycle, forward: FloatArray, local: FloatArray, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the direction of the stride and that of the stance as the foot faces: backwards reversed, sideways NaN."""
+    """Return the directions of stride and stance relative to the foot: backwards reversed, sideways NaN."""
     rows = slice(math.ceil(cycle.start_s * rate_hz), math.floor(cycle.end_s * rate_hz) + 1)
     mean = _direction(np.nan_to_num(foot_W[rows]).mean(axis=0) if rows.stop > rows.start else np.zeros(3))
     along = float(mean @ forward)
@@ -237,13 +238,13 @@ def _toe_out(cycle: GaitCycle, foot_W: FloatArray, forward: FloatArray, right: F
 
 @dataclass(frozen=True)
 class WalkedTrial:
-    """What the variables are computed from: motion, ground reaction and torques of one trial.
+    """Input of the variables: motion, ground reaction and torques of one trial.
 
     Attributes:
-        model: the scaled skeleton; fit: inverse kinematics; base_angles: (T, 3) tilt, list, rotation of the root, rad.
-        points: heels, toes, soles and pelvis; reaction: wrenches on the feet; dynamics: torques and joint loads.
-        mass_kg: of the body, by which loads are divided; rate_hz: of the frames.
-        plate_rate_forces: the forces on the feet at the plates' own rate; None where they are known at the frames alone.
+        model: the scaled skeleton. fit: inverse kinematics. base_angles: (T, 3) tilt, list, rotation of the root, rad.
+        points: heels, toes, soles and pelvis. reaction: wrenches on the feet. dynamics: torques and joint loads.
+        mass_kg: body mass, by which loads are divided. rate_hz: of the frames.
+        plate_rate_forces: forces on the feet at the rate of the plates; None where they are known at the frames only.
     """
 
     model: SubjectModel
@@ -259,14 +260,13 @@ class WalkedTrial:
 
 @dataclass(frozen=True)
 class CycleSignal:
-    """One variable of the gait cycle through the trial, and what it takes to know it.
+    """One variable of the gait cycle through the trial, and what it depends on.
 
     Attributes:
         variable, unit: as in the table `gait_cycles`. values: (T,), NaN where not valid.
-        kind: "angle" needs the pose, "base" and "heading" also count from the walking direction of the cycle (`values`: from
-            World X, to tell where they are known), "load" needs the contacts of the feet beyond the segment too, "ground"
-            the own foot's.
-        body: segment whose joint it belongs to, "" for the ground; coordinate: column of the free coordinates, -1 if none.
+        kind: "angle" depends on the pose, "base" and "heading" also on the walking direction of the cycle (`values`: relative
+            to World X), "load" also on the contacts of the feet below the segment, "ground" on that of the foot.
+        body: segment of the joint, "" for the ground. coordinate: column of the free coordinates, -1 if none.
     """
 
     variable: str
@@ -278,20 +278,20 @@ class CycleSignal:
 
 
 def cycle_signals(walk: WalkedTrial, side: Side) -> Iterator[CycleSignal]:
-    """Yield the variables of one side and of the middle of the body."""
+    """Yield the variables of one side and of the midline."""
     model, dynamics, mass = walk.model, walk.dynamics, walk.mass_kg
     root = model.skeleton.root
     for i, name in enumerate(root.base_rotations):
         yield CycleSignal(name, "deg", np.rad2deg(walk.base_angles[:, i]), "base", root.name)
-    mine = [(i, c) for i, c in enumerate(model.coordinates) if c.side in ("", side)]
+    coordinates = [(i, c) for i, c in enumerate(model.coordinates) if c.side in ("", side)]
     values = walk.fit.values
-    for i, c in mine:
+    for i, c in coordinates:
         angle = c.sign * (np.rad2deg(values[:, i]) if c.turns else values[:, i])
         yield CycleSignal(c.plain, "deg" if c.turns else "m", angle, "angle", c.body, i)
     if side in walk.points.heel:
         sideways = np.rad2deg(np.arcsin(np.clip(SIDE_SIGN[side] * walk.points.long_axis(side)[:, 2], -1.0, 1.0)))
         yield CycleSignal("foot_progression", "deg", sideways, "heading", model.sole_body[side])
-    for i, c in mine:
+    for i, c in coordinates:
         torque = c.sign * dynamics.torques[:, i] / mass
         yield CycleSignal(f"{c.plain}_moment", "Nm/kg" if c.turns else "N/kg", torque, "load", c.body, i)
     for body, load in zip(model.moving, dynamics.joints, strict=True):
@@ -310,7 +310,7 @@ def cycle_signals(walk: WalkedTrial, side: Side) -> Iterator[CycleSignal]:
 
 
 def variables_of(skeleton: SkeletonDefinition) -> tuple[str, ...]:
-    """Names of all variables that `cycle_signals` can yield with a skeleton; a trial may lack some of them."""
+    """Return the names of all variables that `cycle_signals` can yield with a skeleton; a trial may lack some of them."""
     root = skeleton.root
     angles = list(root.base_rotations)
     joints: dict[str, None] = {}

@@ -219,7 +219,7 @@ def cycle_reasons(reasons: FrameReasons, values: CycleValues, rate_hz: float) ->
     before = np.clip(np.floor(at + 1e-6).astype(np.int64), 0, len(frames) - 1)
     after = np.clip(np.ceil(at - 1e-6).astype(np.int64), 0, len(frames) - 1)
     codes = np.where(frames[before] > 0, frames[before], frames[after])
-    for column, words in values.refused.reasons.items():
+    for column, words in values.excluded.reasons.items():
         codes[:, column] = np.where(codes[:, column] > 0, codes[:, column], reasons.code(words))
     codes = np.where(codes > 0, codes, reasons.code(_OTHER))
     return np.where(values.measured, 0, codes)

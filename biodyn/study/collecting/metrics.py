@@ -170,7 +170,7 @@ def _cycles(analysis: TrialAnalysis) -> dict[str, Any]:
     count = {f"{kind}_{SIDE_NAMES[side]}": 0 for kind in _CYCLE_COUNTS for side in SIDES}
     for values in analysis.cycles:
         cycle, signals = values.cycle, values.signals
-        count[f"impossible_cycles_{SIDE_NAMES[cycle.side]}"] += bool(values.refused.faults)
+        count[f"impossible_cycles_{SIDE_NAMES[cycle.side]}"] += bool(values.excluded.faults)
         leg = [s.kind == "ground" or (s.kind == "load" and below[s.body] == [cycle.side]) for s in signals]
         count[f"cycles_{SIDE_NAMES[cycle.side]}"] += 1
         if any(leg) and values.measured[:, leg].mean(axis=0).min() >= WHOLE_CYCLE:
