@@ -32,12 +32,12 @@ from biodyn.processing.gait.events import gait_events, merge_events, plate_event
 from biodyn.processing.gait.movement_events import (
     FEATURES,
     KINDS,
+    contact_transition,
     events_at_foot_marks,
     expected_events,
     foot_kinematics,
     kinematic_events,
     movement_events,
-    contact_transition,
     probability_close,
 )
 from biodyn.recording import GaitEvent
@@ -180,7 +180,7 @@ def _nearest(truth: GaitEvent, events: Sequence[GaitEvent]) -> GaitEvent | None:
 
 
 def _left_out(events: Sequence[Seen]) -> Iterator[tuple[float, float]]:
-    """Time and confidence of each event by what all other laboratories taught; the extreme's where no contact_transition is seen."""
+    """Time and confidence of each event by what all other laboratories taught; the extreme's where no transition is seen."""
     odds = {
         name: learnt([e for e in events if e.laboratory != name])
         for name in dict.fromkeys(e.laboratory for e in events)

@@ -29,11 +29,11 @@ from biodyn.processing.contacts.feet import foot_outline
 from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
 from biodyn.processing.gait.events import plate_events
 from biodyn.processing.gait.movement_events import (
+    contact_transition,
     expected_events,
     foot_kinematics,
     kinematic_events,
     movement_events,
-    contact_transition,
 )
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, GaitEvent

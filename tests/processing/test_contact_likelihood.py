@@ -1,4 +1,4 @@
-"""Foot strikes from the likelihood of contact: an honest posterior of one contact_transition from the air to the floor."""
+"""Foot strikes from the likelihood of contact: an honest posterior of one transition from the air to the floor."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from biodyn.conventions import FloatArray
 from biodyn.processing.gait.movement_events import (
     FEATURES,
     ContactOdds,
+    contact_transition,
     events_at_foot_marks,
     foot_kinematics,
     offs_from_toe_motion,
-    contact_transition,
     probability_close,
     strike_odds,
     strikes_from_likelihood,
@@ -25,7 +25,7 @@ _RATE_HZ = 100.0
 @pytest.mark.parametrize("rate_hz", [60.0, 100.0, 250.0])
 @pytest.mark.parametrize("strike_s", [0.700, 0.7043])
 def test_odds_along_a_line_give_a_normal_posterior(rate_hz: float, strike_s: float) -> None:
-    """l(t) = k (t - s): the likelihood of a contact_transition at t is exp(-100 k (t - s)^2 / 2), a normal one, at any rate of frames."""
+    """l(t) = k (t - s): the likelihood of a transition at t is exp(-100 k (t - s)^2 / 2), a normal one, at any rate of frames."""
     slope = 120.0  # a second
     time_s = np.arange(0.0, 1.5, 1.0 / rate_hz)
     found_s, sd_s = contact_transition(slope * (time_s - strike_s), rate_hz, 0.69, 0.12)

@@ -1,9 +1,8 @@
-"""Attitude of a segment in the world as three angles that run on through time, whole turns and gimbal included.
+"""Segment angles in World that are continuous through time, including whole turns and gimbal lock.
 
 Rz(tilt) Rx(list) Ry(rotation) has two solutions for one attitude, (z, x, y) and (z + pi, pi - x, y + pi), each with any number
-of whole turns. Unwrapping each angle by itself follows neither: after a few frames of a wrong pose it may stay a whole turn
-away for ever. So the solution nearest to the frame before is taken within a stretch of real motion only, and each stretch
-begins anew.
+of whole turns. Unwrapping each angle separately follows neither: after a few frames with a wrong pose it may keep an offset of
+one turn. The solution nearest to the previous frame is therefore used only within a stretch of continuous motion.
 """
 
 from __future__ import annotations
@@ -18,44 +17,43 @@ from biodyn.geometry.rotations import cardan_zxy
 from biodyn.processing.signals.filtering import finite_stretches
 
 TURN = 2.0 * math.pi
-# No person turns so fast (spinning skaters: 40 rad/s); a pose that does is another one, not the same that moved.
+# Largest angular velocity of a person (spinning skaters: 40 rad/s); beyond it the pose is wrong.
 _FASTEST_RAD_S = 100.0
-# Both solutions are one where the middle angle is a quarter turn. Nearer than this to it, neighbours are compared one by one.
+# Both solutions coincide with the middle angle at a quarter turn; near it neighbours are compared one by one.
 _NEAR_GIMBAL_RAD = math.radians(75.0)
-# A stretch of so many seconds is one of a person, not of some wrong poses.
+# Shorter stretches may consist of wrong poses.
 _LONG_S = 0.2
-# Less travel than this in a cycle is no walking: it has no direction.
+# Least displacement in a cycle with a walking direction.
 _LEAST_TRAVEL_M = 0.2
-# Frames beside a cycle that its splines look at (`cycles.normalise`).
+# Frames outside a cycle that its splines use (`cycles.normalise`).
 _MARGIN_FRAMES = 11
 
 
 def continuous_zxy(R: FloatArray, rate_hz: float) -> FloatArray:
-    """Angles (T, 3) rad about Z, X, Y with R (T, 3, 3) = Rz Rx Ry, without jumps; NaN where R is.
+    """Return angles (T, 3) rad about Z, X, Y of R (T, 3, 3) = Rz Rx Ry, without jumps; NaN where R is.
 
-    The first two stay within half a turn of level in each stretch, so that nothing is left of a turn that nobody made; the
-    third, a heading, goes on from the stretch before.
+    The first two are within half a turn of level in each stretch; the third, a heading, continues from the previous stretch.
     """
     angles = cardan_zxy(R)
     stretches = _stretches(R, rate_hz)
     for first, stop in stretches:
         angles[first:stop] = _levelled(_followed(angles[first:stop]))
-    # Long stretches go on from one another; a short one, often a few wrong poses, joins its neighbour and moves nothing.
+    # Long stretches continue from one another; a short one is joined to its neighbour and moves nothing.
     long = [span for span in stretches if span[1] - span[0] >= _LONG_S * rate_hz] or stretches
     for before, span in pairwise(long):
         _join(angles, span, float(angles[before[1] - 1, 2]), span[0])
     for span in stretches:
         if span not in long:
             earlier = [other for other in long if other[1] <= span[0]]
-            beside, at = (earlier[-1][1] - 1, span[0]) if earlier else (long[0][0], span[1] - 1)
-            _join(angles, span, float(angles[beside, 2]), at)
+            neighbour, at = (earlier[-1][1] - 1, span[0]) if earlier else (long[0][0], span[1] - 1)
+            _join(angles, span, float(angles[neighbour, 2]), at)
     return angles
 
 
 def angles_against_heading(R: FloatArray, heading_rad: float, rate_hz: float, around: slice) -> FloatArray:
-    """Angles (T, 3) as `continuous_zxy`, of R against axes turned by a heading about the vertical.
+    """Return angles (T, 3) as `continuous_zxy`, relative to axes turned by a heading about the vertical.
 
-    The rotation is within half a turn of that heading in the frames of `around`; frames farther from them are left NaN.
+    The rotation is within half a turn of that heading in the frames of `around`; distant frames are NaN.
     """
     c, s = math.cos(heading_rad), math.sin(heading_rad)
     R_HW = np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
@@ -69,13 +67,13 @@ def angles_against_heading(R: FloatArray, heading_rad: float, rate_hz: float, ar
 
 
 def walking_heading(travel_W: FloatArray, R_WB: FloatArray) -> float:
-    """Heading (rad about World's vertical, 0 along X, positive to the left) of the line a person walks along.
+    """Return the heading (rad about World's vertical, 0 along X, positive to the left) of the walking direction.
 
     Parameters:
-        travel_W: (3,) m over the floor in the time looked at, NaN where unknown. R_WB: (T, 3, 3) of the pelvis meanwhile.
+        travel_W: (3,) m horizontal displacement, NaN where unknown. R_WB: (T, 3, 3) of the pelvis meanwhile.
 
-    Of the line's two directions the one the pelvis faces, so that walking backwards has no half turn. Where the person stays
-    in place or the way is unknown, the mean direction that the pelvis faces; NaN where that is unknown too.
+    Of the two directions of the line, the one that the pelvis faces, so that walking backwards has no half turn. Without
+    displacement the mean direction that the pelvis faces; NaN if unknown.
     """
     facing = R_WB[:, :, 0] * (1.0, 0.0, 1.0)
     facing = facing[np.isfinite(facing).all(axis=1)]
@@ -94,20 +92,20 @@ def _join(angles: FloatArray, span: tuple[int, int], heading: float, at: int) ->
 
 
 def _stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]]:
-    """Stretches of frames with a pose, parted where it turns faster than anybody can."""
+    """Stretches of frames with a pose, divided where the rotation is faster than humanly possible."""
     known: BoolArray = np.asarray(np.isfinite(R).all(axis=(1, 2)))
-    found = []
+    parts = []
     for first, stop in finite_stretches(known):
         trace = np.einsum("tij,tij->t", R[first : stop - 1], R[first + 1 : stop])
         step = np.arccos(np.clip(0.5 * (trace - 1.0), -1.0, 1.0))
         cuts = first + 1 + np.flatnonzero(step > _FASTEST_RAD_S / rate_hz)
         edges = [first, *cuts.tolist(), stop]
-        found += list(pairwise(edges))
-    return found
+        parts += list(pairwise(edges))
+    return parts
 
 
 def _followed(angles: FloatArray) -> FloatArray:
-    """Of each frame (n, 3) the solution nearest to the frame before."""
+    """Solution of each frame (n, 3) that is nearest to the previous frame."""
     if np.abs(angles[:, 1]).max() < _NEAR_GIMBAL_RAD:
         followed: FloatArray = np.unwrap(angles, axis=0)
         return followed
@@ -122,7 +120,7 @@ def _followed(angles: FloatArray) -> FloatArray:
 
 
 def _levelled(angles: FloatArray) -> FloatArray:
-    """The same stretch in the solution whose list is that of an upright body most of the time, tilt within half a turn."""
+    """The same stretch in the solution with the list of an upright body most of the time, tilt within half a turn."""
     middle = np.median(angles, axis=0)
     if abs(middle[1] - TURN * round(middle[1] / TURN)) > math.pi / 2.0:
         angles = np.column_stack([angles[:, 0] + math.pi, math.pi - angles[:, 1], angles[:, 2] + math.pi])

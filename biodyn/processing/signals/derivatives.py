@@ -1,4 +1,4 @@
-"""Velocities and accelerations of a configuration, from a quintic spline that passes through every q."""
+"""Velocities and accelerations of a configuration, from a quintic spline through every q."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CoordinateKind = Literal["free", "spherical", "scalar"]
 # Numbers of q and of v that each kind takes.
 _WIDTHS: dict[str, tuple[int, int]] = {"free": (7, 6), "spherical": (4, 3), "scalar": (1, 1)}
 DEGREE = 5
-MIN_STRETCH_FRAMES = DEGREE + 1  # a quintic through fewer points does not exist
+MIN_STRETCH_FRAMES = DEGREE + 1  # least number of points of a quintic
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ConfigurationSpline:
     spline: BSpline
 
     def __call__(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q (T, nq), v (T, nv), vdot (T, nv) at the times; conventions of `trial.Motion`."""
+        """Return q (T, nq), v (T, nv), vdot (T, nv) at the times; conventions of `recording.Motion`."""
         q, qdot, qddot = (self.spline(time_s, nu=order) for order in range(3))
         v = np.empty((len(q), sum(_WIDTHS[kind][1] for kind, _ in self.kinds)))
         vdot = np.empty_like(v)
@@ -85,7 +85,7 @@ def motion_from_configuration(
     q_kinds: Sequence[tuple[CoordinateKind, int]],
     min_stretch_frames: int = MIN_STRETCH_FRAMES,
 ) -> Motion:
-    """Return the motion that belongs to the configurations.
+    """Return the motion of the configurations.
 
     Args:
         time_s: (T,) s, strictly increasing.
@@ -93,9 +93,8 @@ def motion_from_configuration(
         q_kinds: layout of q, e.g. (("free", 0), ("scalar", 7), ("spherical", 8)); covers q in order.
         min_stretch_frames: shorter runs of solved frames get NaN velocities and accelerations.
 
-    Rows with NaN split the trial into stretches with a spline each; v and vdot are NaN there, and q too. The q returned
-    is the given one with quaternions of unit length and continuous sign. Raises BiodynError for a layout or times
-    that do not fit q.
+    Each stretch between rows with NaN has its own spline; q, v and vdot are NaN elsewhere. The returned q is the given one with
+    quaternions of unit length and continuous sign. Raises BiodynError for a layout or times that do not fit q.
     """
     time_s = np.asarray(time_s, dtype=np.float64)
     q = np.array(q, dtype=np.float64)
@@ -116,7 +115,7 @@ def motion_from_configuration(
 
 
 def _check_layout(kinds: Sequence[tuple[CoordinateKind, int]]) -> tuple[int, int]:
-    """Return (nq, nv) of a layout; BiodynError if it leaves a hole or overlaps."""
+    """Return (nq, nv) of a layout; BiodynError if it has a gap or overlaps."""
     width = speeds = 0
     for kind, first in kinds:
         if kind not in _WIDTHS or first != width:
@@ -147,13 +146,14 @@ _ORDER = 3
 _DEGREE = 5
 # Derivatives that are zero at both ends of a natural quintic spline.
 _VANISHING = (3, 4)
-# Steps that differ by less are the digits of a file.
+# Relative difference of time steps due to the digits of a file.
 _UNEVEN: Final = 1e-9
-# Rows of a block, and around it: a quintic spline forgets a factor 0.43 a row, the filter exp(-pi) a period of its cut-off.
+# Rows of a block and of its margins: the response of a quintic spline decays by a factor 0.43 per row, that of the filter by
+# exp(-pi) per period of its cut-off.
 _BLOCK: Final = 20_000
 _LEAST_AROUND: Final = 60
 _PERIODS: Final = 12.0
-#: The least number of rows a quintic spline with these ends needs.
+#: Least number of rows of a quintic spline with these ends.
 LEAST_ROWS = 7
 
 
@@ -162,7 +162,7 @@ def coordinate_motion(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return values, rates and accelerations (T', C) at the times `at_s` (T',) s, those of the rows where omitted.
 
-    time_s: (T,) increasing, T >= `LEAST_ROWS`; values: (T, C), no NaN; cutoff_hz: 0 = no filter.
+    time_s: (T,) increasing, T >= `LEAST_ROWS`. values: (T, C), no NaN. cutoff_hz: 0 = no filter.
     """
     if at_s is None and len(time_s) > 2 * _BLOCK and _is_even(time_s):
         return _in_blocks(time_s, values, cutoff_hz)
@@ -174,26 +174,26 @@ def coordinate_motion(
 
 
 def _in_blocks(time_s: FloatArray, values: FloatArray, cutoff_hz: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same for a long record, a block of rows at a time with as many rows around it as filter and spline remember."""
-    found = tuple(np.empty_like(values) for _ in range(3))
+    """The same for a long recording, in blocks with margins as long as the response of filter and spline."""
+    results = tuple(np.empty_like(values) for _ in range(3))
     around = _LEAST_AROUND
     if cutoff_hz > 0.0:
         step = (time_s[-1] - time_s[0]) / (len(time_s) - 1)
         around += int(np.ceil(_PERIODS / (cutoff_hz * step)))
 
-    def one(start: int) -> None:
+    def process(start: int) -> None:
         stop = min(start + _BLOCK, len(time_s))
         first, last = max(start - around, 0), min(stop + around, len(time_s))
         at, part = time_s[first:last], values[first:last]
         if cutoff_hz > 0.0:
             at, part = _lowpassed(*_padded(at, part, around), cutoff_hz)
         spline = _natural(at, part)
-        for order, out in enumerate(found):
+        for order, out in enumerate(results):
             out[start:stop] = spline(time_s[start:stop], nu=order)
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        list(pool.map(one, range(0, len(time_s), _BLOCK)))
-    return found[0], found[1], found[2]
+        list(pool.map(process, range(0, len(time_s), _BLOCK)))
+    return results[0], results[1], results[2]
 
 
 def _is_even(time_s: FloatArray) -> bool:

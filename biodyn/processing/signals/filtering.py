@@ -16,10 +16,10 @@ _NORMAL_MAD = 1.4826  # standard deviation of normal numbers / their median abso
 
 
 def measured_noise(raw: FloatArray, rate_hz: float, from_hz: float, order: int) -> FloatArray:
-    """White noise (M,) of recorded markers (T, M, 3), m an axis, from what they hold above `from_hz`; NaN if unknown.
+    """Return the white noise (M,) of recorded markers (T, M, 3), m per axis, from the signal above `from_hz`; NaN if unknown.
 
-    No movement of walking is left there. Robust against jumps (median absolute deviation); the part of white noise that
-    the high-pass lets through is known exactly.
+    Walking has no components there. Robust against jumps (median absolute deviation); the share of white noise that the
+    high-pass lets through is known exactly.
     """
     from_hz = min(from_hz, 0.3 * rate_hz)
     rest = raw - butterworth_lowpass(raw, rate_hz, from_hz, order)
@@ -36,7 +36,7 @@ def measured_noise(raw: FloatArray, rate_hz: float, from_hz: float, order: int) 
 
 PASSES = 2  # once forwards, once backwards
 PADDING_PERIODS = 3  # the start-up transient of a Butterworth pair is below 1e-6 after three cut-off periods
-_ROWS = 64  # filtered at once: they stay near the processor
+_ROWS = 64  # rows filtered at once, for the processor cache
 
 
 def finite_stretches(finite: BoolArray) -> list[tuple[int, int]]:
@@ -62,9 +62,9 @@ def corrected_cutoff_hz(rate_hz: float, cutoff_hz: float, order_per_pass: int) -
 
 
 def second_cutoff_hz(passed_hz: float, wanted_hz: float, order: int = 4) -> float:
-    """Cut-off of a second filter, which with a first one of `passed_hz` is 3 dB down at `wanted_hz`; 0 = none is needed.
+    """Return the cut-off of a second filter that together with a first one of `passed_hz` is 3 dB down at `wanted_hz`; 0 = none.
 
-    The gain of both passes together is 1 / (1 + (sqrt(2) - 1) (f / fc)^order). `passed_hz` 0: what was not filtered is left so.
+    The gain of both passes together is 1 / (1 + (sqrt(2) - 1) (f / fc)^order). `passed_hz` 0: the signal stays unfiltered.
     """
     if passed_hz <= wanted_hz:
         return 0.0
@@ -74,7 +74,7 @@ def second_cutoff_hz(passed_hz: float, wanted_hz: float, order: int = 4) -> floa
 
 
 def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: int = 4, axis: int = 0) -> FloatArray:
-    """Low-pass filter without phase lag; each contiguous stretch of numbers by itself, NaN stays NaN.
+    """Low-pass filter without phase lag; each contiguous stretch of numbers separately, NaN stays NaN.
 
     Args:
         x: any shape, any unit; NaN where missing.
@@ -83,17 +83,16 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
         order: total order of both passes (2, 4, 6 ...).
         axis: the time axis.
 
-    Stretches no longer than one cut-off period are too short for the filter and are returned as they are. Ends are
-    padded by point reflection over up to three cut-off periods: value and slope continue, so end velocities hold.
-
-    Raises SettingsError for a cut-off at or above half the sampling rate, or an odd order.
+    Stretches up to one cut-off period are too short and are returned unchanged. Ends are padded by point reflection over up to
+    three cut-off periods: value and slope continue, so that end velocities are preserved. Raises SettingsError for a cut-off at
+    or above half the sampling rate, or an odd order.
     """
     x = np.asarray(x, dtype=np.float64)
     if cutoff_hz == 0:
         return x.copy()
     if not 0 < cutoff_hz < 0.5 * rate_hz:
         raise SettingsError(
-            f"The filter cut-off must lie between 0 and half the sampling rate ({0.5 * rate_hz:g} Hz), "
+            f"The filter cut-off must be between 0 and half the sampling rate ({0.5 * rate_hz:g} Hz), "
             f"found {cutoff_hz:g} Hz.",
             "Lower the cut-off, or set it to 0 to switch the filter off.",
         )
@@ -122,11 +121,11 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
 
 @lru_cache(maxsize=256)
 def _sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> FloatArray:
-    """Sections (S, 4) of one pass as `filter_both_ways` takes them; a trial asks for the same few dozens of times.
+    """Sections (S, 4) of one pass for `filter_both_ways` (cached).
 
-    The denominator of a section of order m is (1, a1) or (1, a1, a2) in z^-1, its numerator (1 + z^-1)^m times what makes its
-    gain at rest 1. Poles of the Butterworth filter of order n stand at angles pi (2k + 1) / (2n) from the imaginary axis;
-    bilinear transform (Oppenheim & Schafer, Discrete-Time Signal Processing, section 7.2).
+    The denominator of a section of order m is (1, a1) or (1, a1, a2) in z^-1, its numerator (1 + z^-1)^m, scaled to gain 1 at
+    frequency 0. Poles of the Butterworth filter of order n are at angles pi (2k + 1) / (2n) from the imaginary axis; bilinear
+    transform (Oppenheim & Schafer, Discrete-Time Signal Processing, section 7.2).
     """
     k = math.tan(math.pi * corrected_cutoff_hz(rate_hz, cutoff_hz, order_per_pass) / rate_hz)
     sections: list[tuple[float, ...]] = [(1.0, (k - 1.0) / (k + 1.0))] if order_per_pass % 2 else []
@@ -146,8 +145,8 @@ def _sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> FloatArr
 def _both_ways(x: FloatArray, pad: int, sections: FloatArray) -> FloatArray:
     """Filter rows (K, T) forwards and backwards, padded by `pad` samples of point reflection.
 
-    A pass begins as if its first sample had always been there. What `scipy.signal.sosfiltfilt` does, to round-off; here so that
-    no run waits for what `scipy.signal` imports.
+    Each pass begins in the steady state of its first sample. Equal to `scipy.signal.sosfiltfilt` up to round-off; importing
+    `scipy.signal` is slow.
     """
     before = 2.0 * x[:, :1] - x[:, pad:0:-1]
     after = 2.0 * x[:, -1:] - x[:, -2 : -pad - 2 : -1]
@@ -167,13 +166,13 @@ def gap_patterns(finite: BoolArray) -> list[tuple[BoolArray, IntArray]]:
 
 
 def rms(error: FloatArray) -> FloatArray:
-    """Root mean square over the last axis of the numbers that are there; NaN where there is none."""
+    """Return the root mean square over the last axis of the finite numbers; NaN without any."""
     count = np.isfinite(error).sum(axis=-1)
     total = np.nansum(error**2, axis=-1)
     return np.sqrt(np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0))
 
 
 def vector_rms(vectors: FloatArray) -> float:
-    """Root mean square length of the vectors (T, 3) that are known; NaN where none is."""
+    """Return the root mean square length of the finite vectors (T, 3); NaN without any."""
     known = vectors[np.isfinite(vectors).all(axis=1)]
     return float(np.sqrt(np.mean(np.sum(known**2, axis=1)))) if len(known) else float("nan")

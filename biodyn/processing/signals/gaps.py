@@ -1,4 +1,4 @@
-"""Filling gaps in marker trajectories, each with a stated limit; what is longer stays a gap."""
+"""Gap filling of marker trajectories up to stated limits; longer gaps stay open."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from biodyn.geometry.points import all_finite, lengths, rigid_fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers
 
-# A marker off the median of its neighbouring frames by so much jumped: no marker on a walking person does that at 60 Hz or more.
+# Spike: least distance from the median of the neighbouring frames (not reached by a walking person at 60 Hz or more).
 SPIKE_M = 0.03
-# At lower rates a foot that turns back does: so much acceleration, m/s2; and where all is noisy, so many times the usual.
+# At lower rates: largest acceleration of a foot that turns back, m/s2; and multiple of the usual distance of a noisy marker.
 _TURNING_M_S2, _NOISE = 100.0, 6.0
 _WINDOW = 5
 
 
 def without_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
-    """Return the markers without the frames in which each jumps: they are not seen there, before a filter spreads the jump.
+    """Return the markers without the frames in which they jump away and back, before a filter spreads the jump.
 
-    off: their `jumps` (T, M), where these are known already.
+    off: their `jumps` (T, M), if already known.
     """
     off = jumps(markers) if off is None else off
     jumped = off > spike_limit_m(off, markers.rate_hz)
@@ -34,13 +34,13 @@ def without_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
 
 
 def spike_limit_m(off: FloatArray, rate_hz: float) -> FloatArray:
-    """Distance (M,) m from the median of the frames around from which on each marker jumped; off (T, M): `jumps` of all."""
+    """Return the distance (M,) m from the median of the neighbouring frames that is a spike; off (T, M): `jumps`."""
     usual = np.median(off, axis=0) if len(off) else np.zeros(off.shape[1])
     return np.asarray(np.maximum(max(SPIKE_M, _TURNING_M_S2 / rate_hz**2), _NOISE * usual))
 
 
 def jumps(markers: Markers) -> FloatArray:
-    """Distance (T, M) m of every marker from the median of the five frames around; 0 beside a gap: no judgement there."""
+    """Return the distance (T, M) m of every marker from the median of five frames around; 0 next to a gap."""
     p = markers.positions
     half = _WINDOW // 2
     off = np.zeros(p.shape[:2])
@@ -54,7 +54,7 @@ def jumps(markers: Markers) -> FloatArray:
 def median_of_five(p: FloatArray) -> FloatArray:
     """Return the median (T - 4, ...) of every five neighbours of (T, ...); NaN where one of them is."""
     a, b, c, d, e = (p[k : len(p) - _WINDOW + 1 + k] for k in range(_WINDOW))
-    # neither the least of two pairs nor the largest: the median of the two others and the fifth
+    # without the smallest and the largest of two pairs: median of the two others and the fifth
     low = np.maximum(np.minimum(a, b), np.minimum(c, d))
     high = np.minimum(np.maximum(a, b), np.maximum(c, d))
     median: FloatArray = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))
@@ -62,17 +62,17 @@ def median_of_five(p: FloatArray) -> FloatArray:
 
 
 GapMethod = Literal["spline", "rigid", "left"]
-# The spline passes through up to this many frames on either side, and through two at least: never extrapolated.
+# Frames on either side that the spline passes through, at most and at least: no extrapolation.
 NEIGHBOURS = 10
 MIN_NEIGHBOURS = 2
-# Three markers fix a segment's pose; they must span a plane by this much (second singular value of their shape).
+# Least number of markers of a pose, and their least extent across their longest line (second singular value).
 MIN_MARKERS = 3
 MIN_SPREAD_M = 0.01
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A run of frames in which a marker was not seen, first to last inclusive, and how it was filled."""
+    """A run of frames without a marker, first to last inclusive, and how it was filled."""
 
     marker: int
     first: int
@@ -85,9 +85,9 @@ class GapFilling:
     """Trajectories with filled gaps.
 
     Attributes:
-        positions: (T, M, 3) m; NaN where a gap was left.
+        positions: (T, M, 3) m; NaN where a gap stays open.
         record: every gap, by marker and time.
-        filled: (T, M) bool, True where a position was made up.
+        filled: (T, M) bool, True for interpolated positions.
     """
 
     positions: FloatArray
@@ -102,24 +102,23 @@ def fill_gaps(
     spline_gap_s: float,
     rigid_gap_s: float,
 ) -> GapFilling:
-    """Fill short gaps by a spline, longer ones from the other markers of the segment, and leave the rest.
+    """Fill short gaps by a spline, longer ones from the other markers of the segment; longer ones stay open.
 
     Args:
-        p_WM: (T, M, 3) m, unfiltered; a frame with any NaN component counts as not seen.
+        p_WM: (T, M, 3) m, unfiltered; a frame with any NaN component is missing.
         rate_hz: frames per second.
         groups: markers of one segment each, as column numbers; a marker is in one group at most.
-        spline_gap_s: longest gap for a cubic spline through the neighbouring frames. Gaps at the ends have neighbours
-            on one side only and are never splined.
-        rigid_gap_s: longest gap for a rigid registration of at least three other markers of the segment, seen (or
-            splined) throughout. The marker's offset in the segment goes linearly from one edge of the gap to the other,
-            so nothing jumps; at the ends of the trial it stays that of the one edge.
+        spline_gap_s: longest gap for a cubic spline through the neighbouring frames. Gaps at the ends are not splined.
+        rigid_gap_s: longest gap for a rigid registration of at least three other markers of the segment, visible (or splined)
+            throughout. The offset of the marker in the segment changes linearly between the edges of the gap, so that nothing
+            jumps; at the ends of the trial it is that of the one edge.
     """
     positions = np.array(p_WM, dtype=np.float64)
     seen = all_finite(positions)
     positions[~seen] = np.nan
     splined, open_gaps = _spline_all(positions, seen, round(spline_gap_s * rate_hz))
     mates = {marker: [m for m in group if m != marker] for group in groups for marker in group}
-    # Registered from what was seen or splined only: filled markers do not prop each other up.
+    # Registration uses visible or splined markers only, not other filled ones.
     base = splined.copy()
     record: list[Gap] = []
     for gap in open_gaps:
@@ -133,7 +132,7 @@ def fill_gaps(
 
 
 def _spline_all(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[FloatArray, list[Gap]]:
-    """Fill every gap of at most `limit` frames; return the positions and all gaps, unfilled ones as `left`."""
+    """Fill every gap of at most `limit` frames; return the positions and all gaps, open ones as `left`."""
     filled = positions.copy()
     gaps: list[Gap] = []
     for marker in range(positions.shape[1]):
@@ -152,7 +151,7 @@ def _spline_all(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[Flo
 
 
 def _rigid(positions: FloatArray, gap: Gap, mates: Sequence[int]) -> FloatArray | None:
-    """Path (n, 3) m of a marker through a gap, carried by its segment; None where the segment's pose is not known."""
+    """Path (n, 3) m of a marker through a gap from the pose of its segment; None where the pose is unknown."""
     frames = len(positions)
     edges = [frame for frame in (gap.first - 1, gap.last + 1) if 0 <= frame < frames]
     edges = [frame for frame in edges if np.isfinite(positions[frame, gap.marker]).all()]
