@@ -91,7 +91,7 @@ def test_nothing_seen_or_seen_too_shortly_gives_the_lowest_and_says_so() -> None
         assert chosen.cutoff_hz == LOWEST_HZ
         assert "too shortly" in chosen.reason
     slow = automatic_cutoff(noisy(p, 0.02), RATE_HZ)
-    assert slow.reason.startswith("the lowest that is chosen")
+    assert slow.reason.startswith("the lowest automatic cut-off")
     assert f"{slow.optimal_hz:.1f} Hz" in slow.reason
 
 

@@ -101,7 +101,7 @@ def test_the_filter_by_name_is_what_the_estimate_starts_from(walk_result: TrialR
 def test_a_named_cut_off_gives_the_filter_with_it(laboratory: Laboratory) -> None:
     named, both = analysed(laboratory, cutoff_hz=7.0), analysed(laboratory, cutoff_hz=7.0, method="butterworth")
     np.testing.assert_array_equal(named.dynamics.torques, both.dynamics.torques)
-    assert named.method.reason == "the settings ask for a filter (cutoff_hz = 7)"
+    assert named.method.reason == "the settings select a filter (cutoff_hz = 7)"
 
 
 def test_cut_offs_are_varied_about_a_filter_and_other_choices_about_the_estimate(laboratory: Laboratory) -> None:

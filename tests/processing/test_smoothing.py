@@ -10,10 +10,10 @@ from biodyn.errors import SettingsError
 from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.processing.signals.smoothing.spline import (
     LOWEST_HZ,
-    bending,
+    difference_eigenvalues,
     residual_freedom,
-    rest,
     smoothing_spline,
+    spline_residual,
     stiffness,
 )
 from biodyn.settings import settings_from
@@ -110,13 +110,13 @@ def test_the_spline_is_the_minimum_and_its_freedom_is_counted(m: int, hz: float)
     D = np.diff(np.eye(count), m, axis=0)
     H = np.linalg.inv(np.eye(count) + lam * D.T @ D)
     y = np.random.default_rng(6).normal(size=(count, 2))
-    np.testing.assert_allclose(y - rest(y, lam, m), H @ y, atol=1e-9)
+    np.testing.assert_allclose(y - spline_residual(y, lam, m), H @ y, atol=1e-9)
     # of 150 samples: half of one off is a third of a per cent of the score
-    assert residual_freedom(bending(count, m), lam) == pytest.approx(count - np.trace(H), abs=0.5)
+    assert residual_freedom(difference_eigenvalues(count, m), lam) == pytest.approx(count - np.trace(H), abs=0.5)
 
 
 def test_the_cut_off_of_a_spline_lets_root_half_through() -> None:
     t = np.arange(2000) / RATE_HZ
     wave = np.sin(2 * np.pi * 5.0 * t)
-    left = (wave - rest(wave, stiffness(5.0, RATE_HZ, 3), 3))[500:1500]
+    left = (wave - spline_residual(wave, stiffness(5.0, RATE_HZ, 3), 3))[500:1500]
     assert np.sqrt(2) * left.std() == pytest.approx(np.sqrt(0.5), rel=1e-3)

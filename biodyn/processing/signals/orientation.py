@@ -1,7 +1,7 @@
-"""The world frame of a recording: which laboratory axis is up, which points forward.
+"""World frame of a recording: which laboratory axis is up, and which points forward.
 
-World W: X forward, Y up, Z right. R_WL turns vectors of the laboratory frame L into W; it is made of laboratory axes
-only, so it is constant and exact, and the path may deviate from X by up to 45 degrees.
+World W: X forward, Y up, Z right. R_WL turns vectors of the laboratory frame L into W. It consists of laboratory axes only, so
+that it is constant and exact; the path may deviate from X by up to 45 degrees.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from biodyn.geometry.rotations import angle_between, cross
 from biodyn.recording import ForcePlate, Recording
 
 _AXIS_NAMES = "XYZ"
-# Less than half a step: sway of a standing person, drift on a treadmill.
+# Least displacement in walking: less than half a step, more than sway or drift on a treadmill.
 _LEAST_TRAVEL_M = 0.35
-# The slowest treadmill belt counted as walking; a standing person's foot markers stay below 0.05 m/s.
+# Least speed of a treadmill belt; foot markers of a standing person stay below 0.05 m/s.
 _LEAST_BELT_M_S = 0.15
 _LOW_SHARE = 0.15  # markers in this lowest part of the body's height are on the feet
 _TURN_DEG = 45.0
 _OBLIQUE_DEG = 20.0
 _FOOT_HEIGHT_M = 0.13  # above the lowest marker: malleoli are below, shank wands above
-_COMMON = 6  # markers that tell where a body faces
-# Height of an upright body, over its extent across, with arms held sideways too: at least.
+_COMMON = 6  # least number of common markers
+# Least height of an upright body over its transverse extent, with arms held sideways, too.
 _UPRIGHT = 0.5
-# A plate's normal this near to an axis names it; ramps and badly digitised corners stay well within.
+# Cosine between the normal of a plate and its axis, at least; ramps and inaccurate corners are well within.
 _NORMAL_COSINE = 0.9
 
 
@@ -41,8 +41,8 @@ class WorldFrame:
 
     Attributes:
         R_WL: (3, 3) proper rotation made of laboratory axes, v_W = R_WL v_L.
-        reason: one sentence on how up and forward were found.
-        diagnostics: what looked wrong or uncertain on the way.
+        reason: one sentence on how up and forward were determined.
+        diagnostics: contradictions and uncertainties.
     """
 
     R_WL: FloatArray
@@ -51,13 +51,13 @@ class WorldFrame:
 
 
 def find_world(recording: Recording, forward_L: FloatArray | None = None) -> WorldFrame:
-    """Find up and forward of a recording in its laboratory frame.
+    """Return the world frame of a recording in its laboratory frame.
 
-    Up comes from the file's axis, the plates and the body's long axis together; forward from the displacement of the
-    markers, on a treadmill from the belt (against the motion of the feet on it), else from `forward_L` (3,), for
-    instance the walk's direction for its static trial, else from where the feet point.
+    Up follows from the axis stated by the file, the plates and the long axis of the body; forward from the displacement of the
+    markers, on a treadmill from the belt (opposite to the motion of the feet on it), else from `forward_L` (3,), for instance
+    the direction of the walk for its static trial, else from the direction of the feet.
 
-    Raises InputFileError where no position is left, or the frame rate is no positive number.
+    Raises InputFileError without any position, or for a frame rate that is not positive.
     """
     _require_positions(recording)
     positions = _well_seen(recording.markers.positions)
@@ -68,9 +68,10 @@ def find_world(recording: Recording, forward_L: FloatArray | None = None) -> Wor
 
 
 def with_true_vertical(static: Recording, walk: Recording) -> Recording:
-    """Return a static trial without the vertical that its file states, where the walk's file states the same and is wrong.
+    """Return the static trial with a corrected vertical, where the file of the walk states the same wrong one.
 
-    The walk's plates and markers tell; the static trial may have no plates, and arms held sideways are as long as the body.
+    The plates and markers of the walk show it; the static trial may have no plates, and arms held sideways are as long as the
+    body.
     """
     if static.vertical is None or walk.vertical is None:
         return static
@@ -82,23 +83,23 @@ def with_true_vertical(static: Recording, walk: Recording) -> Recording:
 
 
 def facing_from_static(recording: Recording, static: Recording, static_world: WorldFrame) -> FloatArray | None:
-    """Return where the body of a recording faces (3,), in its laboratory frame, from a trial of the same markers standing.
+    """Return where the body of a recording faces (3,), in its laboratory frame, from a static trial with the same markers.
 
-    The turn about the vertical that carries the markers of the standing body, seen from above, nearest to their mean places
-    in the recording; a lifted leg moves few of them. None where fewer than `_COMMON` markers are in both, or the laboratory
-    frames do not share their vertical.
+    The turn about the vertical that best maps the standing markers, seen from above, to their mean positions in the recording;
+    a lifted leg moves few of them. None with fewer than `_COMMON` common markers, or if the laboratory frames have different
+    verticals.
     """
     _require_positions(recording)
     up = static_world.R_WL[1]
     common = [label for label in static.markers.labels if label in recording.markers.labels]
-    own, other = (
+    positions, static_positions = (
         _mean_places(r.markers.positions[:, [r.markers.labels.index(label) for label in common]])
         for r in (recording, static)
     )
-    seen = np.isfinite(own).all(axis=1) & np.isfinite(other).all(axis=1)
+    seen = np.isfinite(positions).all(axis=1) & np.isfinite(static_positions).all(axis=1)
     if seen.sum() < _COMMON or not np.allclose(np.abs(up), _vertical(recording)):
         return None
-    a, b = (points[seen] - points[seen].mean(axis=0) for points in (other, own))
+    a, b = (points[seen] - points[seen].mean(axis=0) for points in (static_positions, positions))
     sine = float(np.sum(cross(a, b) @ up))
     cosine = float(np.sum(a * b) - np.sum((a @ up) * (b @ up)))
     turn = math.atan2(sine, cosine)
@@ -108,7 +109,7 @@ def facing_from_static(recording: Recording, static: Recording, static_world: Wo
 
 
 def _mean_places(positions: FloatArray) -> FloatArray:
-    """Means (M, 3) of markers over the frames (T, M, 3) they are seen in, NaN where one never is."""
+    """Mean positions (M, 3) of markers over their visible frames (T, M, 3), NaN without any."""
     seen = all_finite(positions)
     frames = seen.sum(axis=0)
     places = np.where(seen[..., None], positions, 0.0).sum(axis=0) / np.maximum(frames, 1)[:, None]
@@ -136,10 +137,7 @@ def _require_positions(recording: Recording) -> None:
 
 
 def _well_seen(positions: FloatArray) -> FloatArray:
-    """(T, M, 3) of the markers seen in at least half of the frames any marker is seen in, or all if none is.
-
-    A position that is not finite in every coordinate is not seen.
-    """
+    """Positions (T, M, 3) of the markers visible in at least half of the frames with any marker, or all without such a marker."""
     positions = np.where(all_finite(positions)[..., None], positions, np.nan)
     seen = np.isfinite(positions[..., 0]).mean(axis=0)
     chosen = seen >= 0.5 * seen.max()
@@ -161,9 +159,9 @@ def _nearest_axis(vector: FloatArray) -> FloatArray:
 def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, str, list[Diagnostic]]:
     """Up as a signed laboratory axis.
 
-    The axis: the file's Y_SCREEN and the plates' normals count twice, the longest extent of the body once; more than
-    Y_SCREEN alone where the body is twice as long along it, as nobody is who walks or stands upright. The sign is
-    always the data's, because files are wrong about it: the body is above the plates, or above the floor at 0.
+    Axis: Y_SCREEN of the file and the normals of the plates count twice, the longest extent of the body once, but more than
+    Y_SCREEN alone where the body is twice as long along it. The sign follows from the data, because files may be wrong: the
+    body is above the plates, or above the floor at 0.
     """
     frames = positions[np.isfinite(positions[..., 0]).any(axis=1)]
     markers = point_by_point(frames)
@@ -182,15 +180,15 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
     axis = int(np.argmax(votes))
     if recording.vertical is not None and axis != int(np.argmax(np.abs(recording.vertical))):
         sources.remove("the file")
-    told = " and ".join(sources) or "the body's longest extent (the file does not tell)"
+    source = " and ".join(sources) or "the longest extent of the body (not stated by the file)"
     notes = []
     if recording.vertical is not None and axis != int(np.argmax(np.abs(recording.vertical))):
         notes.append(
             Diagnostic(
                 "vertical-uncertain",
                 "warning",
-                f"POINT:Y_SCREEN says {_name(recording.vertical)} is vertical, but {'plates and ' if normal is not None else ''}"
-                f"markers say {_AXIS_NAMES[axis]}, which is used.",
+                f"POINT:Y_SCREEN states {_name(recording.vertical)} as vertical, {'plates and ' if normal is not None else ''}"
+                f"markers show {_AXIS_NAMES[axis]}, which is used.",
                 hint="Correct the vertical axis in the capture software's export.",
             )
         )
@@ -200,7 +198,7 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
                 "vertical-uncertain",
                 "warning",
                 f"The body is longer along {_AXIS_NAMES[int(np.argmax(spans))]} than along the vertical axis "
-                f"{_AXIS_NAMES[axis]} that {' and '.join(sources)} say.",
+                f"{_AXIS_NAMES[axis]} stated by {' and '.join(sources)}.",
                 value=float(spans[axis]),
                 limit=float(_UPRIGHT * spans.max()),
                 unit="m",
@@ -208,11 +206,11 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
         )
     up = np.zeros(3)
     up[axis] = _up_sign(recording, positions[..., axis], axis)
-    return up, f"{_name(up)} of the laboratory is up by {told}", notes
+    return up, f"{_name(up)} of the laboratory is up by {source}", notes
 
 
 def _plate_axis(recording: Recording) -> int | None:
-    """The laboratory axis all plates are level to, None without plates or where they disagree."""
+    """The laboratory axis normal to all plates, None without plates or with different axes."""
     normals = []
     for plate in recording.plates:
         c = plate.corners
@@ -227,7 +225,7 @@ def _plate_axis(recording: Recording) -> int | None:
 
 
 def _up_sign(recording: Recording, heights: FloatArray, axis: int) -> float:
-    """+1 or -1: people are above plates and floor; without plates, the floor is at 0."""
+    """+1 or -1: people are above plates and floor; without plates the floor is at 0."""
     middle = float(np.nanmedian(heights))
     if recording.plates:
         floor = float(np.mean([plate.corners[:, axis].mean() for plate in recording.plates]))
@@ -235,7 +233,7 @@ def _up_sign(recording: Recording, heights: FloatArray, axis: int) -> float:
         floor = 0.0
         low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
         if abs(middle) > 3.0 * (high - low) and recording.vertical is not None:
-            return float(np.sign(recording.vertical[axis]) or 1.0)  # a floor far from 0 tells nothing
+            return float(np.sign(recording.vertical[axis]) or 1.0)  # a floor far from 0 cannot be used
     return 1.0 if middle >= floor else -1.0
 
 
@@ -250,7 +248,7 @@ def _find_forward(
         forward = _nearest_axis(travel)
         return (
             forward,
-            f"{_name(forward)} is forward, nearest to the {distance:.2f} m walked",
+            f"{_name(forward)} is forward, nearest to the displacement of {distance:.2f} m",
             _path_notes(positions, horizontal, travel, forward),
         )
     belt = _belt_velocity(positions, rate_hz, up) @ horizontal
@@ -260,13 +258,13 @@ def _find_forward(
         return forward, f"{_name(forward)} is forward, against a treadmill belt of {speed:.2f} m/s", []
     if hint_L is not None and np.linalg.norm(horizontal @ hint_L) > 0:
         forward = _nearest_axis(horizontal @ hint_L)
-        return forward, f"{_name(forward)} is forward, where the body faces, and the person stays in place", []
+        return forward, f"{_name(forward)} is forward, where the body faces (no displacement)", []
     forward = _nearest_axis(horizontal @ _facing(positions, up))
-    return forward, f"{_name(forward)} is forward, where the feet point, the person stays in place", []
+    return forward, f"{_name(forward)} is forward, where the feet point (no displacement)", []
 
 
 def _displacement(positions: FloatArray) -> FloatArray:
-    """(3,) m from the first to the last frame the markers are seen in: the median over the markers, gaps or not."""
+    """Median displacement (3,) m of the markers from their first to their last visible frame."""
     count = positions.shape[0]
     if count < 2:
         return np.zeros(3)
@@ -279,7 +277,7 @@ def _displacement(positions: FloatArray) -> FloatArray:
         return np.zeros(3)
     columns = np.flatnonzero(last - first >= 0.5 * longest)
     steps = positions[last[columns], columns] - positions[first[columns], columns]
-    # markers that came late or left early: their mean velocity over the time of the one seen longest
+    # markers visible for a shorter time: their mean velocity over the longest time
     steps = steps * (longest / (last - first)[columns])[:, None]
     displacement: FloatArray = np.median(steps, axis=0)
     return displacement
@@ -288,7 +286,7 @@ def _displacement(positions: FloatArray) -> FloatArray:
 def _path_notes(
     positions: FloatArray, horizontal: FloatArray, travel: FloatArray, forward: FloatArray
 ) -> list[Diagnostic]:
-    """Say where the path is oblique to the axes, or turns."""
+    """Findings about a path that is oblique to the axes, or turns."""
     notes = []
     oblique_deg = math.degrees(angle_between(travel, forward))
     third = positions.shape[0] // 3
@@ -303,7 +301,7 @@ def _path_notes(
                 value=turn_deg,
                 limit=_TURN_DEG,
                 unit="deg",
-                hint="Pelvis angles through time count from that axis; gait cycles and step lengths from each cycle's direction.",
+                hint="Pelvis angles are relative to that axis, gait cycles and step lengths to the direction of each cycle.",
             )
         )
     elif oblique_deg > _OBLIQUE_DEG:
@@ -321,7 +319,7 @@ def _path_notes(
 
 
 def _foot_columns(positions: FloatArray, up: FloatArray) -> FloatArray:
-    """Mean height (M,) of each marker above the lowest one, as a share of the body's."""
+    """Mean height (M,) of each marker above the lowest one, as a share of the body's height."""
     heights = np.nanmean(positions @ up, axis=0)
     span = np.nanmax(heights) - np.nanmin(heights)
     share: FloatArray = (heights - np.nanmin(heights)) / (span if span > 0 else 1.0)
@@ -329,9 +327,9 @@ def _foot_columns(positions: FloatArray, up: FloatArray) -> FloatArray:
 
 
 def _belt_velocity(positions: FloatArray, rate_hz: float, up: FloatArray) -> FloatArray:
-    """(3,) m/s at which the feet move while they are down: the belt's, or nothing when standing or on the floor.
+    """Velocity (3,) m/s of the feet while they are down: that of a belt; about zero when standing or walking on the floor.
 
-    A foot marker is down where it is in the lowest tenth of its own range of heights.
+    A foot marker is down in the lowest tenth of its own range of heights.
     """
     if positions.shape[0] < 3:
         return np.zeros(3)
@@ -344,10 +342,10 @@ def _belt_velocity(positions: FloatArray, rate_hz: float, up: FloatArray) -> Flo
 
 
 def _facing(positions: FloatArray, up: FloatArray) -> FloatArray:
-    """(3,) rough direction the person faces, from the shape of legs and feet alone: a signed laboratory axis.
+    """Approximate direction (3,) in which the person faces, from the shape of legs and feet: a signed laboratory axis.
 
-    The legs stand side by side, so their markers spread more across than ahead. A foot's highest markers are at the
-    ankle; the toes are where the foot reaches farther from there (toes 12-20 cm, heel 5-10 cm).
+    The legs are side by side, so their markers spread more across than ahead. The highest markers of a foot are at the ankle;
+    the toes are where the foot extends farther from there (toes 12-20 cm, heel 5-10 cm).
     """
     middle = np.nanmedian(positions[:, np.isfinite(positions[..., 0]).any(axis=0)], axis=0)
     heights = middle @ up - (middle @ up).min()
@@ -363,7 +361,7 @@ def _facing(positions: FloatArray, up: FloatArray) -> FloatArray:
 
 
 def _reach(foot: FloatArray, heights: FloatArray, ahead: FloatArray) -> float:
-    """How much farther a foot reaches ahead of its ankle than behind it, m."""
+    """Difference of the extent of a foot ahead of its ankle and behind it, m."""
     if len(foot) < 3:
         return 0.0
     ankle = foot[heights >= heights.max() - 0.3 * (heights.max() - heights.min())].mean(axis=0)
@@ -371,32 +369,32 @@ def _reach(foot: FloatArray, heights: FloatArray, ahead: FloatArray) -> float:
     return float(along.max() + along.min())
 
 
-#: Turns a mirrored World, in which Z points left, into one in which it points right.
+#: Reflects a mirrored World, in which Z points left.
 MIRROR: FloatArray = np.diag([1.0, 1.0, -1.0])
 
 
 def corners_reversed(plates: Sequence[ForcePlate]) -> bool:
-    """Whether the corners (World, Y up) of all plates run the other way round than the format has them.
+    """Whether the corners (World, Y up) of all plates are in the opposite order to that of the format.
 
-    From above they run clockwise: +x+y, -x+y, -x-y, +x-y of axes whose z points down (C3D user guide, FORCE_PLATFORM). So
-    they do in every plate of some fifteen laboratories at hand; a mirror image turns them round. False without a plate.
+    From above they are clockwise: +x+y, -x+y, -x-y, +x-y of axes with z pointing down (C3D user guide, FORCE_PLATFORM), as in
+    every plate of some fifteen laboratories; a mirror image reverses them. False without a plate.
     """
     outlined = [plate for plate in plates if plate.outlined]
     return bool(outlined) and all(z_points_up(plate) for plate in outlined)
 
 
 def z_points_up(plate: ForcePlate) -> bool:
-    """Whether the z axis that the corners (World, Y up) of a plate tell points up. False where the file does not tell corners."""
+    """Whether the z axis from the corners (World, Y up) of a plate points up. False without corners in the file."""
     normal = np.cross(plate.corners[0] - plate.corners[2], plate.corners[1] - plate.corners[3])
     return bool(plate.outlined and normal[1] > 0.0)
 
 
 def mirrored_note() -> Diagnostic:
-    """What is said where a recording was mirrored."""
+    """Return the finding about a mirrored recording."""
     return Diagnostic(
         "laboratory-mirrored",
         "warning",
-        "The recording is a mirror image: every marker of one side lies where a body has that of the other, and the corners "
-        "of the force plates run the wrong way round. It was mirrored for this analysis, labels and sides are as in the file.",
-        hint="Two axes were probably swapped in the export without turning one round: correct that, and compare one side.",
+        "The recording is a mirror image: markers of the left and right side are exchanged, and the corners of the force "
+        "plates are in the opposite order. It was mirrored for this analysis; labels and sides are as in the file.",
+        hint="Two axes were probably exchanged in the export without reversing one: correct the export and compare one side.",
     )

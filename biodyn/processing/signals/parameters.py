@@ -1,4 +1,4 @@
-"""Parameters of the signal processing: the section [signals] of the settings."""
+"""Settings of the signal processing: the section [signals]."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class SignalSettings(Section):
 
     method: Annotated[str, OneOf(SMOOTHING, besides=("auto",))] = Field(
         "auto",
-        description="what becomes of markers and forces (docs/methods.md). estimate: motion and forces become one estimate, "
-        "section [estimation]; a filter only prepares it. butterworth: a filter with `cutoff_hz`. spline: one for each marker, "
-        "whose cut-off it chooses itself; forces pass the filter. auto: the estimate; the filter for measured poses and OpenSim "
-        "models, where the estimate cannot be made, and where `cutoff_hz`, `force_cutoff_hz` or `filter_order` is set",
+        description="processing of markers and forces (docs/methods.md). estimate: motion and forces are estimated together, "
+        "section [estimation]; a filter gives the initial motion. butterworth: filter with `cutoff_hz`. spline: spline per "
+        "marker with an automatic cut-off; forces are filtered. auto: the estimate; the filter for measured poses and OpenSim "
+        "models, where the estimate is not possible, and where `cutoff_hz`, `force_cutoff_hz` or `filter_order` is set",
     )
     cutoff_hz: Annotated[float, Field(ge=0, le=1000)] | Literal["auto"] = Field(
         "auto",
@@ -39,20 +39,20 @@ class SignalSettings(Section):
     @field_validator("cutoff_hz", "force_cutoff_hz")
     @classmethod
     def _off_or_walking(cls, hz: float | str | None) -> float | str | None:
-        # the slowest walkers make a stride in 2 s, and a stride has several harmonics
+        # the slowest walkers have strides of 2 s with several harmonics
         if isinstance(hz, float) and 0.0 < hz < 1.0:
             raise ValueError(
                 f"expected 0 (no filter) or a number from 1 to 1000, found {hz:g}: "
-                "below 1 Hz the filter takes away the walk itself"
+                "below 1 Hz the filter removes the motion of walking"
             )
         return hz
 
     @property
     def named_filter(self) -> str:
-        """The entries that ask for a filter of one's own, as they are set; "" where none does."""
+        """Entries of the settings that select a filter; "" without any."""
         usual = {name: field.default for name, field in type(self).model_fields.items()}
-        own = {name: getattr(self, name) for name in ("cutoff_hz", "force_cutoff_hz", "filter_order")}
-        return ", ".join(f"{name} = {value:g}" for name, value in own.items() if value != usual[name])
+        entries = {name: getattr(self, name) for name in ("cutoff_hz", "force_cutoff_hz", "filter_order")}
+        return ", ".join(f"{name} = {value:g}" for name, value in entries.items() if value != usual[name])
 
     @property
     def forces_hz(self) -> float:
@@ -61,5 +61,5 @@ class SignalSettings(Section):
 
     @property
     def markers_hz(self) -> float:
-        """Cut-off of the markers, Hz, where the settings name one; the lowest that is ever chosen where they do not."""
+        """Cut-off of the markers, Hz, in the settings; the lowest automatic one where it is chosen automatically."""
         return LOWEST_HZ if self.cutoff_hz == "auto" else float(self.cutoff_hz)

@@ -1,10 +1,10 @@
-"""Force plates: from stored channels to the reaction wrench about the world origin, C3D types 1 to 7.
+"""Force plates: reaction wrench about the world origin from stored channels, C3D types 1 to 7.
 
-Formulas of the C3D manual (c3d.org), checked against BTK and recordings. In plate axes (x, y in the surface, z = x × y,
-usually pointing down), with r_SO the stored ORIGIN, which points from the sensor's origin to the surface centre S:
+Formulas of the C3D manual (c3d.org), checked against BTK and recordings. In plate axes (x, y in the surface, z = x × y, usually
+pointing down), with r_SO the stored ORIGIN, which points from the origin of the sensor to the surface centre S:
 
-    M_S = M_O + F × ORIGIN          moment about the surface centre, then the manufacturer's correction where there is one
-    F_W = R F,  M_Wo = R M_S + p_WS × F_W
+    M_S = M_O + F × ORIGIN          moment about the surface centre, then the correction of the manufacturer, if any F_W = R F,
+    M_Wo = R M_S + p_WS × F_W
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from biodyn.recording import ForcePlate, PlateWrench
 
 SUPPORTED_TYPES = (1, 2, 3, 4, 5, 6, 7)
 
-_FASTEST_HZ = 1e7  # beyond any converter: such a number is damaged
-# Above this a plate is loaded for the purpose of judging signs (not the contact threshold of a setting).
+_FASTEST_HZ = 1e7  # faster than any converter: such a number is damaged
+# Force of a loaded plate for the decision about signs (not the contact threshold of the settings).
 _LOADED_N = 50.0
-# A channel is changed by this share to see what it adds: too little to change what is decided by the sign of a force.
+# Relative change of a channel for its contribution: too small to change a sign.
 _MORE = 1e-3
 
 
@@ -49,14 +49,13 @@ class _PlateAxes(NamedTuple):
 
 
 def plate_wrench(
-    plate: ForcePlate, frame_count: int, marker_rate_hz: float, beside: BoolArray | None = None
+    plate: ForcePlate, frame_count: int, marker_rate_hz: float, unloaded: BoolArray | None = None
 ) -> PlateWrench:
-    """Return the reaction of a plate on what stands on it, as F_Wo_W [moment; force] at the analog rate.
+    """Return the reaction of a plate on what is on it, as F_Wo_W [moment; force] at the analog rate.
 
-    `plate.corners` must already be in World (Y up). The offset is removed, the sign and the sign of ORIGIN are
-    checked against the data, and what was decided is in `diagnostics`. `frame_count` and `marker_rate_hz` (Hz) are
-    those of the markers; `beside` (frame_count,) are the frames in which no foot is over the plate, None where the feet
-    are not known yet. Raises PlateError for a type that is not supported or channels that do not fit.
+    `plate.corners` must already be in World (Y up). The offset is removed; the sign of the force and of ORIGIN are checked
+    against the data. frame_count, marker_rate_hz (Hz): of the markers. unloaded: (frame_count,) frames in which no foot is over
+    the plate, None where the feet are not known yet. Raises PlateError for an unsupported type or inconsistent channels.
     """
     if plate.type not in SUPPORTED_TYPES:
         raise PlateError(
@@ -79,9 +78,9 @@ def plate_wrench(
     axes = _plate_axes(plate)
     plate, spike_notes = without_spikes(plate)
     stored_up = _vertical_force(plate, axes, plate.channels)
-    offset = find_offset(plate, stored_up, marker_rate_hz, beside)
+    offset = find_offset(plate, stored_up, marker_rate_hz, unloaded)
     wrench, sign_notes, other_notes = _reaction(plate, axes, plate.channels - offset.channels)
-    # The offset is told in the sense of the reaction, whatever the file stores.
+    # The offset is reported with the sign of the reaction.
     sense = -1.0 if sign_notes else 1.0
     zero = replace(offset.zero, offset_n=sense * offset.zero.offset_n, drift_n=sense * offset.zero.drift_n)
     rest = offset.channels[len(offset.channels) // 2] if len(offset.channels) else np.zeros(plate.channels.shape[1])
@@ -97,7 +96,7 @@ def plate_wrench(
         diagnostics=(
             *spike_notes,
             *offset.notes,
-            *offset_notes(plate.number, zero, beside is not None, largest),
+            *offset_notes(plate.number, zero, unloaded is not None, largest),
             *sign_notes,
             *other_notes,
             *channel_notes(plate, cut, float(np.nanmax(np.abs(F_W), initial=0.0))),
@@ -114,11 +113,12 @@ def plate_wrench(
 def channel_shares(
     plate: ForcePlate, smoothed: Callable[[FloatArray], FloatArray], marker_rate_hz: float
 ) -> FloatArray:
-    """Return what each channel adds to the plate's reaction, F_Wo_W (C, T, 6): where it read g times as much, g - 1 times this.
+    """Return the contribution of each channel to the reaction, F_Wo_W (C, T, 6): a gain g changes the reaction by g - 1 times
+    this.
 
-    `plate.corners` must be in World. `smoothed` makes (T, C) at the marker frames of (Ta, C) channels without their offset: what
-    the plate's own wrench went through. The sign of force and ORIGIN stay as the whole plate tells them. Exact but for a
-    manufacturer's correction of the centre of pressure, of which it is the slope.
+    `plate.corners` must be in World. `smoothed` processes (Ta, C) channels without their offset to (T, C) at the marker frames,
+    as the wrench of the plate was processed. The signs of force and ORIGIN are those of the whole plate. Exact except for a
+    manufacturer's correction of the centre of pressure, which is linearised.
     """
     axes = _plate_axes(plate)
     plate, _ = without_spikes(plate)
@@ -136,7 +136,7 @@ def channel_shares(
 def resample_wrench(plate_wrench: PlateWrench, frame_count: int, marker_rate_hz: float) -> PlateWrench:
     """Return the wrench at the marker frames: the first analog sample of each frame belongs to it.
 
-    Filter before: picking samples does not keep higher frequencies out. `marker_rate_hz` in Hz.
+    Filter before: taking samples aliases higher frequencies. marker_rate_hz in Hz.
     """
     picked = resampled(plate_wrench.wrench, plate_wrench.rate_hz, frame_count, marker_rate_hz)
     return replace(plate_wrench, wrench=picked, rate_hz=marker_rate_hz)
@@ -170,7 +170,7 @@ def _plate_axes(plate: ForcePlate) -> _PlateAxes:
 def _reaction(
     plate: ForcePlate, axes: _PlateAxes, channels: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """F_Wo_W (T, 6) of channels (T, C) without their offset; what was decided about its sign, and about the rest."""
+    """F_Wo_W (T, 6) of channels (T, C) without their offset, with the findings about its sign, and other findings."""
     force, moment_at_sensor, origin = _sensor_wrench(plate, channels)
     force, moment_at_sensor, sign_notes = _as_reaction(plate, axes, force, moment_at_sensor)
     moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, origin)
@@ -220,7 +220,7 @@ def _by_sensor(channels: FloatArray) -> FloatArray:
     """Forces (T, 4, 3) of the four sensors of a type 6 plate.
 
     Descriptions of the type disagree: Fx1 Fy1 Fz1 Fx2 ... (Visual3D) or Fx1..4 Fy1..4 Fz1..4 (BTK). A person loads a plate
-    downwards most of all, so the order with the larger vertical force is the one.
+    mainly downwards: the order with the larger vertical force is used.
     """
     interleaved = channels.reshape(-1, 4, 3)
     blocks = channels.reshape(-1, 3, 4).transpose(0, 2, 1)
@@ -231,7 +231,7 @@ def _by_sensor(channels: FloatArray) -> FloatArray:
 def _as_reaction(
     plate: ForcePlate, axes: _PlateAxes, force: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, FloatArray, tuple[Diagnostic, ...]]:
-    """A person can only push a plate down: where loaded, the reaction must point up, else all signs are reversed."""
+    """Reverse all signs where the loaded plate pulls down: a person can only push a plate down."""
     up = (force @ axes.R_WP.T)[:, 1]
     up = up[np.isfinite(up)]
     low, high = np.percentile(up, [1.0, 99.0]) if up.size else (0.0, 0.0)
@@ -241,7 +241,7 @@ def _as_reaction(
         "plate-sign",
         "warning",
         f"The stored force of plate {plate.number} pulls down on the person when loaded "
-        f"(down to {low:.0f} N, up to {high:.0f} N); its opposite is taken as the reaction.",
+        f"(down to {low:.0f} N, up to {high:.0f} N); its opposite is used as the reaction.",
         value=float(low),
         limit=0.0,
         unit="N",
@@ -255,9 +255,8 @@ def _at_surface(
 ) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
     """Moment about the surface centre. Writers disagree on the sign of ORIGIN; the surface is above the sensor.
 
-    In the format's axes, whose z points down, the z of ORIGIN is negative; where the corners make z point up, positive. Where
-    z is 0 the rule says nothing, and some files follow no rule: then the sign with which the centre of pressure lies on the
-    plate is taken, if exactly one does.
+    In the axes of the format, with z down, the z of ORIGIN is negative; with z up it is positive. Where this leaves the centre
+    of pressure outside the plate, the sign that brings it onto the plate is used, if exactly one does.
     """
     by_rule = -origin if origin[2] * axes.R_WP[1, 2] < 0.0 else origin
     arm = cross(force, by_rule)
@@ -274,7 +273,7 @@ def _at_surface(
                 "plate-sign",
                 "warning",
                 f"FORCE_PLATFORM:ORIGIN of plate {plate.number} is used with the opposite sign, which brings the "
-                f"centre of pressure onto the plate in {100 * other:.0f} % of the loaded samples (else "
+                f"centre of pressure onto the plate in {100 * other:.0f} % of the loaded samples (otherwise "
                 f"{100 * share:.0f} %).",
                 value=share,
                 limit=0.5,
@@ -285,7 +284,7 @@ def _at_surface(
             Diagnostic(
                 "plate-cop-outside",
                 "warning",
-                f"The centre of pressure of plate {plate.number} lies outside the plate in "
+                f"The centre of pressure of plate {plate.number} is outside the plate in "
                 f"{100 * (1 - share):.0f} % of the loaded samples.",
                 value=1 - share,
                 limit=0.5,
@@ -298,7 +297,8 @@ def _at_surface(
 def _cop_corrected(
     plate: ForcePlate, force: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """Moment about the surface centre with the manufacturer's correction of the centre of pressure; its vertical part stays."""
+    """Moment about the surface centre with the manufacturer's correction of the centre of pressure; its vertical part is
+    unchanged."""
     if plate.cop_correction is None:
         return moment, ()
     vertical = force[:, 2:3]
@@ -332,7 +332,7 @@ def _share_on_plate(axes: _PlateAxes, force: FloatArray, moment: FloatArray) -> 
 
 
 def _vertical_force(plate: ForcePlate, axes: _PlateAxes, channels: FloatArray) -> FloatArray:
-    """(T,) N along World Y, in whichever sense the file stores it."""
+    """Force (T,) N along World Y, with the sign of the file."""
     force, _, _ = _sensor_wrench(plate, channels)
     vertical: FloatArray = (force @ axes.R_WP.T)[:, 1]
     return vertical

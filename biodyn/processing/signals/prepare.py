@@ -1,4 +1,9 @@
-"""A recording made ready: gaps filled, markers smoothed, plates as wrenches through a low-pass filter."""
+"""Signals of a trial: gaps filled, markers smoothed, low-pass filtered wrenches of the plates, and the choice of the method.
+
+The estimate of motion and forces is at least as accurate as a filter wherever it is possible (docs/methods.md, section 2). It
+needs markers, because errors of measured segment poses are not those of single points. A cut-off or filter order in the
+settings selects the filter.
+"""
 
 from __future__ import annotations
 
@@ -23,42 +28,42 @@ from biodyn.recording import ForcePlate, Markers, PlateWrench, Recording, person
 
 @dataclass(frozen=True)
 class MethodChoice:
-    """name: of the method. reason: why it is this one, in words for a sentence; "" where the settings name it."""
+    """Smoothing method and the reason for it in words; "" where the settings name it."""
 
     name: str
     reason: str = ""
 
     @property
     def is_estimate(self) -> bool:
-        """Whether motion and forces become one estimate."""
+        """Whether motion and forces are estimated together."""
         return self.name == ESTIMATE
 
     @property
     def words(self) -> str:
-        """How markers are smoothed by it, for "smoothed by ..."."""
+        """Description of the smoothing for "smoothed by ..."."""
         return SMOOTHING.named(self.name).words
 
 
-#: Of signals that a filter is asked for by name.
+#: Default: the filter.
 FILTERED = MethodChoice(BUTTERWORTH)
 
 
 def select_method(settings: SignalSettings, on_poses: bool) -> MethodChoice:
-    """Return the method of the settings, or the one that they leave to the trial."""
+    """Return the method of the settings, or the default for the trial."""
     if settings.method != "auto":
         return MethodChoice(settings.method)
     if on_poses:
-        return MethodChoice(BUTTERWORTH, "an estimate of motion and forces needs markers, and poses were measured")
+        return MethodChoice(BUTTERWORTH, "the estimate of motion and forces needs markers; poses were measured")
     named = settings.named_filter
     if named:
-        return MethodChoice(BUTTERWORTH, f"the settings ask for a filter ({named})")
+        return MethodChoice(BUTTERWORTH, f"the settings select a filter ({named})")
     return MethodChoice(ESTIMATE, "markers and forces were measured")
 
 
 def filter_fallback(why: str) -> MethodChoice:
     """Return the filter in place of an estimate that could not be made."""
     why = f"{why[:1].lower()}{why[1:]}"
-    return MethodChoice(BUTTERWORTH, f"motion and forces could not be made one estimate: {why}")
+    return MethodChoice(BUTTERWORTH, f"the estimate of motion and forces was not possible: {why}")
 
 
 def method_of(record: Mapping[str, Any]) -> str:
@@ -72,11 +77,11 @@ def is_filtered(record: Mapping[str, Any]) -> bool:
     return method_of(record) == BUTTERWORTH
 
 
-# A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.
+# Least share of visible frames of a marker that determines a coordinate.
 _TRACKED_SHARE = 0.5
-#: Forces of walking and running lie below this, impacts included.
+#: Bandwidth of the forces of walking and running, impacts included.
 FULL_BANDWIDTH_HZ = 50.0
-#: Share of the sampling rate that a cut-off may be: it needs more than twice its frequency.
+#: Largest cut-off as a share of the sampling rate.
 MOST_OF_RATE = 0.45
 
 
@@ -85,13 +90,13 @@ class TrialSignals:
     """Signals of a walk in World.
 
     Attributes:
-        settings, mapping: that they were made with, and are made again with where a marker or a plate changes.
-        markers: gaps filled and smoothed; unfiltered: gaps filled only; recorded: neither. gaps: what was filled and left.
+        settings, mapping: of the processing; used again where a marker or a plate changes.
+        markers: gaps filled and smoothed. unfiltered: gaps filled only. recorded: neither. gaps: filled and open gaps.
         cutoff_hz, order: of the smoothing of the markers, see `smoothing.Smoothed`.
-        raw_plates: at the analog rate, unfiltered; plates: filtered, at the marker rate.
-        jump_m: (T, M) `spikes.jumps` of all markers of the recording; None of poses, which have none.
-        automatic: how the cut-off was chosen, where the settings leave it to the trial; `settings` then hold the chosen one.
-        method: what smooths the trial, and why; `settings` hold its name.
+        raw_plates: at the analog rate, unfiltered. plates: filtered, at the marker rate.
+        jump_m: (T, M) `gaps.jumps` of all markers of the recording; None for poses.
+        automatic: automatic choice of the cut-off; `settings` then hold the chosen one.
+        method: smoothing method with its reason; `settings` hold its name.
     """
 
     settings: SignalSettings
@@ -110,12 +115,12 @@ class TrialSignals:
 
     @property
     def edge_s(self) -> float:
-        """Nearer than this to the end of a stretch the smoothing lacks what came before or after, s: half a cut-off period."""
+        """Distance from the end of a stretch, s, within which smoothing is inaccurate: half a cut-off period."""
         return 0.5 / self.cutoff_hz if self.cutoff_hz else 0.0
 
     @property
     def force_cutoff_hz(self) -> float:
-        """Cut-off of the plate forces, 0 = none: that of the settings, else the one that the markers came to."""
+        """Cut-off of the plate forces, 0 = none: that of the settings, else that of the markers."""
         given = self.settings.force_cutoff_hz
         return self.cutoff_hz if given is None else given
 
@@ -125,7 +130,7 @@ class TrialSignals:
         return 0.5 / self.force_cutoff_hz if self.force_cutoff_hz else 0.0
 
     def filter_words(self, measured: str = "markers") -> str:
-        """What the points `measured` (as they are called) and the forces passed, and why, for people."""
+        """Return filter and reason in words for the points `measured` (as they are called) and the forces."""
         if self.force_cutoff_hz != self.cutoff_hz:
             return f"{measured} {_hertz(self.cutoff_hz)}, forces {_hertz(self.force_cutoff_hz)}"
         chosen = "" if self.automatic is None else f": {self.automatic.reason}"
@@ -133,13 +138,13 @@ class TrialSignals:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What the plates had to be corrected for."""
+        """Findings of the plates."""
         return tuple(note for plate in self.raw_plates for note in plate.diagnostics)
 
     def tracked(self) -> frozenset[str]:
-        """Labels of the markers seen in at least half of the frames in which the person is there.
+        """Labels of the markers visible in at least half of the frames with the person.
 
-        A recording may begin long before the person comes and end long after he or she left.
+        A recording may begin long before the person comes and end long after.
         """
         labels = self.markers.labels
         seen = np.isfinite(self.markers.positions[..., 0])
@@ -155,7 +160,7 @@ def _hertz(cutoff_hz: float) -> str:
 
 
 def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: SignalSettings) -> TrialSignals:
-    """Fill gaps and smooth the markers that the set explains or that may be attached later; filter the plates' wrenches."""
+    """Fill gaps and smooth the markers of the marker set or attachable later; filter the wrenches of the plates."""
     everything = recording.markers
     wanted = [i for i, label in enumerate(everything.labels) if mapping.role(label) or label in mapping.unknown]
     labels = tuple(everything.labels[i] for i in wanted)
@@ -173,7 +178,7 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
         settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
     bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), jump_m, automatic, method)
     smoothed = with_markers(bare, markers)
-    if smoothed.cutoff_hz != settings.markers_hz:  # a method that chose for itself
+    if smoothed.cutoff_hz != settings.markers_hz:  # a method with its own cut-off
         smoothed = replace(smoothed, automatic=None)
     return with_plates(smoothed, raw)
 
@@ -185,23 +190,22 @@ def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSigna
 
 
 def with_method(signals: TrialSignals, method: MethodChoice) -> TrialSignals:
-    """Return the signals of a trial that another method made in the end."""
+    """Return the signals with the method that was finally used."""
     settings = signals.settings.model_copy(update={"method": method.name})
     return replace(signals, settings=settings, method=method)
 
 
 def plates_as_motion(signals: TrialSignals) -> tuple[FloatArray, ...]:
-    """Return each plate's wrench (T, 6) at the marker frames, filtered with the cut-off of the markers instead of its own."""
+    """Return the wrench (T, 6) of each plate at the marker frames, filtered with the cut-off of the markers."""
     if signals.force_cutoff_hz == signals.cutoff_hz:
         return tuple(plate.wrench for plate in signals.plates)
     return tuple(_filtered(plate, signals, signals.cutoff_hz).wrench for plate in signals.raw_plates)
 
 
 def plates_at_full_bandwidth(signals: TrialSignals) -> tuple[float, tuple[FloatArray, ...]]:
-    """Return the cut-off (Hz) that loses nothing of a step, and each plate's wrench (T, 6) at the marker frames with it.
+    """Return the cut-off (Hz) that preserves a step, and the wrench (T, 6) of each plate at the marker frames with it.
 
-    Half the frame rate, so that picking samples folds nothing down, and never less than `FULL_BANDWIDTH_HZ`: at lower frame
-    rates the samples are those of the force at that instant.
+    Half the frame rate, so that sampling does not alias, but at least `FULL_BANDWIDTH_HZ`.
     """
     hz = max(FULL_BANDWIDTH_HZ, 0.5 * signals.markers.rate_hz)
     return hz, tuple(
@@ -210,13 +214,13 @@ def plates_at_full_bandwidth(signals: TrialSignals) -> tuple[float, tuple[FloatA
 
 
 def with_force_cutoff(signals: TrialSignals, cutoff_hz: float) -> TrialSignals:
-    """Return the signals with the plates' wrenches filtered at another cut-off, Hz."""
+    """Return the signals with the wrenches of the plates filtered at another cut-off, Hz."""
     settings = signals.settings.model_copy(update={"force_cutoff_hz": cutoff_hz})
     return with_plates(replace(signals, settings=settings), signals.raw_plates)
 
 
 def plate_channel_shares(signals: TrialSignals, plate: ForcePlate) -> FloatArray:
-    """Return what each channel of a plate (World) adds to its wrench of `signals.plates`, F_Wo_W (C, T, 6): `channel_shares`."""
+    """Return the contribution of each channel of a plate (World) to its wrench in `signals.plates`: `channel_shares`."""
     markers = signals.markers
 
     def smoothed(channels: FloatArray) -> FloatArray:
@@ -233,7 +237,7 @@ def _filtered(plate: PlateWrench, signals: TrialSignals, cutoff_hz: float) -> Pl
 
 
 def with_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
-    """Return the signals with other recorded markers: their gaps filled, smoothed."""
+    """Return the signals with other recorded markers, gaps filled and smoothed."""
     settings = signals.settings
     filled = fill_gaps(
         recorded.positions,

@@ -1,13 +1,12 @@
-"""How markers are smoothed: one method a file, chosen by `signals.method`.
+"""Smoothing of marker positions: one method per file, selected by `signals.method`.
 
-Goes in: an array of positions with NaN where a marker was not seen, the frame rate, and two numbers of [signals]:
-`cutoff_hz` and `filter_order`. Comes out: a `Smoothed` of the same shape, with the cut-off that was used in the end.
+Input: positions with NaN where a marker is missing, the frame rate, and `cutoff_hz` and `filter_order` of [signals]. Output: a
+`Smoothed` of the same shape with the resulting cut-off.
 
-A method registers a `SmoothingMethod` under the name that a settings file says. It smooths every unbroken stretch of a
-marker by itself and leaves NaN where it is; it gives equal results for equal markers, whatever else is recorded; and it
-leaves a signal as it is where `cutoff_hz` is 0. To add one, put a file here: nothing else has a list of them. What
-follows from a smoothing, the frames beside the ends that are not reliable and the bands of the torques, is computed from
-`Smoothed.cutoff_hz` and `Smoothed.order`, so a method must say which Butterworth filter it comes nearest to.
+A method registers a `SmoothingMethod` under its name in the settings. It smooths every contiguous stretch of a marker
+separately, keeps NaN, depends on this marker only, and leaves the signal unchanged for `cutoff_hz` 0. A new method is a new
+file in this folder. `Smoothed.cutoff_hz` and `Smoothed.order` describe the most similar Butterworth filter: they determine the
+unreliable frames at the ends and the uncertainty of torques.
 
 Read `butterworth` first, then `spline`.
 """
@@ -27,9 +26,9 @@ class Smoothed:
     """A smoothed signal.
 
     Attributes:
-        values: as given, NaN where it was NaN.
-        cutoff_hz: where 1/sqrt(2) of the amplitude is left, 0 where nothing was taken away.
-        order: of the zero-lag Butterworth filter with the same fall beyond the cut-off.
+        values: smoothed, NaN where the input is NaN.
+        cutoff_hz: frequency at which 1/sqrt(2) of the amplitude remains, 0 without smoothing.
+        order: of the zero-lag Butterworth filter with the same slope above the cut-off.
     """
 
     values: FloatArray
@@ -38,16 +37,16 @@ class Smoothed:
 
 
 class Smooth(Protocol):
-    """What a method does with positions (T, M, 3) m at `rate_hz`; cut-off and order as in [signals], for those that use them."""
+    """Function of a method for positions (T, M, 3) m at `rate_hz`; cut-off and order as in [signals]."""
 
     def __call__(self, positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
-        """Return the positions without their noise."""
+        """Return the smoothed positions."""
         ...
 
 
 @dataclass(frozen=True)
 class SmoothingMethod:
-    """A method: what it does, and in words how, for the methods section of a report ("smoothed by ...")."""
+    """A method: its function, and its description for the report ("smoothed by ...")."""
 
     smooth: Smooth
     words: str

@@ -1,4 +1,7 @@
-"""The zero-lag Butterworth filter with one cut-off for all markers: the field's habit, and what every estimate starts from."""
+"""The zero-lag Butterworth filter with one cut-off for all markers, and the initial filter of the estimate.
+
+The estimate of motion and forces uses recorded markers; its initial motion and the contacts follow from the same filter.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from biodyn.conventions import FloatArray
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
 
-#: The name by which settings ask for it.
 BUTTERWORTH = "butterworth"
 
 
@@ -18,7 +20,6 @@ def butterworth(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: 
 SMOOTHING.add(BUTTERWORTH, SmoothingMethod(butterworth, "a zero-lag Butterworth filter"))
 
 
-#: The name by which settings ask for it.
 ESTIMATE = "estimate"
 
 SMOOTHING.add(ESTIMATE, SmoothingMethod(butterworth, "one estimate of motion and forces"))

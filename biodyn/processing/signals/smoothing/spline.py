@@ -1,13 +1,18 @@
-"""A smoothing spline for each marker, its smoothness chosen by generalised cross-validation.
+"""A smoothing spline for each marker with automatic smoothness, and the automatic cut-off of a trial.
 
-Of all paths x that pass near the samples y the one that minimises  |y - x|^2 + lambda |D x|^2,  D the m-th difference: the
-smoothing spline of Woltring 1986 (doi 10.1016/0141-1195(86)90098-7) for samples at equal times, quintic (m = 3) as there,
-because torques need accelerations: a cubic one leaves three times their noise. Its gain is
-1 / (1 + lambda (2 sin(pi f / rate))^2m), that of a zero-lag Butterworth filter of the order 2 m up to high frequencies,
-so each lambda has a cut-off. It is chosen for each marker, over its three axes together (the choice does not depend on
-how the laboratory's axes lie), where Craven & Wahba's score (1979, doi 10.1007/BF01404567) is least: the error with which
-samples that are left out would be foretold. That needs noise without memory. Where the recording was smoothed before,
-the score finds little noise and takes little away.
+Of all paths x near the samples y the spline minimises |y - x|^2 + lambda |D x|^2 with D the m-th difference: the smoothing
+spline of Woltring 1986 (doi 10.1016/0141-1195(86)90098-7) for equal time steps, quintic (m = 3), because torques need
+accelerations; a cubic one leaves three times their noise. Its gain 1 / (1 + lambda (2 sin(pi f / rate))^2m) is that of a
+zero-lag Butterworth filter of order 2 m up to high frequencies, so that each lambda has a cut-off. It is chosen for each marker
+over its three axes together, by generalised cross-validation (Craven & Wahba 1979, doi 10.1007/BF01404567), which assumes white
+noise.
+
+Automatic cut-off: for a marker with known error s the cut-off with the least squared error of its path follows from Mallows
+1973 (doi 10.1080/00401706.1973.10489103). s is the noise above the frequencies of walking, plus soft tissue in proportion to
+speed, which also covers markers that were smoothed before they were stored. Torques at the hip suffer first from a high
+cut-off: the lower quartile of the markers is used, as a whole number, so that walks of one session mostly share it. Quartile,
+soft tissue and bounds were chosen on simulated rough walks (`benchmarks/rough_walks.py`, seeds 0 to 19) and validated with
+other people (seeds 100 to 149): docs/methods.md, section 2.
 """
 
 from __future__ import annotations
@@ -23,19 +28,19 @@ from biodyn.kernels.recursion import LANES, factorise_band, solve_factorised
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, gap_patterns, measured_noise
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
 
-# Walking people have several harmonics of the stride above the first, and skin shows nothing of the bones above the second.
+# Bounds: several harmonics of a walking stride, and the highest frequency of bones under the skin.
 LOWEST_HZ, HIGHEST_HZ = 2.0, 25.0
 _MOST_OF_RATE = 0.4
-_BENT = 3  # m: the derivative that is held small
-_TRIED = 24  # cut-offs, at equal steps of their logarithm (a ninth each); between them a parabola tells
+_BENT = 3  # m: order of the penalised derivative
+_TRIED = 24  # cut-offs at equal logarithmic steps (a ninth each), refined by a parabola
 _AT_CUTOFF = np.sqrt(2.0) - 1.0  # gain 1 / (1 + this) = 1 / sqrt(2)
 
 
 def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
-    """Smooth every marker with the cut-off that it chooses itself; where `cutoff_hz` is 0, nothing is smoothed.
+    """Smooth every marker with its own automatic cut-off; `cutoff_hz` 0 = no smoothing.
 
-    Stretches too short for the spline stay as they are; all stretches of a marker have one cut-off. Returned with the
-    markers' median cut-off. What else the filter is told (`cutoff_hz`, `order`) says nothing here.
+    Stretches too short for the spline are unchanged; all stretches of a marker have one cut-off. The returned cut-off is the
+    median of the markers. Other values of `cutoff_hz` and `order` are ignored.
     """
     smooth = np.array(positions, dtype=np.float64)
     if cutoff_hz == 0:
@@ -46,9 +51,11 @@ def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, or
         stretches = _long_enough(seen)
         for marker in markers:
             for rows in stretches:
-                smooth[rows, marker] -= rest(smooth[rows, marker], stiffness(chosen_hz[marker], rate_hz, m), m)
-    found = chosen_hz[np.isfinite(chosen_hz)]
-    return Smoothed(smooth, float(np.median(found)) if len(found) else 0.0, 2 * m)
+                smooth[rows, marker] -= spline_residual(
+                    smooth[rows, marker], stiffness(chosen_hz[marker], rate_hz, m), m
+                )
+    known_hz = chosen_hz[np.isfinite(chosen_hz)]
+    return Smoothed(smooth, float(np.median(known_hz)) if len(known_hz) else 0.0, 2 * m)
 
 
 def optimal_cutoffs(
@@ -58,13 +65,13 @@ def optimal_cutoffs(
     lowest_hz: float = LOWEST_HZ,
     tried: int = _TRIED,
 ) -> FloatArray:
-    """Return the cut-off (M,) Hz that each marker (T, M, 3) chooses itself; NaN where it is never seen for long enough.
+    """Return the optimal cut-off (M,) Hz of each marker (T, M, 3); NaN where its stretches are too short.
 
     Args:
-        positions: m, NaN where unseen. rate_hz: frames per second.
-        noise_m: (M,) white noise of each marker, m an axis, where it is known: then the error itself is foretold and not that
-            of samples left out; NaN leaves a marker out.
-        lowest_hz, tried: where the search begins, and how many cut-offs it tries.
+        positions: m, NaN where missing. rate_hz: frames per second.
+        noise_m: (M,) white noise of each marker, m per axis, if known: then the squared error is minimised, not the
+            cross-validation score; NaN excludes a marker.
+        lowest_hz, tried: begin of the search, and number of cut-offs.
     """
     tried_hz = np.geomspace(lowest_hz, min(HIGHEST_HZ, _MOST_OF_RATE * rate_hz), tried)
     chosen = np.full(positions.shape[1], np.nan)
@@ -81,15 +88,14 @@ def _long_enough(seen: BoolArray) -> list[slice]:
 
 
 def stiffness(cutoff_hz: float, rate_hz: float, m: int) -> float:
-    """Lambda of the spline that lets 1/sqrt(2) of the amplitude through at a cut-off."""
+    """Return lambda of the spline with 1/sqrt(2) of the amplitude at a cut-off."""
     return float(_AT_CUTOFF / (2.0 * np.sin(np.pi * cutoff_hz / rate_hz)) ** (2 * m))
 
 
-def rest(samples: FloatArray, lam: float, m: int) -> FloatArray:
-    """What the spline takes away from samples (n, ...) at equal times.
+def spline_residual(samples: FloatArray, lam: float, m: int) -> FloatArray:
+    """Return the residual y - x of the spline for samples y (n, ...) at equal times.
 
-    With w = lambda D x follow (1 / lambda + D D^T) w = D y and y - x = D^T w (Reinsch 1967): no small difference of large
-    numbers, however smooth the path.
+    With w = lambda D x, (1 / lambda + D D^T) w = D y and y - x = D^T w (Reinsch 1967): no small difference of large numbers.
     """
     differences = np.ascontiguousarray(np.diff(samples.reshape(len(samples), -1), m, axis=0).T)
     w = _bends(differences, lam, m, np.empty_like(differences)).T
@@ -98,8 +104,8 @@ def rest(samples: FloatArray, lam: float, m: int) -> FloatArray:
 
 
 def _bends(differences: FloatArray, lam: float, m: int, w: FloatArray) -> FloatArray:
-    """Fill and return the w of `rest`, from the m-th differences D y (columns, n - m)."""
-    # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m beside its diagonal.
+    """Compute the w of `spline_residual` from the m-th differences D y (columns, n - m)."""
+    # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m next to its diagonal.
     n = differences.shape[1]
     band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], n, axis=1)
     band[0] += 1.0 / lam
@@ -108,28 +114,28 @@ def _bends(differences: FloatArray, lam: float, m: int, w: FloatArray) -> FloatA
     return w
 
 
-def _squares_of_rest(differences: FloatArray, lam: float, m: int, memory: FloatArray) -> FloatArray:
-    """Sum of squares of the `rest` of each column: |D^T w|^2 = w^T (D y - w / lambda).
+def _residual_squares(differences: FloatArray, lam: float, m: int, memory: FloatArray) -> FloatArray:
+    """Sum of squares of the `spline_residual` of each column: |D^T w|^2 = w^T (D y - w / lambda).
 
-    memory (2, columns, n - m): many lambdas are tried, and new memory for each would cost as much as the solution.
+    memory: (2, columns, n - m), reused for many lambdas.
     """
-    w, left = _bends(differences, lam, m, memory[0]), memory[1]
-    np.subtract(differences, np.divide(w, lam, out=left), out=left)
-    return np.asarray(np.einsum("ct,ct->c", w, left))
+    w, work = _bends(differences, lam, m, memory[0]), memory[1]
+    np.subtract(differences, np.divide(w, lam, out=work), out=work)
+    return np.asarray(np.einsum("ct,ct->c", w, work))
 
 
-def bending(count: int, m: int) -> FloatArray:
-    """The eigenvalues (n - m,) of D^T D for n = `count` samples but for the first m, which are 0.
+def difference_eigenvalues(count: int, m: int) -> FloatArray:
+    """Return the eigenvalues (n - m,) of D^T D for n = `count` samples except for the first m, which are 0.
 
-    (2 sin(a / 2))^2m at a = pi (k - (m + 1) / 2) / n, as the frequencies of a free beam are: exact for m = 1, and beyond so that
-    the `residual_freedom` is less than half a sample off.
+    (2 sin(a / 2))^2m at a = pi (k - (m + 1) / 2) / n, as the frequencies of a free beam: exact for m = 1, otherwise with an
+    error of `residual_freedom` below half a sample.
     """
     angle = np.pi * (np.arange(m + 1, count + 1) - 0.5 * (m + 1)) / count
     return np.asarray((2.0 * np.sin(0.5 * angle)) ** (2 * m))
 
 
 def residual_freedom(eigenvalues: FloatArray, lam: float) -> float:
-    """Trace of the matrix that takes samples to their rest, by their `bending`: how many are noise by the spline's account."""
+    """Return the trace of the matrix from samples to residuals: number of samples that the spline treats as noise."""
     bent = lam * eigenvalues
     return float(np.sum(bent / (1.0 + bent)))
 
@@ -142,25 +148,26 @@ def _best(
     m: int,
     noise_m: FloatArray | None,
 ) -> FloatArray:
-    """Cut-off (M,) Hz of each marker (T, M, 3), all seen in the same stretches, at which its score is least.
+    """Cut-off (M,) Hz of each marker (T, M, 3), all visible in the same stretches, with the lowest score.
 
-    The score is that of cross-validation, or, with known noise s, the squared error |x - truth|^2 that is to be expected:
-    |y - x|^2 - 2 s^2 (samples counted as noise), up to a constant (Mallows 1973; Craven & Wahba 1979, eq. 1.8).
+    The score is that of cross-validation, or, with known noise s, the expected squared error |x - truth|^2: |y - x|^2 - 2 s^2
+    (samples treated as noise), up to a constant (Mallows 1973; Craven & Wahba 1979, eq. 1.8).
     """
     score = np.empty((len(tried_hz), positions.shape[1]))
     differences = [
         np.ascontiguousarray(np.diff(positions[rows].reshape(rows.stop - rows.start, -1), m, axis=0).T)
         for rows in stretches
     ]
-    eigenvalues = [bending(rows.stop - rows.start, m) for rows in stretches]
-    memory = [np.empty((2, *one.shape)) for one in differences]
+    eigenvalues = [difference_eigenvalues(rows.stop - rows.start, m) for rows in stretches]
+    memory = [np.empty((2, *columns.shape)) for columns in differences]
     for row, cutoff_hz in enumerate(tried_hz):
         lam = stiffness(cutoff_hz, rate_hz, m)
         of_axes = np.sum(
-            [_squares_of_rest(one, lam, m, own) for one, own in zip(differences, memory, strict=True)], axis=0
+            [_residual_squares(columns, lam, m, work) for columns, work in zip(differences, memory, strict=True)],
+            axis=0,
         )
         squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
-        free = sum(residual_freedom(one, lam) for one in eigenvalues)
+        free = sum(residual_freedom(values, lam) for values in eigenvalues)
         if noise_m is None:
             score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
         else:
@@ -184,27 +191,27 @@ SMOOTHING.add(
 )
 
 
-#: Below the first of these knee and ankle lose more than the hip wins, above the second no torque wins.
+#: Bounds of the automatic cut-off: below, knee and ankle lose more than the hip gains; above, no torque gains.
 LOWEST_AUTOMATIC_HZ, HIGHEST_AUTOMATIC_HZ = 6.0, 25.0
 _MOST_OF_RATE_automatic_cutoff = 0.4
 _NOISE_FROM_HZ, _ORDER = 20.0, 4
-# Error of a marker by its skin: this time by how fast it moves against the mean of all, 0.2 mm for 1 m/s.
+# Soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s.
 _SKIN_S = 0.0002
 _SPEED_CUTOFF_HZ = 6.0
 _TRIED_FROM_HZ, _TRIED = 4.0, 14
-_LEAST_NOISE_MM = 0.01  # no camera is so quiet: the markers were filtered before they were stored
+_LEAST_NOISE_MM = 0.01  # lower noise: the markers were filtered before they were stored
 
 
 @dataclass(frozen=True)
 class AutomaticCutoff:
-    """What was chosen, and what for.
+    """Automatic cut-off and its reason.
 
     Attributes:
         cutoff_hz: for markers and forces.
-        noise_m: white noise of the median marker, m an axis; NaN where unknown.
-        speed_m_s: root mean square of how fast the median marker moves against the mean of all.
-        optimal_hz: what the lower quartile of the markers asks for, before bounds and rounding; NaN where nothing can be told.
-        points: what the points are called in sentences.
+        noise_m: white noise of the median marker, m per axis; NaN if unknown.
+        speed_m_s: root mean square speed of the median marker relative to the mean of all.
+        optimal_hz: lower quartile of the optimal cut-offs of the markers, before bounds and rounding; NaN if unknown.
+        points: name of the points in sentences.
     """
 
     cutoff_hz: float
@@ -215,32 +222,32 @@ class AutomaticCutoff:
 
     @property
     def reason(self) -> str:
-        """Why it is this cut-off, in words for a sentence."""
+        """Reason for this cut-off, in words."""
         if not np.isfinite(self.optimal_hz):
-            return f"the lowest that is chosen: the {self.points} are seen too shortly to tell their noise"
+            return f"the lowest automatic cut-off: the {self.points} are visible too briefly for an estimate of their noise"
         noise_mm = 1000.0 * self.noise_m
         noise = (
             f"noise {noise_mm:.2f} mm"
             if noise_mm >= _LEAST_NOISE_MM
-            else f"noise below {_LEAST_NOISE_MM} mm, as if filtered before"
+            else f"noise below {_LEAST_NOISE_MM} mm, probably filtered before"
         )
-        asked = f"three {self.points} in four ({noise}) ask for {self.optimal_hz:.1f} Hz or more"
+        quartile = f"25th percentile of the optimal cut-offs of the {self.points} ({noise}): {self.optimal_hz:.1f} Hz"
         if self.cutoff_hz > self.optimal_hz + 0.5:
-            return f"the lowest that is chosen; {asked}"
+            return f"the lowest automatic cut-off; {quartile}"
         if self.cutoff_hz < self.optimal_hz - 0.5:
-            return f"the highest that is chosen; {asked}"
-        return asked
+            return f"the highest automatic cut-off; {quartile}"
+        return quartile
 
 
 def automatic_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
-    """Choose the cut-off for markers (T, M, 3) m, NaN where unseen; the lowest where nothing can be told."""
+    """Return the cut-off for markers (T, M, 3) m, NaN where missing; the lowest for short recordings."""
     noise, speed = measured_noise(positions, rate_hz, _NOISE_FROM_HZ, _ORDER), relative_speed(positions, rate_hz)
     error = np.hypot(noise, _SKIN_S * speed)
     known: BoolArray = np.asarray(np.isfinite(error))
-    if not known.any():  # too short, or nothing seen
+    if not known.any():  # too short, or no visible marker
         return AutomaticCutoff(LOWEST_AUTOMATIC_HZ, float("nan"), float("nan"), float("nan"))
-    asked = optimal_cutoffs(positions[:, known], rate_hz, error[known], _TRIED_FROM_HZ, _TRIED)
-    optimal_hz = float(np.nanpercentile(asked, 25.0))
+    cutoffs_hz = optimal_cutoffs(positions[:, known], rate_hz, error[known], _TRIED_FROM_HZ, _TRIED)
+    optimal_hz = float(np.nanpercentile(cutoffs_hz, 25.0))
     most_hz = max(
         LOWEST_AUTOMATIC_HZ, min(HIGHEST_AUTOMATIC_HZ, float(np.floor(_MOST_OF_RATE_automatic_cutoff * rate_hz)))
     )
@@ -249,7 +256,7 @@ def automatic_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
 
 
 def relative_speed(positions: FloatArray, rate_hz: float) -> FloatArray:
-    """Root mean square (M,) m/s of how fast markers (T, M, 3) move against the mean of all; NaN where one is never seen."""
+    """Return the root mean square speed (M,) m/s of markers (T, M, 3) relative to the mean of all; NaN without visible frames."""
     if len(positions) < 2:
         return np.full(positions.shape[1], np.nan)
     smooth = butterworth_lowpass(
@@ -259,5 +266,5 @@ def relative_speed(positions: FloatArray, rate_hz: float) -> FloatArray:
     seen = all_finite(velocity)
     velocity = np.where(seen[..., None], velocity, 0.0)
     mean = point_by_point(velocity).sum(axis=0) / np.maximum(seen.sum(axis=1), 1)[:, None]
-    own = np.where(seen, squares(velocity - mean[:, None]), 0.0)
-    return np.where(seen.any(axis=0), np.sqrt(own.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)), np.nan)
+    square = np.where(seen, squares(velocity - mean[:, None]), 0.0)
+    return np.where(seen.any(axis=0), np.sqrt(square.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)), np.nan)
