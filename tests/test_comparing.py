@@ -166,7 +166,7 @@ def test_why_one_of_two_with_equal_settings_is_no_estimate_is_said(laboratory, w
 
     monkeypatch.setattr(biodyn.estimation.estimate, "solve", singular)
     fallen = biodyn.run_trial(laboratory.walk, laboratory.static, settings=PLAIN)
-    why = "motion and forces could not be made one estimate: "
+    why = "the estimate of motion and forces was not possible: "
     for pair, which in (((fallen, walk_result), "first"), ((walk_result, fallen), "second")):
         found = biodyn.compare(*pair)
         assert not found.settings

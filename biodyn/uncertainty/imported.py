@@ -166,7 +166,7 @@ def single_errors(trial: ImportedInputs, magnitudes: Magnitudes) -> dict[str, li
 
 def redone(trial: ImportedInputs, drawn: Drawn) -> tuple[FloatArray, FloatArray]:
     """Return smoothed coordinates and torques (T, n) of one draw, from its markers on; NaN in frames without a motion."""
-    q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks, tell=False).q
+    q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks, report=False).q
     smoothed, tau = np.full_like(q, np.nan), np.full_like(q, np.nan)
     for first, stop in finite_stretches(np.asarray(np.isfinite(q).all(axis=1))):
         if stop - first < LEAST_ROWS:

@@ -12,7 +12,7 @@ from support.synthetic import skeleton_model
 from biodyn.analysis import TrialAnalysis
 from biodyn.model.body_model import SubjectModel, with_freed
 from biodyn.model.observability import badly_seen
-from biodyn.processing.kinematics.visibility import astray, bridge
+from biodyn.processing.kinematics.visibility import bridge, with_jumps
 from biodyn.recording import Recording
 from biodyn.rigid_body import body_poses, inverse_kinematics
 from biodyn.trial.files import TrialFiles, read_files
@@ -43,11 +43,11 @@ def test_a_leap_and_what_lies_behind_it_belongs_to_the_bad_frames() -> None:
     q[45:55, model.coordinates[column].q_index] = 0.7  # 40 degrees within a frame, and back
     bad = np.zeros((100, len(model.coordinates)), dtype=bool)
     bad[40:44, column] = True
-    found = astray(model, q, bad, RATE_HZ)
+    found = with_jumps(model, q, bad, RATE_HZ)
     assert found[40:56, column].all()
     assert not found[:38, column].any()
     assert not found[58:, column].any()
-    assert not astray(model, q, np.zeros_like(bad), RATE_HZ).any()
+    assert not with_jumps(model, q, np.zeros_like(bad), RATE_HZ).any()
 
 
 def test_the_bridge_over_bad_frames_is_smooth_and_leaves_the_others() -> None:

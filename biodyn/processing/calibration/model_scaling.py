@@ -1,4 +1,4 @@
-"""How large the bodies of an imported model are: recorded distances between markers over modelled ones."""
+"""Sizes of the bodies of an OpenSim model: recorded over modelled distances between markers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from biodyn.errors import ModelError
 from biodyn.geometry.points import all_finite
 from biodyn.rigid_body.osim.model import OpenSimModel
 
-# Markers nearer than this tell more of where they were stuck than of how long a body is.
+# Shorter distances depend more on marker placement than on the size of the body.
 _LEAST_PAIR_M: Final = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class StandingMarkers:
-    """Markers of a static trial: labels, positions (T, M, 3) m (NaN = unseen), times (T,) s."""
+    """Markers of a static trial: labels, positions (T, M, 3) m (NaN = not visible), times (T,) s."""
 
     labels: tuple[str, ...]
     positions: FloatArray
     time_s: FloatArray
 
     def part(self, range_s: tuple[float, float] | None) -> StandingMarkers:
-        """Return the frames of a time range, from the last one before its begin to the first one at or behind its end."""
+        """Return the frames of a time range, from the last one before its begin to the first one at or after its end."""
         if range_s is None:
             return self
         slack = 1e-6
@@ -37,14 +37,14 @@ class StandingMarkers:
         return StandingMarkers(self.labels, self.positions[first : last + 1], self.time_s[first : last + 1])
 
     def mean(self) -> FloatArray:
-        """Return the mean places (M, 3), NaN of a marker never seen."""
+        """Return the mean positions (M, 3), NaN for a marker that is never visible."""
         seen = all_finite(self.positions)
         total = np.where(seen[..., None], self.positions, 0.0).sum(axis=0)
         count = seen.sum(axis=0)[:, None]
         return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
     def distance(self, a: str, b: str) -> float:
-        """Return the mean distance of two markers, m; NaN where one is not there or they are never seen together."""
+        """Return the mean distance of two markers, m; NaN where they are missing or never visible together."""
         if a not in self.labels or b not in self.labels:
             return float("nan")
         ends = [self.positions[:, self.labels.index(name)] for name in (a, b)]
@@ -53,7 +53,7 @@ class StandingMarkers:
 
 
 def marker_places(model: OpenSimModel) -> dict[str, FloatArray]:
-    """Return where the markers (3,) m of a model are in ground, its coordinates at their defaults."""
+    """Return the positions (3,) m of the markers of a model in ground, with coordinates at their defaults."""
     R, p = model.coupled.body_poses(model.default_configuration()[None])
     places = {}
     for marker in model.markers:
@@ -80,11 +80,11 @@ def measured_factor(
 
 
 def factors_by_body(model: OpenSimModel, standing: StandingMarkers) -> tuple[dict[str, float], float, tuple[str, ...]]:
-    """Return a factor for every body, the factor of the whole body, and the bodies that their own markers measure.
+    """Return a factor for every body, the factor of the whole body, and the bodies measured by their own markers.
 
-    Of a body whose markers are in both files: the least-squares ratio of the distances between its own markers, which no pose
-    changes; opposite sides (names that end in _r and _l) share one. Other bodies have the ratio over all such distances.
-    Raises ModelError where no body carries two common markers.
+    For a body with markers in both files: the least-squares ratio of the distances between its own markers, which do not depend
+    on the pose; opposite sides (names ending in _r and _l) share one. Other bodies have the ratio over all such distances.
+    Raises ModelError where no body has two common markers.
     """
     sums: dict[str, FloatArray] = {}
     for body in {marker.body for marker in model.markers if marker.body is not None}:
@@ -100,8 +100,8 @@ def factors_by_body(model: OpenSimModel, standing: StandingMarkers) -> tuple[dic
     whole = np.sum(list(sums.values()), axis=0) if sums else np.zeros(2)
     if not whole[1] > 0.0:
         raise ModelError(
-            "No body of the model has two markers that the static trial has too: its size cannot be measured.",
-            "Name the markers as the model does, or give an OpenSim scale set-up (--scale-setup SETUP.xml).",
+            "No body of the model has two markers in common with the static trial: its size cannot be measured.",
+            "Name the markers as in the model, or give an OpenSim scale set-up (--scale-setup SETUP.xml).",
         )
     overall = float(whole[0] / whole[1])
     factors, measured = {}, []

@@ -1,4 +1,4 @@
-"""Mass and height of the subject: given, stored, or measured, and where each came from."""
+"""Mass, height, age and leg length of the subject: given, stored or measured, with the source of each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLAUSIBLE_HEIGHT_M = (0.5, 2.6)
 
 
 def require_plausible(mass_kg: float | None, height_m: float | None) -> None:
-    """Raise SubjectError if a given mass or height cannot be that of a person, e.g. grams or centimetres."""
+    """Raise SubjectError if a given mass or height is not that of a person, e.g. in grams or centimetres."""
     for what, value, limits, unit, option in (
         ("Body mass", mass_kg, PLAUSIBLE_MASS_KG, "kg", "--mass"),
         ("Body height", height_m, PLAUSIBLE_HEIGHT_M, "m", "--height"),
@@ -41,7 +41,7 @@ def require_plausible(mass_kg: float | None, height_m: float | None) -> None:
 
 
 def known_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstimate | None:
-    """Mass given by the user, else the first plausible one stored in the files."""
+    """Return the mass given by the user, else the first plausible one stored in the files."""
     if given_kg is not None:
         return MassEstimate(given_kg, "given by the user")
     for source in files:
@@ -55,19 +55,19 @@ def known_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstima
 MASS_MISMATCH_SHARE = 0.03
 
 
-def in_kilograms(mass: MassEstimate, stands: MassEstimate | None) -> tuple[MassEstimate, tuple[Diagnostic, ...]]:
+def in_kilograms(mass: MassEstimate, standing: MassEstimate | None) -> tuple[MassEstimate, tuple[Diagnostic, ...]]:
     """Return a stored mass in kg where the file has it in pounds, with its warning.
 
     It is in pounds where that is what stands on the plates, to the share `MASS_MISMATCH_SHARE`. A mass that the user gives stays.
     """
     pounds_kg = KG_A_POUND * mass.mass_kg
-    if stands is None or not mass.stored or abs(pounds_kg / stands.mass_kg - 1.0) > MASS_MISMATCH_SHARE:
+    if standing is None or not mass.stored or abs(pounds_kg / standing.mass_kg - 1.0) > MASS_MISMATCH_SHARE:
         return mass, ()
     note = Diagnostic(
         "unit-corrected",
         "warning",
-        f"Body mass is {mass.mass_kg:.1f} in the file; {stands.mass_kg:.1f} kg stand on the plates in the static trial. It is "
-        f"taken as pounds: {pounds_kg:.1f} kg are used.",
+        f"Body mass is {mass.mass_kg:.1f} in the file; the plates of the static trial carry {standing.mass_kg:.1f} kg. The number is "
+        f"interpreted as pounds: {pounds_kg:.1f} kg are used.",
         value=mass.mass_kg,
         limit=MASS_MISMATCH_SHARE,
         hint="Store the body mass in kg, or give it with --mass.",
@@ -76,7 +76,7 @@ def in_kilograms(mass: MassEstimate, stands: MassEstimate | None) -> tuple[MassE
 
 
 def stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
-    """First plausible height stored in the files, m, and its source in words."""
+    """Return the first plausible height stored in the files, m, and its source in words."""
     for source in files:
         stored = source.subject.height_m
         if stored is not None and PLAUSIBLE_HEIGHT_M[0] <= stored <= PLAUSIBLE_HEIGHT_M[1]:
@@ -85,7 +85,7 @@ def stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
 
 
 def known_age(given_years: float | None, files: Sequence[Recording]) -> tuple[float | None, str]:
-    """Age given by the user, else the first stored in the files, years (None where nobody tells it), and its source."""
+    """Return the age given by the user, else the first stored in the files, years (None if unknown), and its source."""
     if given_years is not None:
         return given_years, "given by the user"
     for source in files:
@@ -97,35 +97,35 @@ def known_age(given_years: float | None, files: Sequence[Recording]) -> tuple[fl
 def leg_length(
     given: Mapping[str, float], files: Sequence[Recording], standing: Mapping[str, FloatArray]
 ) -> tuple[float | None, str]:
-    """Mean leg length of both sides, m (None where nothing tells it), and its source in words.
+    """Return the mean leg length of both sides, m (None if unknown), and its source in words.
 
-    What the user gives, else what the files store, else the distance from the anterior iliac spine to the ankle's marker as the
-    subject stands. `given`: measures, m, by name; `standing`: positions (3,) m by landmark.
+    Given by the user, else stored in the files, else the distance from the anterior iliac spine to the marker of the ankle in
+    standing. given: measures, m, by name. standing: positions (3,) m by landmark.
     """
     rule = load_table("body/measures")["leg_length"]
-    sides = [own for _, own in for_each_side(rule)]
-    told = [(given, "given by the user")]
-    told += [(source.subject.measures, f"stored in {source.subject.file or source.path.name}") for source in files]
-    for measures, words in told:
-        known = [measures[own["measure"]] for own in sides if own["measure"] in measures]
-        if known:
-            return float(np.mean(known)), words
+    sides = [row for _, row in for_each_side(rule)]
+    sources = [(given, "given by the user")]
+    sources += [(source.subject.measures, f"stored in {source.subject.file or source.path.name}") for source in files]
+    for measures, words in sources:
+        lengths = [measures[row["measure"]] for row in sides if row["measure"] in measures]
+        if lengths:
+            return float(np.mean(lengths)), words
     measured = [
-        float(np.linalg.norm(standing[own["from"]] - standing[own["to"]]))
-        for own in sides
-        if own["from"] in standing and own["to"] in standing
+        float(np.linalg.norm(standing[row["from"]] - standing[row["to"]]))
+        for row in sides
+        if row["from"] in standing and row["to"] in standing
     ]
     low, high = rule["range_m"]
     measured = [length for length in measured if low <= length <= high]
     if measured:
         return float(np.mean(measured)), "measured between the markers of the iliac spines and ankles"
-    return None, "not known"
+    return None, "not lengths"
 
 
 def standing_mass(
     static: Recording, standing: Standing, mapping: MarkerMapping, foot_bodies: Sequence[str]
 ) -> tuple[MassEstimate | None, list[Diagnostic]]:
-    """Mass that the plates of the static trial carry, None where the feet do not stand on them; `foot_bodies`: names."""
+    """Return the mass from the plates of the static trial, None where the feet are not on them; `foot_bodies`: names."""
     feet = []
     for body in foot_bodies:
         points = [standing.points[r.label] for r in mapping.roles if r.body == body and r.label in standing.points]
@@ -134,7 +134,7 @@ def standing_mass(
     markers = static.markers
     try:
         plates = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in static.plates]
-    except PlateError as error:  # the walk does not depend on the plates of the static trial
+    except PlateError as error:  # the walk does not depend on these plates
         note = Diagnostic("plate-not-used", "info", f"Plates of the static trial are not used. {error.message}")
         return None, [note]
     first_s, last_s = standing.first / markers.rate_hz, (standing.last + 1) / markers.rate_hz
@@ -144,7 +144,7 @@ def standing_mass(
 def stride_mass(
     reaction: GroundReaction, events: tuple[GaitEvent, ...], rate_hz: float
 ) -> tuple[MassEstimate, Diagnostic]:
-    """Mass from whole strides over the plates, with its warning; SubjectError where none was measured."""
+    """Return the mass from whole strides over the plates, with a warning; SubjectError without any."""
     estimate = mass_from_strides(reaction, events, rate_hz)
     if estimate is None:
         raise SubjectError(
@@ -162,20 +162,20 @@ def stride_mass(
     )
 
 
-# Lighter or heavier, and something else than one person stood there.
+# Plausible body masses.
 PLAUSIBLE_MASS_KG = (8.0, 300.0)
 KG_A_POUND = 0.45359237
-# Quiet standing: the vertical force sways by about 1 % of weight; more, and somebody moved.
+# Largest variation of the vertical force in quiet standing (sway: about 1 % of weight).
 _QUIET_FORCE_FRACTION = 0.03
 _LOADED_N = 20.0
-# A foot's markers may lie this far outside the plate that carries the foot.
+# Largest distance of the markers of a foot outside the plate that carries it.
 _FOOT_ON_PLATE_M = 0.05
 _FILTER_TAIL_S = 0.08
 
 
 @dataclass(frozen=True)
 class MassEstimate:
-    """A mass in kg and, in words, where it comes from; `stored`: in a file, as somebody typed it."""
+    """A mass in kg and its source in words; `stored`: typed into a file."""
 
     mass_kg: float
     source: str
@@ -185,11 +185,11 @@ class MassEstimate:
 def mass_from_standing(
     plates: Sequence[PlateWrench], first_s: float, last_s: float, feet_W: Sequence[FloatArray]
 ) -> MassEstimate | None:
-    """Mass from the plates' mean vertical force while the subject stands still on them.
+    """Return the mass from the mean vertical force of the plates in quiet standing.
 
     Parameters:
-        plates: in World, at any rate; first_s, last_s: the quiet window; feet_W: (3,) m of each foot's middle.
-    Returns None unless every foot stands on a loaded plate and the force is steady.
+        plates: in World, at any rate. first_s, last_s: the quiet window. feet_W: (3,) m of the middle of each foot.
+    Returns None unless every foot is on a loaded plate and the force is steady.
     """
     loaded = []
     total: FloatArray | None = None
@@ -216,20 +216,20 @@ def mass_from_standing(
 
 
 def mass_from_strides(reaction: GroundReaction, events: Sequence[GaitEvent], rate_hz: float) -> MassEstimate | None:
-    """Mass from the vertical impulse of whole stances: in steady gait one stance of each foot carries one stride's weight.
+    """Return the mass from the vertical impulse of whole stances: in steady gait one stance of each foot carries one stride.
 
-    m = (J_right + J_left) / (g T_stride), after the impulse-momentum theorem over a periodic stride. With the stance of
-    one side only, the other is taken as equal. None without a fully measured stance or without a stride time.
+    m = (J_right + J_left) / (g T_stride), from the impulse-momentum theorem over a periodic stride. With the stance of one side
+    only, the other is assumed equal. None without a fully measured stance or without a stride time.
     """
     impulses: dict[Side, list[float]] = {side: [] for side in SIDES}
     strides: list[float] = []
     for side in SIDES:
-        own = sorted((event for event in events if event.side == side), key=lambda event: event.time_s)
-        strikes = [event.time_s for event in own if event.kind == "foot_strike"]
+        side_events = sorted((event for event in events if event.side == side), key=lambda event: event.time_s)
+        strikes = [event.time_s for event in side_events if event.kind == "foot_strike"]
         strides += [later - earlier for earlier, later in pairwise(strikes)]
-        for strike, off in pairwise(own):
+        for strike, off in pairwise(side_events):
             if (strike.kind, off.kind) == ("foot_strike", "foot_off"):
-                # The filter spreads the stance's edges; it does not change the impulse.
+                # The filter spreads the edges of stance without changing the impulse.
                 first = round((strike.time_s - _FILTER_TAIL_S) * rate_hz)
                 last = round((off.time_s + _FILTER_TAIL_S) * rate_hz)
                 if (

@@ -1,4 +1,4 @@
-"""The skeleton fitted to the markers of a whole trial, and the motion that belongs to it."""
+"""Fit of the skeleton to the markers of a whole trial, with its motion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from biodyn.recording import Markers, Motion
 from biodyn.rigid_body import InverseKinematics, body_poses
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 
-# Without a filter, too: the curvature of a spline at its very ends hangs on the rounding of the last samples.
+# Frames at the ends of a spline whose curvature depends on the rounding of the last samples.
 _SPLINE_EDGE_FRAMES = 2
 
 
@@ -25,15 +25,14 @@ class Fit:
     """Result of the inverse kinematics of a trial.
 
     Attributes:
-        q: (T, nq), NaN rows where the frame could not be solved.
-        labels: fitted markers; marker_error (T, M) m, NaN where unseen.
-        solved: (T,) bool, frames with a pose. reliable: (T,) bool, frames whose accelerations can be used too.
+        labels: fitted markers. marker_error: (T, M) m, NaN where not visible.
+        solved: (T,) bool, frames with a pose. reliable: (T,) bool, frames with usable accelerations.
         reason: T strings, why a frame is not reliable, "" where it is.
-        lost: (T, C) bool, coordinates that no visible marker saw for too long: they and what moves with them are unknown.
-        status, iterations: (T,) of the solver; UNDETERMINED where the markers leave the root open: bridged where `solved`.
-        motion: q, v, vdot (NaN rows where there is none).
+        lost: (T, C) bool, coordinates without a marker for too long: they and what moves with them are unknown.
+        status, iterations: (T,) of the solver; UNDETERMINED where the markers leave the root open, bridged where `solved`.
+        motion: q, v, vdot (NaN rows where unknown).
         link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved.
-        own: values and rates (T, C) of the free coordinates where they are not those of single axes (an imported model's).
+        own: values and rates (T, C) of the free coordinates that are not those of single axes (OpenSim model); None otherwise.
     """
 
     labels: tuple[str, ...]
@@ -52,12 +51,12 @@ class Fit:
 
     @property
     def values(self) -> FloatArray:
-        """The free coordinates (T, C), rad or m."""
+        """Free coordinates (T, C), rad or m."""
         return self.motion.q[:, [c.q_index for c in self.model.coordinates]] if self.own is None else self.own[0]
 
     @property
     def rates(self) -> FloatArray:
-        """Their rates (T, C), rad/s or m/s."""
+        """Rates (T, C) of the free coordinates, rad/s or m/s."""
         return self.motion.v[:, [c.v_index for c in self.model.coordinates]] if self.own is None else self.own[1]
 
     def body_pose(self, name: str) -> tuple[FloatArray, FloatArray]:
@@ -68,13 +67,13 @@ class Fit:
 def fit_from_solution(
     model: SubjectModel, markers: Markers, solution: InverseKinematics, lost: BoolArray, edge_s: float
 ) -> Fit:
-    """Return the fit of a method's configurations: its motion is the curve through them.
+    """Return the fit for the configurations of a method; its motion is the curve through them.
 
     Parameters:
-        markers: that the model was fitted to. solution: `q` NaN in frames that could not be solved.
-        lost: (T, C) coordinates that are not known although the frame was solved.
-        edge_s: accelerations closer than this to the ends of a solved stretch are not reliable (half a period of the
-            filter's cut-off: what came before and after is not known).
+        markers: fitted markers. solution: `q` NaN in frames that could not be solved.
+        lost: (T, C) coordinates that are unknown although the frame was solved.
+        edge_s: accelerations closer than this to the ends of a solved stretch are not reliable (half a period of the cut-off,
+            because the filter lacks data beyond them).
 
     Raises MarkerSetError where no frame was solved.
     """
@@ -109,7 +108,7 @@ def fit_from_solution(
 def _reasons(
     solved: BoolArray, moving: BoolArray, is_open: BoolArray, root: str, rate_hz: float, edge_s: float
 ) -> list[str]:
-    open_root = f"no visible markers tell how the {root} lies"
+    open_root = f"no visible markers determine the orientation of the {root}"
     unsolved = [open_root if some else "too few markers are visible" for some in is_open]
     reasons = ["" if pose else reason for pose, reason in zip(solved, unsolved, strict=True)]
     for t in np.flatnonzero(solved & ~moving):
@@ -125,13 +124,13 @@ def _reasons(
 
 
 def q_kinds(model: SubjectModel) -> tuple[tuple[CoordinateKind, int], ...]:
-    """Layout of q for the derivatives: the base at 0, then one scalar a coordinate."""
+    """Return the layout of q for the derivatives: the base at 0, then one scalar per coordinate."""
     places = sorted(coordinate.q_index for coordinate in (*model.coordinates, *model.assumed))
     return (("free", 0), *(("scalar", place) for place in places))
 
 
 def base_angles(model: SubjectModel, fit: Fit) -> FloatArray:
-    """Tilt, list, rotation of the root (T, 3) rad: R_WB = Rz(tilt) Rx(list) Ry(rotation), continuous through time."""
+    """Return tilt, list, rotation of the root (T, 3) rad: R_WB = Rz(tilt) Rx(list) Ry(rotation), continuous through time."""
     R, _ = fit.body_pose(model.skeleton.root.name)
     time_s = fit.motion.time_s
     return continuous_zxy(R, (len(time_s) - 1) / (time_s[-1] - time_s[0]) if len(time_s) > 1 else 1.0)
@@ -143,7 +142,7 @@ class PoseMisfit:
 
     Attributes:
         labels: of the segments (S,). origin_m: (T, S) of their origins. turn_rad: (T, S) angles between the attitudes; NaN where
-            a segment was not seen.
+            a segment is not visible.
     """
 
     labels: tuple[str, ...]
@@ -152,7 +151,7 @@ class PoseMisfit:
 
 
 def pose_misfit(fit: Fit, points: Markers) -> PoseMisfit:
-    """Return the misfit of the poses whose virtual points, as fitted, are `points`."""
+    """Return the misfit of the poses with the virtual points `points`."""
     segments = [label.rpartition(".")[0] for label in fit.labels]
     names = tuple(dict.fromkeys(segments))
     groups = np.array([[m for m, segment in enumerate(segments) if segment == name] for name in names])

@@ -1,8 +1,8 @@
-"""Coordinates of an imported model from marker positions: OpenSim's inverse kinematics problem, solved to its end.
+"""Coordinates of an OpenSim model from marker positions: OpenSim's inverse kinematics problem, solved to convergence.
 
-Per frame the minimum over q of  sum_m w_m |p_WM - x_m(q)|^2 + W sum_j c_j (q_j - target_j)^2,  W = sum of w over the markers
-seen, within the ranges of clamped coordinates; locked and prescribed ones are given, coupled ones follow. OpenSim divides the
-markers' part by their summed weights, which is why W stands before the second sum (Simbody, Markers::calcGoal).
+Per frame the minimum over q of  sum_m w_m |p_WM - x_m(q)|^2 + W sum_j c_j (q_j - target_j)^2,  W = sum of w over the visible
+markers, within the ranges of clamped coordinates; locked and prescribed ones are given, coupled ones follow. OpenSim divides
+the term of the markers by their summed weights, hence W before the second sum (Simbody, Markers::calcGoal).
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from biodyn.rigid_body.coupling.marker_fit import fit_coordinates
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
 from biodyn.rigid_body.osim.model import Coordinate, OpenSimModel
 
-#: Markers that lie as near to the model were computed with it: no camera sees one so exactly.
+#: Markers with smaller distances were computed with this model.
 OWN_MARKERS_M = 1e-6
 _SHOWN = 6  # names in a message
-# OpenSim's advice is 20 mm RMS for a good fit; beyond the second, names mean other places, or the model another person.
+# OpenSim recommends 20 mm RMS; beyond the second limit markers mean other places, or the model is another person.
 _FAR_M, _TOO_FAR_M = 0.03, 0.08
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """What is followed.
+    """Tracking tasks.
 
     Attributes:
-        markers: weight by name; None = every marker of the model counts 1.
-        coordinates: by name weight and target, rad or m, a number or (T,); None = the model's default.
-        fade_s: a marker's weight fades over this time beside a gap, else its coming and going kicks the others; 0 = not, as in
-            OpenSim.
+        markers: weight by name; None = weight 1 for every marker of the model.
+        coordinates: by name weight and target, rad or m, a number or (T,); None = default of the model.
+        fade_s: the weight of a marker fades over this time next to a gap, so that other markers are not affected abruptly; 0 = no
+            fading, as in OpenSim.
     """
 
     markers: Mapping[str, float] | None = None
@@ -52,12 +52,12 @@ class ModelFit:
 
     Attributes:
         q: (T, n) of all coordinates of the model, rad and m, NaN in frames without enough markers.
-        labels, weights: of the M markers followed. solution: errors (T, M) m, cost, steps, status of every frame.
-        notes: what was left out, and what the markers leave open.
+        labels, weights: of the M tracked markers. solution: errors (T, M) m, cost, steps, status of every frame.
+        notes: findings about excluded tasks and undetermined coordinates.
         open: coordinates that the markers leave undetermined in some frame.
-        followed: the markers on the model, weights (T, M) 0 where unseen; recorded: (T, M, 3) m where they were, in the order
+        followed: tracked markers on the model, weights (T, M) 0 where not visible. recorded: (T, M, 3) m measured, in the order
             of `labels`.
-        pulls: (n,) weights of the tasks of the independent coordinates, as `fit_coordinates` has them.
+        pulls: (n,) weights of the tasks of the independent coordinates, as in `fit_coordinates`.
     """
 
     q: FloatArray
@@ -72,7 +72,7 @@ class ModelFit:
 
     @property
     def rms_m(self) -> float:
-        """RMS distance of all markers from their places on the model, m."""
+        """RMS distance of all markers from their positions on the model, m."""
         return float(rms(self.solution.marker_error.reshape(-1)))
 
 
@@ -82,29 +82,29 @@ def fit_model(
     p_WM: FloatArray,
     time_s: FloatArray,
     tasks: Tasks | None = None,
-    tell: bool = True,
+    report: bool = True,
 ) -> ModelFit:
-    """Return the coordinates that bring the markers of a model nearest to recorded ones.
+    """Return the coordinates with the smallest distances of the markers of a model from recorded ones.
 
-    labels, p_WM: (T, M, 3) m in the model's ground frame, NaN = unseen; time_s: (T,) for prescribed coordinates. tell: False
-    leaves out what is said of the fit, for one of many.
-    Raises ModelError: fewer than three markers common to model, recording and tasks, or none with a weight above 0.
+    labels, p_WM: (T, M, 3) m in the ground frame of the model, NaN = not visible. time_s: (T,) for prescribed coordinates.
+    report: False omits the findings about the fit. Raises ModelError for fewer than three markers common to model, recording
+    and tasks, or with a weight above 0.
     """
     tasks = tasks or Tasks()
-    chosen, notes = _followed(model, labels, tasks)
+    chosen, notes = _tracked_markers(model, labels, tasks)
     places = {marker.name: marker for marker in model.markers}
     weights = np.array([1.0 if tasks.markers is None else tasks.markers[name] for name in chosen])
     if np.count_nonzero(weights > 0.0) < MIN_MARKERS:
         raise ModelError(
-            f"Only {np.count_nonzero(weights > 0.0)} of the {len(chosen)} markers followed have a weight above 0; a fit needs "
+            f"Only {np.count_nonzero(weights > 0.0)} of {len(chosen)} tracked markers have a weight above 0; a fit needs "
             f"{MIN_MARKERS}."
         )
     names, coupled = model.independent()
-    own = {one.name: one for one in model.coordinates}
-    free = [own[name] for name in names]
+    by_name = {coordinate.name: coordinate for coordinate in model.coordinates}
+    free = [by_name[name] for name in names]
     lower, upper, given = _limits(free, time_s)
     pulls, targets, more = _pulls(free, given, tasks, len(time_s))
-    default = np.array([one.default for one in free])
+    default = np.array([coordinate.default for coordinate in free])
     bodies = np.array([model.multibody.body_index(str(places[name].body)) for name in chosen])
     local = np.array([places[name].place_m for name in chosen])
     recorded = p_WM[:, [list(labels).index(name) for name in chosen]]
@@ -120,40 +120,42 @@ def fit_model(
         lower,
         upper,
         _starts(free, default),
-        np.array([one.to_ground for one in free]),
+        np.array([coordinate.to_ground for coordinate in free]),
         pulls,
         targets,
     )
     free_to_move = np.asarray((lower < upper).all(axis=0))
     followed = FollowedMarkers(bodies, local, by_frame)
-    at = undetermined(coupled, followed, solution, free_to_move, pulls) if tell else ()
+    at = undetermined(coupled, followed, solution, free_to_move, pulls) if report else ()
     q = np.full((len(p_WM), len(model.coordinates)), np.nan)
-    turns = np.array([one.to_ground and one.rotational for one in free])
+    turns = np.array([coordinate.to_ground and coordinate.rotational for coordinate in free])
     lost = root_open(coupled, followed, solution.q, free_to_move, pulls, turns, rate_hz)
     known = (solution.status != UNSEEN) & ~lost
     if known.any():
         q[known] = _all_coordinates(model, names, solution.q[known])
     unclear = tuple(names[k] for k in at)
-    notes += [*more, *(_findings(solution, unclear, lost) if tell else ())]
+    notes += [*more, *(_fit_findings(solution, unclear, lost) if report else ())]
     return ModelFit(q, tuple(chosen), weights, solution, tuple(notes), unclear, followed, pulls, recorded)
 
 
 def _all_coordinates(model: OpenSimModel, names: Sequence[str], q: FloatArray) -> FloatArray:
     everything = np.empty((len(q), len(model.coordinates)))
-    at = [k for k, one in enumerate(model.coordinates) if one.name in names]
+    at = [k for k, coordinate in enumerate(model.coordinates) if coordinate.name in names]
     everything[:, at] = q
     return model.with_couplings(everything)
 
 
-def _followed(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple[list[str], list[Diagnostic]]:
-    """Return the markers common to all, in the model's order, and what was named in vain."""
+def _tracked_markers(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple[list[str], list[Diagnostic]]:
+    """Return the common markers, in the order of the model, and findings about unused tasks."""
     on_model = {marker.name: marker for marker in model.markers}
     wanted = set(on_model) if tasks.markers is None else set(tasks.markers)
-    chosen = [name for name, one in on_model.items() if name in wanted and name in labels and one.body is not None]
+    chosen = [
+        name for name, marker in on_model.items() if name in wanted and name in labels and marker.body is not None
+    ]
     if len(chosen) < MIN_MARKERS:
         raise ModelError(
             f"Model and recording have {len(chosen)} markers in common"
-            + (" that the set-up follows" if tasks.markers is not None else "")
+            + (" with a task in the set-up" if tasks.markers is not None else "")
             + f"; a fit needs {MIN_MARKERS}.",
             f"The model's are {_listed(on_model)}; the recording's {_listed(labels)}.",
         )
@@ -164,7 +166,7 @@ def _followed(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple
             Diagnostic(
                 "marker-weights",
                 "warning",
-                f"{len(lacking)} of {len(wanted)} markers that the set-up follows are not on the model or not in the recording: "
+                f"{len(lacking)} of {len(wanted)} markers of the set-up are not on the model or not in the recording: "
                 f"{_listed(sorted(lacking))}.",
                 value=float(len(lacking)),
             )
@@ -174,43 +176,43 @@ def _followed(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple
 
 def _limits(free: Sequence[Coordinate], time_s: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return lower and upper limits (1 or T, n), and which coordinates are given: locked or prescribed."""
-    prescribed = any(one.prescribed and one.prescription is not None for one in free)
+    prescribed = any(coordinate.prescribed and coordinate.prescription is not None for coordinate in free)
     rows = len(time_s) if prescribed else 1
     lower, upper = np.full((rows, len(free)), -np.inf), np.full((rows, len(free)), np.inf)
     given = np.zeros(len(free), dtype=np.bool_)
-    for k, one in enumerate(free):
-        if one.locked or one.prescribed:
+    for k, coordinate in enumerate(free):
+        if coordinate.locked or coordinate.prescribed:
             given[k] = True
-            function = one.prescription if one.prescribed else None
-            lower[:, k] = one.default if function is None else function.at(time_s[None])[0]
+            function = coordinate.prescription if coordinate.prescribed else None
+            lower[:, k] = coordinate.default if function is None else function.at(time_s[None])[0]
             upper[:, k] = lower[:, k]
-        elif one.clamped and one.lower <= one.upper:
-            lower[:, k], upper[:, k] = one.lower, one.upper
+        elif coordinate.clamped and coordinate.lower <= coordinate.upper:
+            lower[:, k], upper[:, k] = coordinate.lower, coordinate.upper
     return lower, upper, given
 
 
 def _pulls(
     free: Sequence[Coordinate], given: BoolArray, tasks: Tasks, frames: int
 ) -> tuple[FloatArray, FloatArray, list[Diagnostic]]:
-    """Return weights (n,) and targets (1 or T, n) of the coordinate tasks, and a note on those that cannot be followed."""
+    """Return weights (n,) and targets (1 or T, n) of the coordinate tasks, and findings about unused ones."""
     long = any(isinstance(target, np.ndarray) for _, target in tasks.coordinates.values())
     pulls, targets = np.zeros(len(free)), np.zeros((frames if long else 1, len(free)))
-    for k, one in enumerate(free):
-        weight, target = tasks.coordinates.get(one.name, (0.0, None))
-        targets[:, k] = one.default if target is None else target
+    for k, coordinate in enumerate(free):
+        weight, target = tasks.coordinates.get(coordinate.name, (0.0, None))
+        targets[:, k] = coordinate.default if target is None else target
         pulls[k] = 0.0 if given[k] else weight
-    unused = [name for name in tasks.coordinates if name not in {one.name for one in free}]
+    unused = [name for name in tasks.coordinates if name not in {coordinate.name for coordinate in free}]
     if not unused:
         return pulls, targets, []
-    message = f"Coordinates that the set-up follows are not on the model, or coupled: {_listed(unused)}."
+    message = f"Coordinates of the set-up are not on the model, or coupled: {_listed(unused)}."
     return pulls, targets, [Diagnostic("marker-weights", "warning", message, value=float(len(unused)))]
 
 
 def _starts(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
-    """Return configurations (K, n) to try the first frame from: the default, and it turned by right angles about each axis."""
+    """Return initial configurations (K, n) of the first frame: the default, and rotations of it by right angles."""
     starts = [default]
-    for k, one in enumerate(free):
-        if one.to_ground and one.rotational and not one.locked:
+    for k, coordinate in enumerate(free):
+        if coordinate.to_ground and coordinate.rotational and not coordinate.locked:
             for turn in (0.5 * np.pi, np.pi, -0.5 * np.pi):
                 start = default.copy()
                 start[k] += turn
@@ -218,11 +220,11 @@ def _starts(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
     return np.array(starts)
 
 
-def _findings(solution: InverseKinematics, unclear: Sequence[str], lost: BoolArray) -> list[Diagnostic]:
+def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: BoolArray) -> list[Diagnostic]:
     said = (
         (STOPPED, "ik-not-converged", "The fit did not converge in"),
         (UNDETERMINED, "ik-undetermined", f"The markers leave {_listed(unclear)} undetermined in"),
-        (UNSEEN, "ik-unseen", f"Fewer than {MIN_MARKERS} markers are seen in"),
+        (UNSEEN, "ik-unseen", f"Fewer than {MIN_MARKERS} markers are visible in"),
     )
     notes = []
     for status, code, words in said:
@@ -233,8 +235,8 @@ def _findings(solution: InverseKinematics, unclear: Sequence[str], lost: BoolArr
     if lost.any():
         rows = np.flatnonzero(lost)
         message = (
-            f"In {len(rows)} of {len(lost)} frames ({rows[0]}-{rows[-1]}) the markers that are seen do not tell how the body "
-            "that hangs on ground is turned: no motion and no torques there."
+            f"In {len(rows)} of {len(lost)} frames ({rows[0]}-{rows[-1]}) the visible markers do not determine the "
+            "orientation of the body that is joined to ground: no motion and no torques in these frames."
         )
         hint = "Fill the gaps of the markers of pelvis, trunk and thighs in the capture software, or cut the trial."
         frames = (int(rows[0]), int(rows[-1]))
@@ -248,7 +250,9 @@ def _findings(solution: InverseKinematics, unclear: Sequence[str], lost: BoolArr
         message = (
             f"Marker tracking error: {1e3 * overall:.0f} mm RMS (limit {1e3 * _FAR_M:.0f} mm). Do not use the torques."
         )
-        hint = "Scale the model to the person (--scale-setup or --static), and see that equal names mean equal places."
+        hint = (
+            "Scale the model to the person (--scale-setup or --static), and check that equal names mean equal places."
+        )
         notes.append(
             Diagnostic(
                 "model-far",

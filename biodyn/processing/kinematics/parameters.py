@@ -1,4 +1,4 @@
-"""Parameters of the inverse kinematics: the section [inverse_kinematics] of the settings."""
+"""Settings of the inverse kinematics: the section [inverse_kinematics]."""
 
 from __future__ import annotations
 

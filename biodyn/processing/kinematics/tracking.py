@@ -1,4 +1,5 @@
-"""Follow the skeleton through the walk: fit, attach the remaining markers, exclude outliers, fit again."""
+"""Skeleton fitted through the walk: fit, attach the remaining markers, exclude outliers, fit again; motion and forces of
+segments."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from biodyn.rigid_body.marker_fit import UNDETERMINED
 
 @dataclass(frozen=True)
 class SegmentMotion:
-    """Every body's motion in World; B bodies, classical (not spatial) accelerations of points.
+    """Motion of every body in World; B bodies, classical (not spatial) accelerations of points.
 
     Attributes:
         R_WB, p_WB: (T, B, 3, 3), (T, B, 3) m poses.
@@ -53,8 +54,7 @@ class SegmentMotion:
 def segment_motion(mb: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray) -> SegmentMotion:
     """Return the motion of all bodies for q (T, nq), v, vdot (T, nv).
 
-    Raises ModelError for joints other than free (at the root), weld, revolute and prismatic: trees of skeletons have
-    no others.
+    Raises ModelError for joints other than free (at the root), weld, revolute and prismatic, the only ones in skeletons.
     """
     T, B = len(q), len(mb.bodies)
     R_WB, p_WB = np.empty((B, T, 3, 3)), np.empty((B, T, 3))
@@ -116,10 +116,10 @@ def segment_motion(mb: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray
 
 @dataclass(frozen=True)
 class SegmentForces:
-    """What each body's motion asks for, all (T, B, ...), World axes, moments and momentum about the world origin.
+    """Forces required by the motion of each body, all (T, B, ...), World axes, moments and momentum about the world origin.
 
     Attributes:
-        inertial: (T, B, 6) rate of the body's momentum [angular; linear], Nm and N.
+        inertial: (T, B, 6) rate of the momentum of the body [angular; linear], Nm and N.
         weight: (T, B, 6) wrench of gravity.
         energy_rate: (T, B) rate of kinetic plus potential energy, W.
     """
@@ -130,7 +130,7 @@ class SegmentForces:
 
 
 def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
-    """Return Newton's and Euler's demands of every body by itself: m a and d(I omega)/dt, and the rate of its energy."""
+    """Return the forces required by the motion of each body: m a and d(I omega)/dt, and the rate of its energy."""
     mass = np.array([body.mass_kg for body in mb.bodies])[:, None]
     inertia = np.stack([body.inertia_com for body in mb.bodies])
     loaded = np.flatnonzero(mass[:, 0] > 0.0)
@@ -151,14 +151,14 @@ def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
     )
 
 
-# The heading is that of the pelvis without its turn in every stride: of 0.9 Hz this leaves 8 %.
+# Smoothing of the heading of the pelvis: a rotation of 0.9 Hz in every stride is reduced to 8 %.
 _HEADING_SD_S = 0.4
 _ORDER_ZXY = {"z": 0, "x": 1, "y": 2}
 _COMPONENT = {"x": 0, "y": 1, "z": 2}
 
 
 def with_unseen_motion(model: SubjectModel, q: FloatArray, rate_hz: float) -> FloatArray:
-    """Return configurations (T, nq) with the assumed coordinates filled; the others as they are, NaN rows stay NaN."""
+    """Return configurations (T, nq) with the assumed coordinates filled; others are unchanged, NaN rows stay NaN."""
     if not model.assumed:
         return q
     filled = q.copy()
@@ -169,11 +169,11 @@ def with_unseen_motion(model: SubjectModel, q: FloatArray, rate_hz: float) -> Fl
 
 
 def assumed_angles(model: SubjectModel, q: FloatArray, rate_hz: float) -> dict[str, FloatArray]:
-    """Return the angle (T,) rad of every assumed coordinate for the fitted q (T, nq); NaN where q is not known."""
+    """Return the angle (T,) rad of every assumed coordinate for the fitted q (T, nq); NaN where q is unknown."""
     known = np.flatnonzero(np.isfinite(q).all(axis=1))
-    found = {coordinate.name: np.full(len(q), np.nan) for coordinate in model.assumed}
+    angles_by_name = {coordinate.name: np.full(len(q), np.nan) for coordinate in model.assumed}
     if not len(known):
-        return found
+        return angles_by_name
     R_link, p_link = body_poses(model.multibody, q[known])
     before = {b.definition.name: model.body_poses(R_link, p_link, b.definition.name)[0] for b in model.bodies}
     facing = heading(before[model.skeleton.root.name], known, len(q), rate_hz)[known]
@@ -184,26 +184,28 @@ def assumed_angles(model: SubjectModel, q: FloatArray, rate_hz: float) -> dict[s
         if not parent:
             after[definition.name] = before[definition.name]
             continue
-        mine = [step for step in definition.rotations if step.coordinate in found]
+        assumed_steps = [step for step in definition.rotations if step.coordinate in angles_by_name]
         after[definition.name] = after[parent] @ np.swapaxes(before[parent], 1, 2) @ before[definition.name]
-        if mine:
+        if assumed_steps:
             R_WB = _about_vertical(facing) @ _attitude(definition, stride)
             angles = cardan_zxy(np.swapaxes(after[parent], 1, 2) @ R_WB)
-            for step in mine:
-                if step.principal is None:  # an oblique axis has no angle in the sequence: it keeps its place
+            for step in assumed_steps:
+                if step.principal is None:  # an oblique axis has no angle in the sequence: it keeps its value
                     continue
                 sign = float(step.axis[_COMPONENT[step.principal]])
                 low, high = step.range_rad
-                found[str(step.coordinate)][known] = np.clip(sign * angles[:, _ORDER_ZXY[step.principal]], low, high)
-            if len(mine) == len(definition.coordinates):
+                angles_by_name[str(step.coordinate)][known] = np.clip(
+                    sign * angles[:, _ORDER_ZXY[step.principal]], low, high
+                )
+            if len(assumed_steps) == len(definition.coordinates):
                 after[definition.name] = R_WB
-    return found
+    return angles_by_name
 
 
 def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) -> FloatArray:
-    """Return where the walker faces (T,) rad, a turn about the vertical from World's X, smoothed over a stride.
+    """Return the heading of the walker (T,) rad, a rotation about the vertical from World X, smoothed over a stride.
 
-    R_root: (K, 3, 3) attitude of the root in the frames `known` (K,); the others are bridged.
+    R_root: (K, 3, 3) attitude of the root in the frames `known` (K,); others are interpolated.
     """
     x = R_root[:, :, 0]
     angle = np.interp(np.arange(frames), known, np.unwrap(np.arctan2(-x[:, 2], x[:, 0])))
@@ -211,7 +213,7 @@ def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) 
 
 
 def _stride_angle(model: SubjectModel, R_WB: dict[str, FloatArray], facing: FloatArray) -> FloatArray:
-    """Half of what the right thigh leans farther forward than the left one (K,) rad; zero without both."""
+    """Half of the difference of the forward inclination of right and left thigh (K,) rad; zero without both."""
     root = model.skeleton.root.name
     leaning = {}
     for side, foot in model.sole_body.items():
@@ -241,17 +243,17 @@ def _about_vertical(angle: FloatArray) -> FloatArray:
     return from_cardan_zxy(np.stack([zero, zero, angle], axis=1))
 
 
-# A marker that rides on a segment moves less than this against it; more, and it belongs to none.
+# Largest movement of an attached marker relative to its segment.
 _ATTACHMENT_LIMIT_M = 0.02
 
 
 def attach_by_movement(
     fit: Fit, markers: Markers, candidates: Mapping[str, str | None], weight: float
 ) -> tuple[tuple[AttachedMarker, ...], list[Diagnostic]]:
-    """Find the segment that each marker the static trial did not show rides on.
+    """Attach each marker that is missing in the static trial to the segment with which it moves.
 
-    `candidates` maps labels to the segment named by the marker set, or None where nobody knows: then the segment
-    against which the marker moves least is taken, if it is little enough.
+    candidates: labels with the segment of the marker set, or None if unknown: then the segment relative to which the marker
+    moves least is used, within the limit.
     """
     model = fit.model
     bodies = [model.skeleton.root.name, *(body.definition.name for body in model.moving)]
@@ -278,7 +280,7 @@ def attach_by_movement(
                 Diagnostic(
                     "marker-not-used",
                     "info",
-                    f"Marker {label} moves with no segment (best: {body_name}, {1000 * spread:.0f} mm): not used.",
+                    f"Marker {label} moves with no segment (nearest: {body_name}, {1000 * spread:.0f} mm): not used.",
                     value=spread,
                     limit=_ATTACHMENT_LIMIT_M,
                     unit="m",
@@ -306,9 +308,9 @@ def attach_by_movement(
     return tuple(extra), notes
 
 
-# Weight of a marker that only its movement ties to a segment.
+# Weight of a marker that is attached by its movement.
 _ATTACHED_WEIGHT = 0.3
-# Wrong markers hide behind worse ones; a few rounds bring them all out.
+# Most rounds of outlier detection: worse outliers hide others.
 _MOST_ROUNDS = 6
 
 
@@ -320,17 +322,17 @@ def fit_with(model: SubjectModel, signals: TrialSignals, settings: InverseKinema
 def track(
     model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings, outlier_limit_m: float
 ) -> tuple[Fit, TrialSignals, list[Diagnostic]]:
-    """Fit the skeleton to a walk; returns the fit (with its model), the signals as used, and what was noticed.
+    """Fit the skeleton to a walk; return the fit (with its model), the signals as used, and findings.
 
-    A marker farther off its place than `outlier_limit_m` may be an outlier. Outliers are judged on the markers as recorded,
-    where a jump has not yet been spread by the filter; without them gaps are filled and markers smoothed anew, until none
+    A marker farther than `outlier_limit_m` from its position on the skeleton may be an outlier. Outliers are detected on
+    recorded markers, before a filter spreads a jump. Without them gaps are filled and markers smoothed again, until no outlier
     is left.
     """
     if settings.unseen_segments == "carried":
         model = with_assumed(model)
     fit = fit_with(model, signals, settings)
-    settled, notes = _settled(fit, signals)
-    notes = [*_idle_weights(settings.marker_weights, signals.markers), *notes]
+    settled, notes = _with_walk_markers(fit, signals)
+    notes = [*_unused_weights(settings.marker_weights, signals.markers), *notes]
     if settled is not model:
         fit = fit_with(settled, signals, settings)
     outliers: dict[str, dict[int, float]] = {}
@@ -356,15 +358,15 @@ def track(
 
 
 def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
-    """Distance (T, M) m of the markers as recorded from their place on the fitted skeleton, NaN where unseen."""
+    """Distance (T, M) m of recorded markers from their position on the fitted skeleton, NaN where not visible."""
     columns = [recorded.labels.index(label) for label in fit.labels]
     links, p_LM, _ = fit.model.marker_arrays()
     place = fit.link_p_W[:, links] + np.einsum("tmij,mj->tmi", fit.link_R_W[:, links], p_LM)
     return lengths(recorded.positions[:, columns] - place)
 
 
-def _settled(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagnostic]]:
-    """Put soft markers where the walk has them, attach what the static trial did not show, check the guessed ones."""
+def _with_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagnostic]]:
+    """Move soft markers to their position in the walk, attach markers missing in the static trial, verify assumed attachments."""
     markers, mapping = signals.markers, signals.mapping
     attached = {marker.label: marker for marker in fit.model.markers}
     guessed = {label for label, marker in attached.items() if marker.source == PLACED_WHILE_STANDING}
@@ -383,14 +385,14 @@ def _settled(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagno
         marker.label for marker in extra if marker.label in guessed and attached[marker.label].body == marker.body
     }
     extra = tuple(marker for marker in extra if marker.label not in agreed)
-    # A guess that the movement does not bear out gives way, to another segment or to none.
+    # An assumed attachment is replaced where the movement contradicts it.
     kept = tuple(marker for marker in model.markers if marker.label not in guessed - agreed)
     notes = [note for note in notes if note.about not in agreed]
     return with_attached(replace(model, markers=kept), extra), notes
 
 
-def _idle_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:
-    """Weights for markers that are not there; no error, since one settings file may serve many trials."""
+def _unused_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:
+    """Finding about weights of missing markers; no error, because one settings file may be used for many trials."""
     unknown = [label for label in weights if label not in markers.labels]
     if not unknown:
         return []
@@ -398,14 +400,14 @@ def _idle_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagno
         Diagnostic(
             "marker-weights",
             "warning",
-            f"The settings weigh {', '.join(unknown)}, which the walk does not have.",
+            f"Settings have weights of markers that are not in the walk: {', '.join(unknown)}.",
             hint=f"Its markers are {', '.join(markers.labels)}.",
         )
     ]
 
 
 def _root_open(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
-    """Frames in which the visible markers leave the root open: what was bridged, and what was left out."""
+    """Findings about frames in which the visible markers leave the root open: bridged or excluded."""
     is_open, rate_hz, limit_s = fit.status == UNDETERMINED, signals.recorded.rate_hz, signals.settings.spline_gap_s
     root, notes = fit.model.skeleton.root.name, []
     for rows, is_left in ((is_open & fit.solved, False), (is_open & ~fit.solved, True)):
@@ -414,17 +416,13 @@ def _root_open(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
             continue
         first, last = stretches[0][0], stretches[-1][1] - 1
         longest_s = max(stop - start for start, stop in stretches) / rate_hz
-        what = (
-            "no motion and no torques there"
-            if is_left
-            else f"its motion goes on by a spline there (up to {limit_s:g} s)"
-        )
+        what = "no motion and no torques in these frames" if is_left else f"bridged by a spline (up to {limit_s:g} s)"
         notes.append(
             Diagnostic(
                 "root-undetermined",
                 "warning" if is_left else "info",
-                f"In {int(rows.sum())} frames ({first}-{last}, the longest stretch {longest_s:.2f} s) the markers that are seen "
-                f"do not tell how the {root} lies: {what}.",
+                f"In {int(rows.sum())} frames ({first}-{last}, the longest stretch {longest_s:.2f} s) the visible "
+                f"markers do not determine the orientation of the {root}: {what}.",
                 value=longest_s,
                 limit=limit_s,
                 unit="s",
@@ -437,7 +435,7 @@ def _root_open(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
 
 
 def _assumed_motion(model: SubjectModel) -> list[Diagnostic]:
-    """Which segments move as people carry them, since no marker shows them."""
+    """Finding about segments with assumed motion, because they have no markers."""
     bodies = list(dict.fromkeys(coordinate.body for coordinate in model.assumed))
     if not bodies:
         return []
@@ -448,12 +446,12 @@ def _assumed_motion(model: SubjectModel) -> list[Diagnostic]:
         Diagnostic(
             "assumed-motion",
             "info",
-            f"The motion of {', '.join(bodies)} is assumed, no marker shows it: trunk and head upright and facing along the "
-            "walk, arms swinging against the legs. Leg torques of a filtered motion do not depend on it, those of an estimate "
-            "little; the pelvis residual and the centre of mass do.",
+            f"The motion of {', '.join(bodies)} is not measured (no markers). Assumed: trunk and head upright and facing along "
+            "the walk, arms swinging opposite to the legs. Leg torques of a filtered motion do not depend on it, those of an "
+            "estimate slightly; the pelvis residual and the centre of mass do.",
             value=share,
             unit="of body mass",
-            hint='Markers there measure it. inverse_kinematics.unseen_segments = "fixed" fixes them to their parent.',
+            hint='Add markers, or fix the segments to their parents: inverse_kinematics.unseen_segments = "fixed".',
         )
     ]
 
@@ -463,7 +461,7 @@ def _frames_words(frames: IntArray) -> str:
 
 
 def _outlier_note(label: str, frames: IntArray, worst_m: float, limit_m: float, longest_frames: float) -> Diagnostic:
-    """A marker off its place; no more than an information where it was excluded for `longest_frames` at most in all."""
+    """Finding about an outlier; an information if it was excluded for at most `longest_frames`."""
     return Diagnostic(
         "marker-strays",
         "warning" if len(frames) > longest_frames else "info",

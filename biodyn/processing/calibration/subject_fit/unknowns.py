@@ -1,4 +1,7 @@
-"""What the fit may change, as one vector: joint centres, postures, axial rotation offsets, places of markers."""
+"""Unknowns of the fit in one vector: joint centres, postures, axial rotation offsets, marker positions, with priors and trials.
+
+Misplaced markers move the joint centres and axes of the recipes; their effect is part of the prior (`marker_placement`).
+"""
 
 from __future__ import annotations
 
@@ -19,25 +22,25 @@ from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 
-# Free rotations of a joint whose axes do not matter to where the markers can be.
+# Number of free rotations of a ball joint, whose axes do not affect the markers.
 _BALL = 3
-# A light marker's error against that of its segment's heaviest.
+# Largest ratio of the error of a light marker to that of the heaviest of its segment.
 _MOST_SPREAD = 2.0
-# Mirrored through the sagittal plane X-Y.
+# Reflection in the sagittal plane X-Y.
 _MIRROR = (1.0, 1.0, -1.0)
 
 
 @dataclass(frozen=True)
 class Unknowns:
-    """The layout of the vector theta (P,), m and rad; zero is the model of the static trial.
+    """Layout of the vector theta (P,), m and rad; zero is the model of the static trial.
 
     Attributes:
-        start: the standing person as the static trial has it; shifts are along the axes that the parents have there.
-        centres, postures: by segment, the first of its three places. turns: by segment, its place.
-        markers: by marker of the model, the first of its three places; these come last.
+        start: standing person of the static trial; shifts are along the axes of the parents there.
+        centres, postures: by segment, index of the first of three entries. turns: by segment, index.
+        markers: by marker of the model, index of the first of three entries; these are last.
         covariance: (P, P) of the prior.
-        marker_m: (M,) standard deviation of the error of each of the model's markers; infinite where it has no weight.
-        soft: labels of markers whose place on the segment the static trial does not tell.
+        marker_m: (M,) standard deviation of the error of each marker of the model; infinite without weight.
+        soft: labels of markers whose position on the segment is not known from the static trial.
     """
 
     start: StaticFigure
@@ -51,17 +54,17 @@ class Unknowns:
 
     @property
     def count(self) -> int:
-        """P."""
+        """Number P of unknowns."""
         return len(self.covariance)
 
     @property
     def of_joints(self) -> int:
-        """How many of them, the first, move whole segments."""
+        """Number of unknowns, the first ones, that move whole segments."""
         return min(self.markers.values(), default=self.count)
 
     @cached_property
     def information(self) -> FloatArray:
-        """(P, P) of the prior."""
+        """Information matrix (P, P) of the prior."""
         return np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
 
     @cached_property
@@ -70,29 +73,29 @@ class Unknowns:
         return np.sqrt(np.diag(self.covariance))
 
     def shift(self, theta: FloatArray, name: str) -> FloatArray:
-        """Shift (3,) m of a joint centre in the axes of its parent in the static trial."""
+        """Return the shift (3,) m of a joint centre in the axes of its parent in the static trial."""
         at = self.centres[name]
         return theta[at : at + 3]
 
     def figure(self, theta: FloatArray) -> StaticFigure:
-        """The standing person for theta."""
+        """Return the standing person for theta."""
         shifts = {name: self.start.R_WB[self.start.parent[name]] @ self.shift(theta, name) for name in self.centres}
         return self.start.moved(shifts, {name: float(theta[at]) for name, at in self.turns.items()})
 
     def posture_shifts(self, theta: FloatArray) -> dict[str, FloatArray]:
-        """Shift (3,) m of segments against their parents, in the parents' axes."""
+        """Return the shifts (3,) m of segments relative to their parents, in the axes of the parents."""
         return {name: theta[at : at + 3] for name, at in self.postures.items()}
 
     def marker_shifts(self, theta: FloatArray) -> dict[str, FloatArray]:
-        """Shift (3,) m of markers in the axes of their segments."""
+        """Return the shifts (3,) m of markers in the axes of their segments."""
         return {label: theta[at : at + 3] for label, at in self.markers.items()}
 
 
 def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> Unknowns:
-    """Return what can be asked of a model: centres between segments that both carry markers, and all markers with weight.
+    """Return the unknowns of a model: centres between segments with markers on both, and all markers with weight.
 
-    Axes turn where the segment's far end is a hinge that both sides see. The covariance is that of the intrinsic scatter; what
-    misplaced markers add is the business of `placement`.
+    Axes rotate where the far end of the segment is a hinge visible from both sides. The covariance is that of the intrinsic
+    scatter; `marker_placement` adds the effect of misplaced markers.
     """
     marked = {marker.body for marker in model.markers}
     free = Counter(coordinate.body for coordinate in model.coordinates)
@@ -122,18 +125,18 @@ def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> U
         if np.isfinite(error)
     }
     covariance = np.diag(np.square(sd))
-    for right, left in pairs(centres):
+    for right, left in side_pairs(centres):
         for axis, sign in enumerate(_MIRROR):
             i, j = centres[right] + axis, centres[left] + axis
             covariance[i, j] = covariance[j, i] = sign * priors.symmetry * sd[i] * sd[j]
-    for right, left in pairs(turns):
+    for right, left in side_pairs(turns):
         i, j = turns[right], turns[left]
         covariance[i, j] = covariance[j, i] = -priors.symmetry * sd[i] * sd[j]
     return Unknowns(start, centres, postures, turns, markers, covariance, marker_m, soft)
 
 
 def _marker_errors(model: SubjectModel, priors: Priors) -> FloatArray:
-    """Standard deviation (M,) m of each marker's error along an axis; infinite where the fit gives it no weight."""
+    """Standard deviation (M,) m of each marker's error per axis; infinite without weight."""
     largest: dict[str, float] = {}
     for marker in model.markers:
         largest[marker.body] = max(marker.weight, largest.get(marker.body, 0.0))
@@ -147,8 +150,8 @@ def _marker_errors(model: SubjectModel, priors: Priors) -> FloatArray:
     )
 
 
-def pairs(names: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Right and left of those that are there on both sides."""
+def side_pairs(names: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Return right and left names that exist on both sides."""
     bare = [name.removesuffix("_r") for name in names if name.endswith("_r")]
     return [(f"{name}_r", f"{name}_l") for name in bare if f"{name}_l" in names]
 
@@ -158,20 +161,20 @@ _UP = np.array([0.0, 1.0, 0.0])
 
 @dataclass(frozen=True)
 class ModelPoses:
-    """A model in some configurations: poses (T, 3, 3), (T, 3) by segment, and its markers p_WM (T, M, 3) m."""
+    """A model in several configurations: poses (T, 3, 3), (T, 3) by segment, and its markers p_WM (T, M, 3) m."""
 
     R_WB: Mapping[str, FloatArray]
     p_WB: Mapping[str, FloatArray]
     p_WM: FloatArray
 
     def of(self, rows: slice) -> ModelPoses:
-        """Return some of the configurations."""
+        """Return a part of the configurations."""
         R_WB, p_WB = ({name: poses[rows] for name, poses in every.items()} for every in (self.R_WB, self.p_WB))
         return ModelPoses(R_WB, p_WB, self.p_WM[rows])
 
 
-def posed(model: SubjectModel, q: FloatArray) -> ModelPoses:
-    """Return the poses of a model's segments and markers for q (T, nq)."""
+def model_poses(model: SubjectModel, q: FloatArray) -> ModelPoses:
+    """Return the poses of the segments and markers of a model for q (T, nq)."""
     R, p = body_poses(model.multibody, q)
     poses = {body.definition.name: model.body_poses(R, p, body.definition.name) for body in model.bodies}
     columns = [poses[m.body][1] + poses[m.body][0] @ m.p_BM for m in model.markers]
@@ -185,9 +188,9 @@ def posed(model: SubjectModel, q: FloatArray) -> ModelPoses:
 def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: ModelPoses) -> FloatArray:
     """Return (T, M, 3, J): derivative of the marker positions with respect to `of_joints`, at fixed q (T, nq), in World.
 
-    A joint centre that is believed a step s (World, static trial) elsewhere leaves the standing person as it is, so the
-    segment a above and all below the segment b beyond the joint move against each other by (R_a - R_b) s, with R the
-    turns of the segments since standing. Hinges follow the axes of the segment above, which follow its long axis.
+    A joint centre shifted by s (World, static trial) does not change the standing person: the segment a above and everything
+    below the segment b beyond the joint move relative to each other by (R_a - R_b) s, with R the rotations of the segments
+    since standing. Hinges follow the axes of the segment above, which follow its long axis.
     """
     figure = StaticFigure.of(model)
     J = np.zeros((len(q), len(model.markers), 3, unknowns.of_joints))
@@ -217,7 +220,7 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: M
 
 
 def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: ModelPoses) -> tuple[IntArray, FloatArray]:
-    """Return the numbers (c,) of the unknowns that are a marker's own place, none or three, and its derivative (T, 3, c)."""
+    """Return the indices (c,) of a marker's own position among the unknowns, none or three, and the derivative (T, 3, c)."""
     R_WB = at.R_WB[marker.body]
     if marker.label not in unknowns.markers:
         return np.zeros(0, dtype=np.int64), R_WB[:, :, :0]
@@ -227,11 +230,11 @@ def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: ModelPoses) -> 
 def _hinges(
     model: SubjectModel, figure: StaticFigure, q: FloatArray, at: ModelPoses, on: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
-    """By segment whose joint is no ball: (T, m, 3, 3) movement of the markers beyond when the axes above turn by w (their axes).
+    """By segment with a joint that is no ball: (T, m, 3, 3) movement of the markers beyond for a rotation w of the axes above.
 
-    The joint's first rotation D becomes D + w x D - D w x: the markers beyond turn by w - D w about the centre.
+    The first rotation D of the joint becomes D + w x D - D w x: the markers beyond rotate by w - D w about the centre.
     """
-    found = {}
+    hinges = {}
     for body in model.moving:
         definition = body.definition
         free = [c for c in model.coordinates if c.body == definition.name]
@@ -248,26 +251,26 @@ def _hinges(
         S = np.zeros((*arm.shape, 3))
         for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
             S[..., j, i], S[..., i, j] = arm[..., k], -arm[..., k]
-        found[definition.name] = -S @ turn[:, None]
-    return found
+        hinges[definition.name] = -S @ turn[:, None]
+    return hinges
 
 
 @dataclass(frozen=True)
 class Priors:
-    """One standard deviation of everything that the fit may change, SI.
+    """Standard deviations of the unknowns of the fit, SI.
 
     Attributes:
-        centre_m: by segment, (3,) of its joint centre in the parent's axes, markers well placed. turn_rad: by segment, of its
-            axes about the long axis, likewise. symmetry: correlation of both sides in these.
-        posture_m: by segment, of its place against the parent between standing and walking, each axis.
-        length_m: of the difference of both sides' lengths.
-        placement_m: of a marker that marks a landmark, each direction along the skin.
-        marker_m: by segment, of the error of its markers of the largest weight, each axis, skin and noise; offset_share: of it,
-            constant while walking; soft_m: that of soft markers.
-        independent_s: time after which a frame tells something new; most_independent: such frames in one trial, at most;
+        centre_m: by segment, (3,) of its joint centre in the axes of the parent, with well placed markers. turn_rad: by
+            segment, of its axes about the long axis, likewise. symmetry: correlation of both sides in these.
+        posture_m: by segment, of its position relative to the parent between standing and walking, per axis.
+        length_m: of the difference of the lengths of both sides.
+        placement_m: of a marker on a landmark, in each direction along the skin.
+        marker_m: by segment, of the error of its markers of largest weight, per axis, soft tissue and noise. offset_share:
+            share of it that is constant while walking. soft_m: that of soft markers.
+        independent_s: time between independent frames. most_independent: largest number of them in one trial;
             most_independent_walks: in all walks of a session together.
-        skin_m_rad: by segment, of a marker's slide along each axis when a neighbouring joint bends by one radian; skin_common:
-            correlation of the slides of a segment's markers.
+        skin_m_rad: by segment, slide of a marker along each axis per radian of flexion of a neighbouring joint. skin_common:
+            correlation of the slides of the markers of a segment.
     """
 
     centre_m: Mapping[str, FloatArray]
@@ -287,7 +290,7 @@ class Priors:
 
 
 def load_priors() -> Priors:
-    """Return the library's numbers."""
+    """Return the priors of the library."""
     table = load_table("body/subject_fit")
     markers, symmetry = table["markers"], table["symmetry"]
     return Priors(
@@ -313,33 +316,33 @@ def _sided(rows: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 _Pose = tuple[FloatArray, FloatArray]
-# Small against a limb, large against round-off.
+# small relative to a limb, large relative to round-off
 _STEP_M = 1e-4
 
 
 class Scaling(Protocol):
-    """What the subject's model is made of: it can be made again with segments placed otherwise."""
+    """Source of the model of the subject, which can be built again with other segment poses."""
 
     def model(
         self, turns_rad: Mapping[str, float] | None = None, known: Mapping[str, _Pose] | None = None
     ) -> tuple[SubjectModel, list[Diagnostic]]:
-        """Return the model for axes (3, 3) and joint centres (3,) m in World by segment, and what had to be assumed."""
+        """Return the model for axes (3, 3) and joint centres (3,) m in World by segment, and findings about assumptions."""
 
     def landmark_markers(self) -> Mapping[str, tuple[str, FloatArray]]:
-        """Return segment and place (3,) m in World, static trial, of the markers that mark a landmark, by label."""
+        """Return segment and position (3,) m in World of the static trial of the markers on landmarks, by label."""
 
     def poses(self, bodies: Collection[str], height_m: float, moved: Mapping[str, FloatArray]) -> Mapping[str, _Pose]:
-        """Return the segments' poses as the recipes find them when markers stand (3,) m in World elsewhere."""
+        """Return the poses of the segments by the recipes with markers shifted by (3,) m in World."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """What markers beside their landmarks do to the recipes, each sliding along the skin.
+    """Effect of misplaced markers on the recipes, each marker sliding along the skin.
 
     Attributes:
-        labels, directions_W: (K,) marker and (K, 3) direction of each slide; sd_m: of every slide.
+        labels, directions_W: (K,) marker and (K, 3) direction of each slide. sd_m: of every slide.
         effect: (P, K) change of the unknowns for one standard deviation of each slide.
-        chain, base: segments that the recipes place, and where they do with the markers as they stand.
+        chain, base: segments placed by the recipes, and their poses with the markers as placed.
     """
 
     unknowns: Unknowns
@@ -352,10 +355,10 @@ class Placement:
     chain: frozenset[str]
     base: Mapping[str, _Pose]
 
-    def bend(self, deviation: FloatArray) -> FloatArray:
-        """Return what slides change beyond proportion (P,), for the most probable slides behind a deviation (P,) of the unknowns.
+    def nonlinear_part(self, deviation: FloatArray) -> FloatArray:
+        """Return the nonlinear part (P,) of the effect of the most probable slides for a deviation (P,) of the unknowns.
 
-        An axis that a wand turns by 0.2 rad moves the joint on a circle: some mm that no linear prior knows.
+        An axis that a wand rotates by 0.2 rad moves the joint on a circle, by some mm more than in the linear prior.
         """
         slides = self.effect.T @ np.linalg.solve(self.unknowns.covariance, deviation)
         moved: dict[str, FloatArray] = {}
@@ -366,10 +369,10 @@ class Placement:
 
 
 def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, placement_m: float) -> Placement:
-    """Return what misplaced markers of pelvis and legs do, with the unknowns' prior that holds it: they move several at once.
+    """Return the effect of misplaced markers of pelvis and legs, with the unknowns whose prior includes it.
 
-    A lateral knee marker that sits too far forward moves the knee and turns the axis; a wand turns both. Each marker slides along
-    the skin, placement_m (one standard deviation) in both directions, without the others.
+    A lateral knee marker too far forward moves the knee and rotates the axis; a wand does both. Each marker slides along the skin
+    separately, placement_m (one standard deviation) in both directions.
     """
     start = unknowns.start
     root = model.bodies[0].definition.name
@@ -405,7 +408,7 @@ def _along_skin(place: FloatArray, body: str, others: Collection[FloatArray], fi
 
 
 def _change(unknowns: Unknowns, before: Mapping[str, _Pose], after: Mapping[str, _Pose]) -> FloatArray:
-    """The recipes' change as a step (P,) of the unknowns."""
+    """Change of the recipes as a step (P,) of the unknowns."""
     step = np.zeros(unknowns.count)
     for name, at in unknowns.centres.items():
         if name in before:
@@ -418,19 +421,19 @@ def _change(unknowns: Unknowns, before: Mapping[str, _Pose], after: Mapping[str,
     return step
 
 
-#: Walks do one thing again and again; a functional trial moves one joint as far as it goes.
+#: Walks repeat one movement; a functional trial moves one joint over its range.
 CalibrationUse = Literal["walk", "functional"]
-# Enough frames to see a stride; more only cost time. Of one trial; of all together, and at least of each.
+# Sampled frames per trial, of all trials together, and least of each: enough to cover a stride.
 _FRAMES = 60
 _ALL_FRAMES = 180
 _FEW_FRAMES = 16
 _LEAST_FRAMES = 10
-_SHOWN = 0.8  # of the most markers that a frame of the trial shows
+_SHOWN = 0.8  # share of the largest number of visible markers in a frame of the trial
 
 
 @dataclass(frozen=True)
 class CalibrationTrial:
-    """Markers of one trial in World; name and sha256 of its file, for the account."""
+    """Markers of one trial in World; name and sha256 of its file, for the summary."""
 
     markers: Markers
     name: str = ""
@@ -440,7 +443,7 @@ class CalibrationTrial:
 
 @dataclass(frozen=True)
 class Frames:
-    """Frames of one trial: markers (T, M, 3) m in the model's order, NaN unseen; how many independent ones they are worth."""
+    """Frames of one trial: markers (T, M, 3) m in the order of the model, NaN missing; number of independent frames."""
 
     trial: CalibrationTrial
     seen_W: FloatArray
@@ -448,22 +451,22 @@ class Frames:
 
     @property
     def weight(self) -> float:
-        """Of each frame: one where it tells as much as if there were no others."""
+        """Weight of each frame; 1 for independent frames."""
         return self.independent / len(self.seen_W)
 
 
 def select_frames(trials: Sequence[CalibrationTrial], model: SubjectModel, priors: Priors) -> list[Frames]:
-    """Return an even sample of the frames of every trial in which most of the model's markers are seen.
+    """Return an even sample of the frames of every trial with most markers of the model.
 
-    Skin moves with the joints: another stride repeats its errors, and so does another walk. All walks together are worth
-    `priors.most_independent_walks` independent frames at most, so that joint centres do not run after the skin of walking.
-    Trials that show too little are left out.
+    Soft-tissue errors repeat with every stride and every walk. All walks together count as `priors.most_independent_walks`
+    independent frames at most, so that joint centres do not follow the soft tissue of walking. Trials with too few markers are
+    excluded.
     """
     most = int(np.clip(_ALL_FRAMES // max(len(trials), 1), _FEW_FRAMES, _FRAMES))
-    found = [frames for trial in trials if (frames := _chosen(trial, model, priors, most)) is not None]
-    walked = sum(frames.independent for frames in found if frames.trial.use == "walk")
+    samples = [frames for trial in trials if (frames := _chosen(trial, model, priors, most)) is not None]
+    walked = sum(frames.independent for frames in samples if frames.trial.use == "walk")
     share = min(1.0, max(priors.most_independent, priors.most_independent_walks) / max(walked, 1.0))
-    return [Frames(f.trial, f.seen_W, f.independent * (share if f.trial.use == "walk" else 1.0)) for f in found]
+    return [Frames(f.trial, f.seen_W, f.independent * (share if f.trial.use == "walk" else 1.0)) for f in samples]
 
 
 def _chosen(trial: CalibrationTrial, model: SubjectModel, priors: Priors, most: int) -> Frames | None:

@@ -1,13 +1,12 @@
-"""How the motion of the skeleton is estimated: one method a file, chosen by `inverse_kinematics.method`.
+"""Estimation of the motion of the skeleton: one method per file, selected by `inverse_kinematics.method`.
 
-Goes in: the subject's model, the signals of the walk (markers smoothed, with gaps filled only, and as recorded) and the
-section [inverse_kinematics]. Comes out: a `Fit`, the model's motion over the whole trial with the frames and coordinates
-that are not known, and why.
+Input: the subject's model, the signals of the walk (markers smoothed, gaps filled, and recorded) and the section
+[inverse_kinematics]. Output: a `Fit`, the motion over the whole trial with the unknown frames and coordinates and the reasons.
 
-A method registers a function (model, signals, settings) -> Fit under the name that a settings file says; a file here is
-all that a new one takes. A method that works frame by frame returns `fit.fit_from_solution`, whose motion is the curve
-through its configurations; one that estimates velocities and accelerations itself makes the `Fit` of its own motion.
-`tracking.track` calls the method more than once: again when markers were attached, and when outliers were left out.
+A method registers a function (model, signals, settings) -> Fit under its name in the settings; a new method is a new file here.
+A frame-by-frame method returns `fit.fit_from_solution`, with the curve through its configurations as motion; a method that
+estimates velocities and accelerations builds the `Fit` itself. `tracking.track` calls the method repeatedly: after attaching
+markers and after excluding outliers.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 from biodyn.errors import SettingsError
 from biodyn.library.registry import Registry
 
-if TYPE_CHECKING:  # the names of the methods are asked for where nothing is computed
+if TYPE_CHECKING:  # settings need only the names of the methods
     from biodyn.processing.kinematics.fit import Fit
 
 METHODS: Registry[Callable[..., Fit]] = Registry(__name__, "method of inverse kinematics", SettingsError)

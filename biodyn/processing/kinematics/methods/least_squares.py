@@ -1,4 +1,4 @@
-"""Weighted least squares: in every frame the configuration at which the model's markers lie nearest to the measured ones."""
+"""Weighted least squares: in every frame the configuration with the smallest distances of the markers."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ from biodyn.processing.kinematics.tracking import with_unseen_motion
 from biodyn.processing.kinematics.visibility import (
     ROOT_Q,
     ROOT_V,
-    astray,
     bridge,
     bridge_root,
     long_stretches,
     visibility_weights,
+    with_jumps,
 )
 from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.rigid_body import InverseKinematics, inverse_kinematics
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 
-# A marker with less than half its weight no longer counts as seeing a coordinate.
+# Share of its weight below which a marker does not count as visible.
 _HALF_FADED = 0.5
-# Postures change little in this time.
+# Interval of the analysis of visibility; postures change little in it.
 _JUDGED_EVERY_S = 0.04
-# A fit so near to its bridge is the one that the bridge asks for.
-_ELSEWHERE_RAD = np.radians(2.0)
+# Smaller differences between fit and bridge need no new start.
+_RESTART_RAD = np.radians(2.0)
 
 _Solve = Callable[..., InverseKinematics]
 
 
 @METHODS.register("least_squares")
 def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
-    """Fit the skeleton to all visible markers of every frame (smoothed), from its static posture on.
+    """Fit the skeleton to all visible (smoothed) markers of every frame, starting from its static posture.
 
-    A marker's weight fades beside its gaps, so that its (dis)appearance does not kick the fitted pose. A coordinate that no
-    visible marker sees is carried on for as long as gaps are filled at most (`signals.rigid_gap_s`), then it is lost. Where the
-    markers leave the root open, some frames are carried on (`signals.spline_gap_s`); longer stretches have no solution.
+    The weight of a marker fades next to its gaps, so that its (dis)appearance does not change the pose abruptly. A coordinate
+    without a visible marker is bridged for as long as gaps are filled at most (`signals.rigid_gap_s`), then it is lost. Where
+    the markers leave the root open, short stretches are bridged (`signals.spline_gap_s`); longer ones have no solution.
     """
     markers = signals.markers
     columns = [markers.labels.index(marker.label) for marker in model.markers]
     p_WM = markers.positions[:, columns]
     links, p_LM, base_weights = model.marker_arrays()
     weights = settings.marker_weights
-    own = np.array([weights.get(m.label, w) for m, w in zip(model.markers, base_weights, strict=True)])
+    marker_weights = np.array([weights.get(m.label, w) for m, w in zip(model.markers, base_weights, strict=True)])
     ramp_frames = round(settings.visibility_ramp_s * markers.rate_hz)
     lower, upper = model.limits()
     start = model.static_configuration(np.eye(3), np.zeros(3))
 
     def solver(p_WM: FloatArray) -> tuple[_Solve, FloatArray]:
-        """What fits the markers p_WM (T, M, 3), and the shares (T, M) of their weights."""
+        """Return the solver for the markers p_WM (T, M, 3), and the shares (T, M) of their weights."""
         ramp = visibility_weights(np.isfinite(p_WM[..., 0]), ramp_frames)
 
         def solve(
@@ -69,7 +69,7 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
                 links,
                 p_LM,
                 p_WM,
-                weights=own * ramp,
+                weights=marker_weights * ramp,
                 lower=lower,
                 upper=upper,
                 q0=start,
@@ -87,11 +87,11 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
     short, long = _root_open(
         model, solution.q, np.isfinite(p_WM[..., 0]), markers.rate_hz, signals.settings.spline_gap_s
     )
-    if long.any():  # as if nobody had been seen there: then nothing fades towards it either
+    if long.any():  # treated as frames without markers, so that nothing fades towards them
         solve, ramp = solver(np.where(long[:, None, None], np.nan, p_WM))
         solution = solve(*prior)
     longest_s = signals.settings.rigid_gap_s
-    solution, lost = _carried_over_gaps(
+    solution, lost = _bridged(
         model, solve, solution, held, ramp, ramp_frames, markers.rate_hz, longest_s, settings.steady_lever_m, short
     )
     status = np.where(short | long, UNDETERMINED, solution.status).astype(solution.status.dtype)
@@ -104,7 +104,7 @@ def _root_open(
 ) -> tuple[BoolArray, BoolArray]:
     """Return where (T,) the markers seen (T, M) leave the root open: stretches that can be bridged, and those that cannot.
 
-    Some frames of a bridge follow a spline. Over more, a pelvis rises and falls, and nobody can tell how.
+    A short bridge follows a spline. Over longer times a pelvis rises and falls unpredictably.
     """
     if seen.all():
         nowhere = np.zeros(len(q), dtype=np.bool_)
@@ -115,7 +115,7 @@ def _root_open(
     return is_open & ~long, is_open & long
 
 
-def _carried_over_gaps(
+def _bridged(
     model: SubjectModel,
     solve: _Solve,
     solution: InverseKinematics,
@@ -127,37 +127,34 @@ def _carried_over_gaps(
     steady_lever_m: float,
     root_open: BoolArray,
 ) -> tuple[InverseKinematics, BoolArray]:
-    """Return the solution; where no marker sees a coordinate, or the posture shows it badly, solved again with its bridge.
+    """Return the solution, solved again with bridges where a coordinate is not visible or poorly determined, and what is lost.
 
-    Also return (T, C) what is lost for too long.
-
-    `root_open` (T,): frames in which the root is bridged, too. `ramp` (T, M): share of its weight that each marker has.
-    `held` (nv,): weights that hold coordinates to their static angle.
+    Also return (T, C) the coordinates that are lost for too long. root_open: (T,) frames with a bridged root. ramp: (T, M)
+    share of the weight of each marker. held: (nv,) weights that hold coordinates at their static angle.
     """
     static = model.static_configuration(np.eye(3), np.zeros(3))
     step = max(round(_JUDGED_EVERY_S * rate_hz), 1)
     visible = ramp >= _HALF_FADED
-    # By the posture, not by gaps: those fade in and out, and are bridged where they hide something.
+    # Determined by the posture, not by gaps, which fade and are bridged.
     whole = levers_through(model, solution.q, np.ones_like(visible), step)
     unseen = whole < LEAST_LEVER_M if visible.all() else unseen_coordinates(model, solution.q, visible, step)
-    bad = astray(model, solution.q, badly_seen(model, whole, steady_lever_m), rate_hz)
+    bad = with_jumps(model, solution.q, badly_seen(model, whole, steady_lever_m), rate_hz)
     if not (unseen.any() or bad.any() or root_open.any()):
         return solution, np.zeros((len(ramp), len(model.coordinates)), dtype=bool)
-    # What the posture hides (a straight elbow) cannot be told by any marker and changes nothing that can be: it is carried
-    # on, never lost.
+    # A coordinate hidden by the posture (straight elbow) affects no marker: it is bridged and never lost.
     lost = np.zeros_like(unseen)
     if unseen.any():
         hidden = unseen & ~(whole < LEAST_LEVER_M)
-        unsolved = np.asarray(np.isnan(solution.q).any(axis=1))  # nothing goes on there: as at the ends of the trial
+        unsolved = np.asarray(np.isnan(solution.q).any(axis=1))  # unknown as at the ends of the trial
         lost = hidden & long_stretches(hidden | unsolved[:, None], round(longest_bridge_s * rate_hz))
     bridges, q_prior = bridge(model, solution.q, unseen, bad, ramp_frames, rate_hz)
-    # What is bridged is held to its bridge, which is the fit itself where markers see it: held to both it would be pulled twice.
+    # A bridged coordinate is held to its bridge only, which is the fit itself where markers determine it.
     others = [c for c in model.coordinates if not bridges[c.v_index]]
     q_prior[:, [c.q_index for c in others]] = static[[c.q_index for c in others]]
     if root_open.any():
         bridges[:ROOT_V], q_prior[:, :ROOT_Q] = bridge_root(solution.q, root_open)
-    # A fit that its bridge leads elsewhere begins there as the first one did: from the frame before, lest it stay astray.
+    # Where the bridge differs from the fit, the solution starts from the previous frame.
     pulled = [c.q_index for c in model.coordinates if bridges[c.v_index]]
-    elsewhere = (np.abs(q_prior[:, pulled] - solution.q[:, pulled]) > _ELSEWHERE_RAD).any(axis=1) | root_open
+    elsewhere = (np.abs(q_prior[:, pulled] - solution.q[:, pulled]) > _RESTART_RAD).any(axis=1) | root_open
     q_near = np.where(elsewhere[:, None], np.nan, solution.q)
     return solve(np.where(bridges > 0.0, bridges, held), q_prior, q_near), lost
