@@ -12,7 +12,7 @@ from support.people import RATE_HZ, errors_m, functional_of, person_of, scaling_
 from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel, with_markers, with_misplaced_centre
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
 from biodyn.processing.calibration.subject_fit.result import fit_notes, functional_joints
-from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, posed
+from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, model_poses
 from biodyn.recording import Markers
 
 LOWER = ("plug_in_gait_lower", "lower_limb")
@@ -58,7 +58,7 @@ def clusters() -> tuple[SubjectModel, CalibrationTrial]:
     ):
         q[:, model.coordinate(name).q_index] += angle
     labels = tuple(marker.label for marker in model.markers)
-    return model, CalibrationTrial(Markers(labels, posed(model, q).p_WM, 20.0), "star.c3d", use="functional")
+    return model, CalibrationTrial(Markers(labels, model_poses(model, q).p_WM, 20.0), "star.c3d", use="functional")
 
 
 def test_rigid_segments_give_centre_and_axis_exactly(clusters: tuple[SubjectModel, CalibrationTrial]) -> None:

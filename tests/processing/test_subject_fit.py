@@ -21,7 +21,7 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
     load_priors,
     marker_place,
     marker_placement,
-    posed,
+    model_poses,
 )
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
@@ -52,7 +52,7 @@ def test_the_derivatives_are_those_of_the_model_made_again(sets) -> None:
     q = np.tile(model.static_configuration(np.eye(3), np.zeros(3)), (3, 1))
     for i, c in enumerate(model.coordinates):
         q[:, c.q_index] += np.array([0.1, 0.4, -0.2]) * (1.0 + 0.1 * i)
-    at = posed(model, q)
+    at = model_poses(model, q)
     J = np.zeros((3, len(model.markers), 3, unknowns.count))
     J[..., : unknowns.of_joints] = joint_jacobian(model, unknowns, q, at)
     for i, marker in enumerate(model.markers):
@@ -71,7 +71,7 @@ def test_the_derivatives_are_those_of_the_model_made_again(sets) -> None:
         for sign in (1.0, -1.0):
             theta[column] = sign * step
             made = problem.made(theta)
-            places.append(posed(made, q).p_WM.reshape(3, -1))
+            places.append(model_poses(made, q).p_WM.reshape(3, -1))
         difference = (places[0] - places[1]) / (2.0 * step) - J[:, :, column]
         for t in range(3):
             followed = own[t] @ np.linalg.lstsq(own[t], difference[t], rcond=1e-9)[0]

@@ -66,8 +66,8 @@ def in_kilograms(mass: MassEstimate, standing: MassEstimate | None) -> tuple[Mas
     note = Diagnostic(
         "unit-corrected",
         "warning",
-        f"Body mass is {mass.mass_kg:.1f} in the file; the plates of the static trial carry {standing.mass_kg:.1f} kg. The number is "
-        f"interpreted as pounds: {pounds_kg:.1f} kg are used.",
+        f"Body mass is {mass.mass_kg:.1f} in the file; the plates of the static trial carry {standing.mass_kg:.1f} kg. It "
+        f"is interpreted as pounds: {pounds_kg:.1f} kg are used.",
         value=mass.mass_kg,
         limit=MASS_MISMATCH_SHARE,
         hint="Store the body mass in kg, or give it with --mass.",

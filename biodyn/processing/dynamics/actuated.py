@@ -1,5 +1,4 @@
-"""An actuated motion: the recorded motion with its torques and ground wrenches. Input of the consistency checks and of
-the forward replay; kept whole in every result folder."""
+"""Actuated motion: motion, torques and ground wrenches of a trial, for consistency checks, forward replay and result folders."""
 
 from __future__ import annotations
 
@@ -27,11 +26,11 @@ class ActuatedMotion:
     Attributes:
         multibody: the tree.
         time_s: (T,) s.
-        q, v, vdot: (T, nq), (T, nv), (T, nv) as in `trial.Motion`; NaN rows where unknown.
+        q, v, vdot: (T, nq), (T, nv), (T, nv) as in `recording.Motion`; NaN rows where unknown.
         tau: (T, nv) generalised forces; the first six are the base residual; NaN rows where unknown.
         wrenches: (T, K, 6) F_Wo_W ground wrenches about the world origin on the bodies `wrench_bodies` (K,).
-        measured: (T,) bool, the ground reaction of every foot is known; elsewhere the residual makes up for it.
-        reduced: where the motion is that of coupled coordinates, of which the joints of the tree are functions.
+        measured: (T,) bool, the ground reaction of every foot is known; elsewhere the residual includes it.
+        reduced: tree of coupled coordinates, of which the joints are functions; None without couplings.
     """
 
     multibody: Multibody
@@ -47,7 +46,7 @@ class ActuatedMotion:
 
     @property
     def mechanics(self) -> Multibody | ReducedTree:
-        """What q, v, vdot and tau belong to: the tree, or the tree as coupled coordinates reach it."""
+        """The system of q, v, vdot and tau: the tree, or its reduction to coupled coordinates."""
         return self.multibody if self.reduced is None else self.reduced
 
     @property
@@ -64,7 +63,7 @@ class ActuatedMotion:
     def stretches(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield (first, stop, first known, stop known): runs of frames with a configuration, the known ones within each.
 
-        A run may hold several known parts; each is yielded with its run.
+        A run may have several known parts; each is yielded with its run.
         """
         posed = np.asarray(np.isfinite(self.q).all(axis=1))
         known = self.known
@@ -76,7 +75,7 @@ class ActuatedMotion:
                     yield first, stop, first + start, first + end
 
     def coordinate_kinds(self) -> tuple[tuple[CoordinateKind, int], ...]:
-        """Layout of q, see `derivatives.configuration_spline`."""
+        """Return the layout of q, see `derivatives.configuration_spline`."""
         if self.reduced is not None:
             return (("free", 0), *(("scalar", place) for place in range(7, self.reduced.nq)))
         kinds: list[tuple[CoordinateKind, int]] = []
@@ -108,7 +107,7 @@ def actuated_motion(fit: Fit, dynamics: Dynamics) -> ActuatedMotion:
 
 
 def stored_actuated_motion(arrays: Mapping[str, np.ndarray]) -> ActuatedMotion:
-    """Return the actuated motion of the arrays of a `result.npz`; ResultError names what is missing."""
+    """Return the actuated motion from the arrays of a `result.npz`; ResultError names a missing array."""
     try:
         return ActuatedMotion(
             multibody=multibody_from_arrays(arrays),
@@ -122,11 +121,11 @@ def stored_actuated_motion(arrays: Mapping[str, np.ndarray]) -> ActuatedMotion:
             measured=arrays["residual_valid"],
         )
     except KeyError as error:
-        raise ResultError(f"The result's arrays hold no {error}.", "Run the trial again.") from error
+        raise ResultError(f"The arrays of the result have no {error}.", "Run the trial again.") from error
 
 
 def multibody_from_arrays(arrays: Mapping[str, np.ndarray]) -> Multibody:
-    """Return the tree that `output.store.record.arrays.multibody_arrays` wrote: joints with one axis or none."""
+    """Return the tree written by `output.store.arrays.multibody_arrays`: joints with at most one axis."""
     names = [str(name) for name in arrays["body_names"]]
     bodies = []
     for i, name in enumerate(names):
@@ -142,7 +141,7 @@ def multibody_from_arrays(arrays: Mapping[str, np.ndarray]) -> Multibody:
                 float(arrays["body_mass_kg"][i]),
                 arrays["body_com_m"][i],
                 arrays["body_inertia_com"][i],
-                any_inertia=True,  # it was judged when the model was made; those of others are taken as they are
+                any_inertia=True,  # checked when the model was built
             )
         )
     g = arrays["gravity_W"]

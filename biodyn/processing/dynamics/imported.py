@@ -1,4 +1,4 @@
-"""Joint loads of an imported model: the torques of its own coordinates, the moments and forces of its joints, the residual."""
+"""Joint loads of an OpenSim model: torques of its own coordinates, moments and forces of its joints, residual."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SPLINE_EDGE_FRAMES = 2
 
 @dataclass(frozen=True, eq=False)
 class ModelMotion:
-    """The motion of a model in its own coordinates, and what moves them.
+    """Motion of a model in its own coordinates, and its torques.
 
     Attributes:
-        names, rotational: of the n coordinates, in the model's order. q, v, vdot, tau: (T, n) rad, m, Nm, N; NaN where unknown.
-        proof: largest difference of tau to mass matrix times acceleration plus bias, as a share of the largest torque.
-        R_WG: (3, 3) turn from the model's ground to World.
+        names, rotational: of the n coordinates, in the order of the model. q, v, vdot, tau: (T, n) rad, m, Nm, N; NaN if unknown.
+        proof: largest difference of tau from mass matrix times acceleration plus bias, as a share of the largest torque.
+        R_WG: (3, 3) rotation from ground of the model to World.
     """
 
     names: tuple[str, ...]
@@ -37,7 +37,7 @@ class ModelMotion:
     R_WG: FloatArray = field(default_factory=lambda: np.eye(3))
 
     def columns_of(self, model: ImportedModel) -> list[int]:
-        """Return where the coordinates of a body model stand among all of the model's own."""
+        """Return the columns of the coordinates of a body model among those of the model."""
         return [self.names.index(c.name) for c in model.coordinates]
 
 
@@ -52,14 +52,14 @@ def imported_fit(
     """Return the motion of a model as a fit of its bodies.
 
     time_s: (T,) evenly spaced. edge_s: accelerations nearer than this to the ends of a stretch are not reliable. labels,
-    solution: the markers that were followed, and how; () and None where the coordinates were given.
+    solution: tracked markers and their fit; () and None for given coordinates.
     """
     q, v, vdot = model.floating.motion(motion.q, motion.v, motion.vdot, motion.R_WG)
     solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
     R, p = body_poses(model.multibody, np.where(solved[:, None], q, model.multibody.neutral()))
     R[~solved], p[~solved] = np.nan, np.nan
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
-    why = _why_not(solved, rate_hz, edge_s)
+    why = _reasons(solved, rate_hz, edge_s)
     columns = motion.columns_of(model)
     count = len(time_s)
     return Fit(
@@ -79,14 +79,14 @@ def imported_fit(
     )
 
 
-def _why_not(solved: BoolArray, rate_hz: float, edge_s: float) -> list[str]:
-    found = ["" if pose else "no motion of the model is known" for pose in solved]
+def _reasons(solved: BoolArray, rate_hz: float, edge_s: float) -> list[str]:
+    reasons = ["" if pose else "the motion of the model is unknown" for pose in solved]
     edge = max(int(np.ceil(edge_s * rate_hz)), _SPLINE_EDGE_FRAMES)
     rows = np.flatnonzero(np.diff(np.concatenate([[0], solved.astype(np.int8), [0]])))
     for first, stop in zip(rows[::2].tolist(), rows[1::2].tolist(), strict=True):
         for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:
-            found[t] = f"within {edge / rate_hz:.2f} s of the end of the motion: accelerations are not reliable"
-    return found
+            reasons[t] = f"within {edge / rate_hz:.2f} s of the end of the motion: accelerations are not reliable"
+    return reasons
 
 
 def imported_dynamics(
@@ -97,21 +97,21 @@ def imported_dynamics(
     bodies: Sequence[int],
     covered: BoolArray,
 ) -> Dynamics:
-    """Return torques, joint loads and the residual of an imported model.
+    """Return torques, joint loads and the residual of an OpenSim model.
 
     Parameters:
-        wrenches: (T, K, 6) all loads about the world origin, World, on the bodies (K,) of the model's tree.
-        covered: (T, n) which torques of the model's own coordinates the measured loads tell.
+        wrenches: (T, K, 6) all loads about the world origin, World, on the bodies (K,) of the tree of the model.
+        covered: (T, n) coordinates whose torques the measured loads determine.
     """
     model = fit.model
     assert isinstance(model, ImportedModel)
-    mb, known, moved = model.multibody, fit.reliable, fit.motion
+    mb, known, model_motion = model.multibody, fit.reliable, fit.motion
     loads, links = np.nan_to_num(wrenches), np.asarray(bodies, dtype=np.int64)
-    tau = np.full_like(moved.v, np.nan)
+    tau = np.full_like(model_motion.v, np.nan)
     transmitted = np.full((len(tau), len(mb.body_names), 6), np.nan)
     rows = fit.solved
     tau[rows], transmitted[rows] = inverse_dynamics(
-        mb, moved.q[rows], moved.v[rows], moved.vdot[rows], loads[rows], links, joint_wrenches=True
+        mb, model_motion.q[rows], model_motion.v[rows], model_motion.vdot[rows], loads[rows], links, joint_wrenches=True
     )
     tau[~known] = np.nan
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
@@ -120,14 +120,14 @@ def imported_dynamics(
     valid_body = {
         name: np.logical_and.reduce([known, *(reaction.measured[side] for side in own)]) for name, own in below.items()
     }
-    told = covered[:, columns] & np.isfinite(motion.tau[:, columns])
+    determined = covered[:, columns] & np.isfinite(motion.tau[:, columns])
     torque_valid = (
-        told & np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
+        determined & np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
     )
     all_known = np.logical_and.reduce([known, *(reaction.balanced(side) for side in sides)])
     balanced = (
         all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)
-    )  # without forces nothing is compared
+    )  # without forces there is no residual
     torques = np.where(torque_valid, motion.tau[:, columns], np.nan)
     R_root = fit.link_R_W[:, 0]
     return dynamics_of(

@@ -16,40 +16,40 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction, Markers
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 
-_LEAST_SINE = 0.02  # of the angle at the end between the line and the plane's marker: flatter triangles fix no turn
+_LEAST_SINE = 0.02  # least sine of the angle between line and marker of the plane: collinear points define no axes
 
 
 def in_three_point_axes(
     dynamics: Dynamics, fit: Fit, markers: Markers, label_of: Mapping[str, str]
 ) -> tuple[Dynamics, tuple[Diagnostic, ...]]:
-    """Return the dynamics with moments and forces of joints in three-point axes where the markers give them, and what is missing.
+    """Return the dynamics with joint moments and forces in three-point axes where markers define them, with findings.
 
     Parameters:
-        markers: in World, (T, M, 3) m, as the fit took them. label_of: labels of the landmarks that markers mark.
+        markers: in World, (T, M, 3) m, as fitted. label_of: labels of the markers of landmarks.
 
-    A frame in which one of a segment's markers is not seen keeps the fitted axes; how many of a segment these are is told.
+    A frame in which a marker of a segment is missing keeps the axes of the fitted segment; their number is reported.
     """
-    axes, lacking, unseen = {}, [], {}
+    axes, missing, unseen = {}, [], {}
     for _, row in sided_rows("body/three_points", "segment"):
         if row["body"] not in fit.model.frames:
             continue
-        found = _segment_axes(fit, markers, row["body"], [label_of.get(row["end"]), label_of.get(row["plane"])])
-        if found is None:
-            lacking.append(row["body"])
+        segment_axes = _segment_axes(fit, markers, row["body"], [label_of.get(row["end"]), label_of.get(row["plane"])])
+        if segment_axes is None:
+            missing.append(row["body"])
             continue
-        axes[row["body"]], seen = found
+        axes[row["body"]], seen = segment_axes
         if not seen[fit.reliable].all():
             unseen[row["body"]] = int((fit.reliable & ~seen).sum())
     joints = tuple(_expressed(load, fit, axes) for load in dynamics.joints)
-    return replace(dynamics, joints=joints), _notes(lacking, unseen)
+    return replace(dynamics, joints=joints), _notes(missing, unseen)
 
 
-def _notes(lacking: Sequence[str], unseen: Mapping[str, int]) -> tuple[Diagnostic, ...]:
+def _notes(missing: Sequence[str], unseen: Mapping[str, int]) -> tuple[Diagnostic, ...]:
     notes = []
-    if lacking:
-        names = ", ".join(lacking)
+    if missing:
+        names = ", ".join(missing)
         text = (
-            f"Moments are given in the axes of the fitted segments for {names}: no three markers show how these turn."
+            f"Moments are given in the axes of the fitted segments for {names}: their three markers are not available."
         )
         notes.append(Diagnostic("moment-axes", "info", text))
     if unseen:
@@ -57,7 +57,7 @@ def _notes(lacking: Sequence[str], unseen: Mapping[str, int]) -> tuple[Diagnosti
         text = (
             f"In frames without one of the three markers moments are given in the axes of the fitted segment: {frames}."
         )
-        hint = "Where the axes change, components of moments may step; fill the gaps in the capture software."
+        hint = "Where the axes change, components of moments may jump; fill the gaps in the capture software."
         notes.append(Diagnostic("moment-axes", "info", text, hint=hint))
     return tuple(notes)
 
@@ -65,23 +65,23 @@ def _notes(lacking: Sequence[str], unseen: Mapping[str, int]) -> tuple[Diagnosti
 def _segment_axes(
     fit: Fit, markers: Markers, body: str, labels: list[str | None]
 ) -> tuple[FloatArray, BoolArray] | None:
-    """R_WB (T, 3, 3) from the segment's joint centre and two markers, and where (T,) these are seen; None where one lacks."""
+    """R_WB (T, 3, 3) from the joint centre and two markers of a segment, and where (T,) these are visible; None without them."""
     places = {marker.label: marker.p_BM for marker in fit.model.markers if marker.body == body}
     known = [label for label in labels if label in places and label in markers.labels]
     if len(known) < len(labels):
         return None
     R_WB, p_WB = fit.body_pose(body)
-    still = _triad(np.zeros(3), *(places[label] for label in known))
-    moving = _triad(p_WB, *(markers.positions[:, markers.labels.index(label)] for label in known))
-    if not np.isfinite(still).all():
+    static_axes = _triad(np.zeros(3), *(places[label] for label in known))
+    moving_axes = _triad(p_WB, *(markers.positions[:, markers.labels.index(label)] for label in known))
+    if not np.isfinite(static_axes).all():
         return None
-    turned = moving @ still.T
+    turned = moving_axes @ static_axes.T
     seen: BoolArray = np.asarray(np.isfinite(turned).all(axis=(1, 2)))
     return np.where(seen[:, None, None], turned, R_WB), seen
 
 
 def _triad(centre: FloatArray, end: FloatArray, plane: FloatArray) -> FloatArray:
-    """Axes (..., 3, 3): Y from `end` to `centre`, `plane` in the plane of Y and Z; NaN where the three lie in a line."""
+    """Axes (..., 3, 3): Y from `end` to `centre`, `plane` in the plane of Y and Z; NaN for collinear points."""
     y = centre - end
     y = y / np.linalg.norm(y, axis=-1, keepdims=True)
     x = cross(y, plane - end)
@@ -91,7 +91,7 @@ def _triad(centre: FloatArray, end: FloatArray, plane: FloatArray) -> FloatArray
 
 
 def _expressed(load: JointLoad, fit: Fit, axes: Mapping[str, FloatArray]) -> JointLoad:
-    """The load in these axes of its two segments; itself where neither has any."""
+    """The load in these axes of its two segments; unchanged without any."""
     definition = next(b.definition for b in fit.model.moving if _is_joint(b.definition.joint, b.definition.side, load))
     if definition.parent not in axes and definition.name not in axes:
         return load
@@ -113,22 +113,21 @@ def _is_joint(joint: str, side: str, load: JointLoad) -> bool:
 FRAMES = ("proximal", "distal", "jcs")
 PLANES = ("sagittal", "frontal", "transverse")
 TRANSLATION = "translation"
-# Of a segment: x anterior, y proximal, z right.
+# Plane of rotation about the axes of a segment: x anterior, y proximal, z right.
 _PLANE_OF_AXIS = ("frontal", "transverse", "sagittal")
 
 
 @dataclass(frozen=True)
 class JointLoad:
-    """Net moment and force that the proximal segment exerts on the distal one at a joint centre.
+    """Net moment and force of the proximal segment on the distal one at a joint centre.
 
     Attributes:
         joint, side: name without side, and the side ("" for midline joints).
-        moment, force: by frame (proximal, distal, jcs): (T, 3) Nm and N along that frame's x, y, z; NaN where the ground
-            contact below was not measured. jcs: x the floating axis, y the distal long axis, z the proximal transverse
-            axis (Grood & Suntay 1983); components are projections on these axes.
-        power: (T,) W, the joint's torques times its coordinate rates.
-        power_parts: (T,) W each of the axes in a plane (`PLANES`) that the joint has, and of "translation" where it shifts; they
-            add up to `power`.
+        moment, force: by frame (proximal, distal, jcs): (T, 3) Nm and N along x, y, z of that frame; NaN where the ground contact
+            below was not measured. jcs: x the floating axis, y the distal long axis, z the proximal transverse axis (Grood &
+            Suntay 1983); components are projections on these axes.
+        power: (T,) W, torques of the joint times rates of its coordinates.
+        power_parts: (T,) W of the axes in each plane (`PLANES`) of the joint, and of "translation"; they add up to `power`.
         valid: (T,) bool.
     """
 
@@ -147,13 +146,13 @@ class Dynamics:
 
     Attributes:
         tau: (T, nv) generalised forces along v; NaN rows where the motion is unknown; *not* masked by validity.
-        torques: (T, C) Nm a free coordinate, NaN where not valid; `torque_valid` (T, C) bool.
-        residual_force, residual_moment: (T, 3) N and Nm in World axes, moment about the root's origin: what must be added to
-            the root to satisfy the equations of motion; NaN unless every foot's contact is known.
+        torques: (T, C) Nm per free coordinate, NaN where not valid; `torque_valid` (T, C) bool.
+        residual_force, residual_moment: (T, 3) N and Nm in World axes, moment about the origin of the root, required at the
+            root to satisfy the equations of motion; NaN unless the contact of every foot is known.
         residual_valid: (T,) bool.
         joints: loads at every free joint.
         reason: T strings: why something is missing in the frame, "" where nothing is.
-        foot_wrench_links: (K,) link indices; foot_wrenches: (T, K, 6) the wrenches given to the recursion.
+        foot_wrench_links: (K,) link indices. foot_wrenches: (T, K, 6) wrenches in the recursion.
     """
 
     tau: FloatArray
@@ -170,12 +169,13 @@ class Dynamics:
 
 @dataclass(frozen=True)
 class Loads:
-    """What is known of the ground's wrenches, and of what depends on them.
+    """Known wrenches of the ground, and where torques are determined.
 
     Attributes:
-        links: (K,) link indices of the feet; wrenches: (T, K, 6) on them, 0 where unknown.
-        balanced: (T,) frames in which every foot's contact and every coordinate is known. torque_valid: (T, C) of coordinates.
-        valid_body: (T,) by segment, where the load of its joint can be known.
+        links: (K,) link indices of the feet. wrenches: (T, K, 6) on them, 0 where unknown.
+        balanced: (T,) frames in which the contact of every foot and every coordinate is known. torque_valid: (T, C) of
+            coordinates.
+        valid_body: (T,) by segment, where the load of its joint is determined.
     """
 
     links: np.ndarray
@@ -186,10 +186,10 @@ class Loads:
 
 
 def known_loads(fit: Fit, reaction: GroundReaction) -> Loads:
-    """Return the wrenches on the feet, and where they suffice.
+    """Return the wrenches on the feet, and where they determine torques.
 
-    A torque is valid where the contact of every foot on the far side of its joint is known: the swing leg's torques
-    stay when the other foot stands outside the plates, the base residual does not.
+    A torque is valid where the contact of every foot distal to its joint is known: torques of the swing leg remain valid when
+    the other foot is off the plates, the base residual does not.
     """
     model, known = fit.model, fit.reliable
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
@@ -205,7 +205,7 @@ def known_loads(fit: Fit, reaction: GroundReaction) -> Loads:
     }
     return Loads(
         links=np.array([model.frames[model.sole_body[side]].link for side in sides], dtype=np.int64),
-        # An unknown wrench counts as none: whatever depends on it is masked.
+        # Unknown wrenches are set to zero; what depends on them is masked.
         wrenches=np.nan_to_num(np.stack([reaction.wrench[side] for side in sides], axis=1)),
         balanced=np.logical_and.reduce(balanced) & ~fit.lost.any(axis=1),
         torque_valid=np.stack([valid_body[c.body] for c in model.coordinates], axis=1),
@@ -255,11 +255,11 @@ def dynamics_of(
     valid_body: dict[str, BoolArray],
     loads: tuple[np.ndarray, FloatArray],
 ) -> Dynamics:
-    """Return what inverse dynamics found, masked where a contact that matters is not known.
+    """Return the result of inverse dynamics, masked where a relevant contact is unknown.
 
     Parameters:
         tau: (T, nv) of the body. own: torques (T, C) of the coordinates and where they are valid. balanced: (T,) frames in
-            which the whole body can be held against the forces. R_root: (T, 3, 3) of the root. transmitted: (T, L, 6).
+            which the residual of the whole body is known. R_root: (T, 3, 3) of the root. transmitted: (T, L, 6).
         valid_body: (T,) by segment. loads: links (K,) and wrenches (T, K, 6) on them.
     """
     sides: list[Side] = [side for side in reaction.wrench if side in fit.model.sole_body]
@@ -280,7 +280,7 @@ def dynamics_of(
 
 
 def distal_feet(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]:
-    """Feet at or beyond each segment's joint, by segment: their contacts must be known for its load."""
+    """Return the feet at or beyond the joint of each segment, whose contacts must be known for its load."""
     parent = {body.definition.name: body.definition.parent for body in model.bodies}
     below: dict[str, list[Side]] = {name: [] for name in parent}
     for side in sides:
@@ -292,7 +292,7 @@ def distal_feet(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]
 
 
 def lost_distally(fit: Fit, name: str) -> BoolArray:
-    """Frames (T,) in which a coordinate at or beyond a segment's joint is lost."""
+    """Frames (T,) in which a coordinate at or beyond the joint of a segment is lost."""
     parent = {body.definition.name: body.definition.parent for body in fit.model.bodies}
     lost = np.zeros(len(fit.lost), dtype=bool)
     for column in np.flatnonzero(fit.lost.any(axis=0)):
@@ -307,9 +307,9 @@ def lost_distally(fit: Fit, name: str) -> BoolArray:
 def joint_load(
     fit: Fit, tau: FloatArray, transmitted: FloatArray, name: str, planes: Sequence[str], valid: BoolArray
 ) -> JointLoad:
-    """Return the load of a segment's joint from the wrenches (T, L, 6) that the joints transmit, in link axes.
+    """Return the load of the joint of a segment from the wrenches (T, L, 6) that the joints transmit, in link axes.
 
-    planes: of the joint's coordinates (`axis_planes`). valid: (T,) where the load is known.
+    planes: of the coordinates of the joint (`axis_planes`). valid: (T,) where the load is known.
     """
     model = fit.model
     definition = model.skeleton.body(name)
@@ -320,8 +320,8 @@ def joint_load(
     R_WP, _ = fit.body_pose(definition.parent)
     R_WB, _ = fit.body_pose(name)
     axes = {"proximal": R_WP, "distal": R_WB, "jcs": joint_coordinate_axes(R_WP, R_WB)}
-    mine = model.joint_columns(name)
-    powers = fit.motion.v[:, mine] * tau[:, mine]
+    columns = model.joint_columns(name)
+    powers = fit.motion.v[:, columns] * tau[:, columns]
 
     def along(vector_W: FloatArray, R: FloatArray) -> FloatArray:
         return np.where(valid[:, None], np.einsum("tji,tj->ti", R, vector_W), np.nan)
@@ -343,20 +343,20 @@ def joint_load(
 
 
 def axis_planes(model: SubjectModel) -> dict[str, list[str]]:
-    """Return in which plane each coordinate of a segment's joint turns it, "translation" for those that shift it, by segment.
+    """Return by segment the plane in which each coordinate of its joint rotates it, "translation" for translations.
 
-    That of the parent segment which is nearest to perpendicular to the axis while all coordinates are zero.
+    The plane of the parent segment that is nearest to perpendicular to the axis while all coordinates are zero.
     """
     mb = model.multibody
     posture = mb.neutral()[None]
     axes, poses = joint_jacobians(mb, posture)[0, :3].T, body_poses(mb, posture)
-    found = {}
+    planes = {}
     for body in model.moving:
         name = body.definition.name
         R_WP = model.body_poses(*poses, model.skeleton.body(name).parent)[0][0]
         along = np.abs(axes[model.joint_columns(name)] @ R_WP)
-        found[name] = [_PLANE_OF_AXIS[int(axis.argmax())] if axis.any() else TRANSLATION for axis in along]
-    return found
+        planes[name] = [_PLANE_OF_AXIS[int(axis.argmax())] if axis.any() else TRANSLATION for axis in along]
+    return planes
 
 
 def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
@@ -372,7 +372,7 @@ def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
 
 
 def reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
-    """Return why something is missing, a text a frame, "" where nothing is."""
+    """Return why something is missing, a text per frame, "" where nothing is."""
     lost = [""] * len(fit.reason)
     for t in np.flatnonzero(fit.lost.any(axis=1)):
         names = ", ".join(fit.model.coordinates[c].name for c in np.flatnonzero(fit.lost[t]))

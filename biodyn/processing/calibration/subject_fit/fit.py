@@ -1,4 +1,4 @@
-"""The subject's model fitted to the static trial and to all that the person was seen to do, at once."""
+"""Fit of the model of the subject to the static trial and all observed trials together."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from biodyn.geometry.points import all_finite, lengths
 from biodyn.model.body_model import StaticFigure, SubjectModel, with_coordinates_of, with_moved_centres
 from biodyn.model.observability import inverse_factors, marker_jacobian
 from biodyn.processing.calibration.subject_fit.result import (
-    MarkerErrors,
-    Skin,
+    SoftTissue,
     SubjectFit,
     fit_summary,
     functional_joints,
@@ -32,88 +31,91 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
     load_priors,
     marker_place,
     marker_placement,
-    pairs,
-    posed,
+    model_poses,
     select_frames,
+    side_pairs,
 )
 from biodyn.rigid_body import inverse_kinematics
 
-# Degrees of freedom of Student's t: what is far beyond its prior is believed rather than pulled back.
+# Degrees of freedom of the Student t distribution: large deviations are accepted rather than pulled back.
 _STUDENT = 3.0
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """A quadratic in a step of theta: half step^T information step - pull step, and its value at no step.
+class InformationForm:
+    """Quadratic form in a step of theta: half step^T information step - gradient step, and its value without a step.
 
-    Attributes: information (P, P), pull (P,), cost.
+    Attributes: information (P, P), gradient (P,), cost.
     """
 
     information: FloatArray
-    pull: FloatArray
+    gradient: FloatArray
     cost: float
 
-    def __add__(self, other: Evidence) -> Evidence:
-        return Evidence(self.information + other.information, self.pull + other.pull, self.cost + other.cost)
+    def __add__(self, other: InformationForm) -> InformationForm:
+        return InformationForm(
+            self.information + other.information, self.gradient + other.gradient, self.cost + other.cost
+        )
 
 
 def marker_information(
     model: SubjectModel,
     unknowns: Unknowns,
-    skin: Skin,
+    skin: SoftTissue,
     q: FloatArray,
     at: ModelPoses,
     free: FloatArray,
     seen_W: FloatArray,
     marker_weight: FloatArray,
-) -> Evidence:
-    """Return what the markers seen_W (T, M, 3) m, NaN unseen, tell at the best configurations q (T, nq) for the model.
+) -> InformationForm:
+    """Return the information of the markers seen_W (T, M, 3) m, NaN missing, at the best configurations q (T, nq) of the model.
 
-    Of the unknowns, then of the slides of the skin. free: `free_columns` at q. marker_weight: (M,) 1/m^2, what one frame tells.
-    The coordinates follow
-    every step (variable projection, Golub & Pereyra 1973, doi 10.1137/0710036; the Jacobian in the form of Kaufman 1975):
-    only what they cannot follow counts.
+    For the unknowns, then for the slides of the soft tissue. free: `free_columns` at q. marker_weight: (M,) 1/m^2, information
+    of one frame. The coordinates follow every step (variable projection, Golub & Pereyra 1973, doi 10.1137/0710036; the
+    Jacobian in the form of Kaufman 1975): only what they cannot follow counts.
     """
     weights = marker_weight * all_finite(seen_W)
     root = np.sqrt(weights)[..., None]
     residual = root * np.nan_to_num(seen_W - at.p_WM)
     follows = _followed(root[..., None] * free)
     J = joint_jacobian(model, unknowns, q, at)
-    n, told = unknowns.count + skin.count, np.any(J, axis=(0, 2))
-    information, pull = np.zeros((n, n)), np.zeros(n)
+    n, affected = unknowns.count + skin.count, np.any(J, axis=(0, 2))
+    information, gradient = np.zeros((n, n)), np.zeros(n)
     followed = np.zeros((n + 1, len(q), follows.shape[3]))
-    for i, marker in enumerate(model.markers):  # it depends on joints, its own place and skin: few of all unknowns
-        joints = np.flatnonzero(told[i])
+    for i, marker in enumerate(model.markers):  # it depends on joints, its part place and skin: few of all unknowns
+        joints = np.flatnonzero(affected[i])
         place, placed = marker_place(marker, unknowns, at)
         slides, slid = skin.of_marker(model, i, q, at)
         columns = np.concatenate([joints, place, unknowns.count + slides])
         rows = root[:, i, :, None] * np.concatenate([J[:, i][:, :, joints], placed, slid], axis=2)
         flat = rows.reshape(-1, len(columns))
         information[np.ix_(columns, columns)] += flat.T @ flat
-        pull[columns] += flat.T @ residual[:, i].ravel()
-        own = (rows.swapaxes(1, 2) @ follows[:, i]).swapaxes(0, 1)
-        followed[joints] += own[: len(joints)]
-        followed[columns[len(joints) :]] = own[len(joints) :]  # of no other marker
+        gradient[columns] += flat.T @ residual[:, i].ravel()
+        part = (rows.swapaxes(1, 2) @ follows[:, i]).swapaxes(0, 1)
+        followed[joints] += part[: len(joints)]
+        followed[columns[len(joints) :]] = part[len(joints) :]  # of this marker only
         followed[n] += (residual[:, i, None] @ follows[:, i])[:, 0]
-    # less what the coordinates follow
+    # without what the coordinates follow
     flat = followed.reshape(n + 1, -1)
     both = flat @ flat.T
-    return Evidence(information - both[:n, :n], pull - both[:n, n], 0.5 * float(np.sum(residual**2)))
+    return InformationForm(information - both[:n, :n], gradient - both[:n, n], 0.5 * float(np.sum(residual**2)))
 
 
-def without_soft_tissue(evidence: Evidence, skin: Skin) -> Evidence:
-    """Return the evidence of the unknowns with slides of the skin that nobody knows but by their prior: they are eliminated."""
-    n = len(evidence.pull) - skin.count
+def without_soft_tissue(evidence: InformationForm, skin: SoftTissue) -> InformationForm:
+    """Return the information on the unknowns with the slides of the soft tissue eliminated."""
+    n = len(evidence.gradient) - skin.count
     if not skin.count:
         return evidence
     A = evidence.information
     slides = A[n:, n:] + skin.information
-    taken = np.linalg.solve(slides, np.column_stack([A[n:, :n], evidence.pull[n:]]))
-    return Evidence(A[:n, :n] - A[:n, n:] @ taken[:, :n], evidence.pull[:n] - A[:n, n:] @ taken[:, n], evidence.cost)
+    taken = np.linalg.solve(slides, np.column_stack([A[n:, :n], evidence.gradient[n:]]))
+    return InformationForm(
+        A[:n, :n] - A[:n, n:] @ taken[:, :n], evidence.gradient[:n] - A[:n, n:] @ taken[:, n], evidence.cost
+    )
 
 
 def redundancy(free: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return (T, M) of how many of a marker's three errors the coordinates cannot follow; weights (T, M), 0 where unseen.
+    """Return (T, M) how many of a marker's three errors the coordinates cannot follow; weights (T, M), 0 where missing.
 
     The trace of 1 - H with the hat matrix H of the fit, whose `free_columns` are `free`.
     """
@@ -121,23 +123,23 @@ def redundancy(free: FloatArray, weights: FloatArray) -> FloatArray:
     return np.where(weights > 0.0, 3.0 - np.sum(follows**2, axis=(2, 3)), 0.0)
 
 
-def _followed(own: FloatArray) -> FloatArray:
-    """An orthonormal basis (T, M, 3, nv) of what the coordinates follow of errors of the markers, for their derivatives `own`.
+def _followed(columns: FloatArray) -> FloatArray:
+    """Orthonormal basis (T, M, 3, nv) of the marker errors that the coordinates follow, for the derivatives `columns`.
 
-    own L^-T with the Cholesky factor L of the normal matrix: its square is the hat matrix of the fit.
+    columns L^-T with the Cholesky factor L of the normal matrix: its square is the hat matrix of the fit.
     """
-    flat = own.reshape(len(own), -1, own.shape[3])
-    return np.asarray(flat @ inverse_factors(_normal(flat)).swapaxes(1, 2)).reshape(own.shape)
+    flat = columns.reshape(len(columns), -1, columns.shape[3])
+    return np.asarray(flat @ inverse_factors(_normal(flat)).swapaxes(1, 2)).reshape(columns.shape)
 
 
-def _normal(own: FloatArray) -> FloatArray:
-    """Normal matrices (T, nv, nv) of (T, N, nv), blind directions kept invertible."""
-    normal = own.transpose(0, 2, 1) @ own
+def _normal(columns: FloatArray) -> FloatArray:
+    """Normal matrices (T, nv, nv) of (T, N, nv), regularised in undetermined directions."""
+    normal = columns.transpose(0, 2, 1) @ columns
     return np.asarray(normal + 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(normal.shape[1]))
 
 
 def free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
-    """Return the markers' derivatives (T, M, 3, nv) by the coordinates at q (T, nq); zero where one rests at its limit."""
+    """Return the derivatives of the markers (T, M, 3, nv) by the coordinates at q (T, nq); zero at a limit."""
     J = marker_jacobian(model, q)
     lower, upper = model.limits()
     for c in model.coordinates:
@@ -146,10 +148,10 @@ def free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
     return J
 
 
-def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mean: FloatArray) -> Evidence:
-    """Return what is believed beforehand: theta near `mean` (P,) with the prior's covariance, and left as long as right.
+def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mean: FloatArray) -> InformationForm:
+    """Return the information of the prior: theta near `mean` (P,) with its covariance, and equal lengths of both sides.
 
-    Markers and lengths by Student's t, its weights those of the present theta (iteratively reweighted).
+    Markers and lengths have a Student t distribution with the weights of the present theta (iteratively reweighted).
     """
     share = np.ones(unknowns.count)
     for at in unknowns.markers.values():
@@ -157,7 +159,7 @@ def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mea
     information = share[:, None] * unknowns.information * share
     rows, values, sizes = [], [], []
     figure = unknowns.figure(theta)
-    for right, left in pairs(unknowns.centres):
+    for right, left in side_pairs(unknowns.centres):
         if all(figure.far_end.get(name) in unknowns.centres for name in (right, left)):
             difference = figure.length(right) - figure.length(left)
             rows.append(_length_row(unknowns, figure, right) - _length_row(unknowns, figure, left))
@@ -166,16 +168,16 @@ def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mea
     A, b, w = np.array(rows).reshape(-1, unknowns.count), np.array(values), np.array(sizes)
     off = theta - mean
     cost = 0.5 * float(off @ information @ off + w @ b**2)
-    return Evidence(information + A.T @ (w[:, None] * A), -information @ off - A.T @ (w * b), cost)
+    return InformationForm(information + A.T @ (w[:, None] * A), -information @ off - A.T @ (w * b), cost)
 
 
 def _student(distance: float, dimensions: int) -> float:
-    """Weight of a deviation of that many standard deviations, against a normal one's."""
+    """Weight of a deviation in standard deviations, relative to a normal distribution."""
     return (_STUDENT + dimensions) / (_STUDENT + dimensions + distance**2)
 
 
 def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArray:
-    """Derivative (P,) of a segment's length by theta."""
+    """Derivative (P,) of the length of a segment by theta."""
     row = np.zeros(unknowns.count)
     end = figure.far_end[name]
     along = (figure.p_WB[end] - figure.p_WB[name]) / figure.length(name)
@@ -186,20 +188,20 @@ def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArr
 
 
 _MOST_STEPS = 6
-# In units of each unknown's standard deviation; what is left then is far below what can be known.
+# Smallest and largest step, in prior standard deviations; a smaller one is far below the accuracy.
 _SMALL_STEP = 0.1
 _LARGEST_STEP = 3.0
-# A marker farther off has no say in a step: it is exchanged, a ghost, or the model is still wrong there.
+# Markers farther off are excluded from a step: exchanged, ghosts, or a still wrong model.
 _OUTLIER_M = 0.06
-# Marker errors of a segment against what is believed, and how many errors that belief is worth.
+# Range of the scale of marker errors of a segment relative to the prior, and number of errors that the prior counts.
 _ERROR_SCALE = (1.0, 2.5)
-_BELIEF = 20.0
+_PRIOR_ERRORS = 20.0
 _TOLERANCE = 1e-6  # of the coordinates, rad and m
 
 
 @dataclass(frozen=True)
 class SubjectFitResult:
-    """The fitted model, and the account of what moved."""
+    """The fitted model, and the summary of the fit."""
 
     model: SubjectModel
     account: SubjectFit
@@ -207,7 +209,7 @@ class SubjectFitResult:
 
 @dataclass(frozen=True)
 class _Solved(Frames):
-    """The frames that could be solved: configurations q (T, nq), the model there, distances (T, M) m, NaN where unseen."""
+    """The solved frames: configurations q (T, nq), the model there, distances (T, M) m, NaN where missing."""
 
     q: FloatArray
     at: ModelPoses
@@ -221,38 +223,38 @@ def fit_subject(
     soft: frozenset[str] = frozenset(),
     priors: Priors | None = None,
 ) -> SubjectFitResult | None:
-    """Return the model that agrees best with all trials, and what moved.
+    """Return the model that fits all trials best, with a summary; None with too few frames, or none that can be fitted.
 
     Parameters:
         trials: walks and functional trials of the same person, markers in World.
-        model: of the static trial. scaling: makes it again.
-        soft: labels of markers whose place on the segment the static trial does not tell.
-        priors: the library's where omitted.
+        model: of the static trial. scaling: builds it again.
+        soft: labels of markers whose position on the segment is not known from the static trial.
+        priors: those of the library where omitted.
 
-    Gauss-Newton on joint centres, axial rotation offsets, postures and marker places; the coordinates of every frame follow
-    by inverse kinematics. None where the trials show too few frames, or none that the skeleton can be fitted to.
+    Gauss-Newton on joint centres, axial rotation offsets, postures and marker positions; the coordinates of every frame follow by
+    inverse kinematics.
     """
-    believed = load_priors() if priors is None else priors
-    unknowns = fit_unknowns(model, soft, believed)
-    frames = select_frames(trials, model, believed)
+    used_priors = load_priors() if priors is None else priors
+    unknowns = fit_unknowns(model, soft, used_priors)
+    frames = select_frames(trials, model, used_priors)
     if not frames or not unknowns.count:
         return None
-    placement = marker_placement(unknowns, model, scaling, believed.placement_m)
+    placement = marker_placement(unknowns, model, scaling, used_priors.placement_m)
     unknowns = placement.unknowns
-    problem = _Problem(model, unknowns, scaling, believed, placement)
-    found = problem.solve(frames)
-    if found is None:
+    problem = _Problem(model, unknowns, scaling, used_priors, placement)
+    solution = problem.solve(frames)
+    if solution is None:
         return None
-    theta, fitted, information, marker_m = found
+    theta, fitted, information, marker_m = solution
     sd = np.sqrt(np.diag(np.linalg.inv(information)))
     before, after = problem.errors(model, marker_m, frames), problem.errors(fitted, marker_m, frames)
-    account = fit_summary(model, unknowns, theta, sd, before, after, marker_m, [f.trial for f in frames])
-    return SubjectFitResult(fitted, replace(account, functional=functional_joints(trials, fitted)))
+    summary = fit_summary(model, unknowns, theta, sd, before, after, marker_m, [f.trial for f in frames])
+    return SubjectFitResult(fitted, replace(summary, functional=functional_joints(trials, fitted)))
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """The fit of one subject: the model of the static trial, what may change, and what makes models."""
+    """Fit of one subject: the model of the static trial, the unknowns, and what builds models."""
 
     model: SubjectModel
     unknowns: Unknowns
@@ -261,7 +263,7 @@ class _Problem:
     placement: Placement
 
     def made(self, theta: FloatArray) -> SubjectModel:
-        """The model for theta, with the coordinates and markers of the first model."""
+        """Return the model for theta, with the coordinates and markers of the first model."""
         located = {body.definition.name for body in self.model.bodies if body.located}
         known = {name: pose for name, pose in self.unknowns.figure(theta).poses().items() if name in located}
         made, _ = self.scaling.model(known=known)
@@ -271,7 +273,7 @@ class _Problem:
         markers = tuple(
             replace(own[m.label], p_BM=own[m.label].p_BM + shifts.get(m.label, 0.0)) for m in self.model.markers
         )
-        # A leg that the static trial could not place stays unplaced: its sole stays unknown, whatever was moved.
+        # A leg without a position in the static trial keeps an unknown sole.
         outlines = {
             side: own if np.isfinite(self.model.foot_outlines[side]).all() else np.full_like(own, np.nan)
             for side, own in made.foot_outlines.items()
@@ -281,43 +283,45 @@ class _Problem:
     def solve(self, frames: Sequence[Frames]) -> tuple[FloatArray, SubjectModel, FloatArray, FloatArray] | None:
         """Return theta (P,), its model, its information (P, P), and the standard deviations (M,) m of the markers.
 
-        None where no frame can be solved: labels in disorder make no person.
+        None where no frame can be solved, for instance with exchanged labels.
         """
         theta, model, marker_m = np.zeros(self.unknowns.count), self.model, self.unknowns.marker_m
         information, skin = np.eye(self.unknowns.count), soft_tissue_of(self.model, self.unknowns, self.priors)
         mean = np.zeros(self.unknowns.count)
         for _ in range(_MOST_STEPS):
-            solved = [one for f in frames if len((one := self._without_outliers(model, marker_m, f)).q)]
+            solved = [
+                solved_frames for f in frames if len((solved_frames := self._without_outliers(model, marker_m, f)).q)
+            ]
             if not solved:
                 return None
             free = [free_columns(model, f.q) for f in solved]
-            marker_m = self._found_errors(model, marker_m, solved, free)
+            marker_m = self._marker_errors(model, marker_m, solved, free)
             evidence = prior_information(self.unknowns, self.priors, theta, mean)
-            for use in dict.fromkeys(f.trial.use for f in solved):  # skin slides otherwise where a leg moves otherwise
-                told = [
+            for use in dict.fromkeys(f.trial.use for f in solved):  # soft tissue moves differently in other movements
+                parts = [
                     part
                     for f, columns in zip(solved, free, strict=True)
                     if f.trial.use == use
-                    for part in self._told(model, skin, f, columns, f.weight * marker_m**-2.0)
+                    for part in self._halves(model, skin, f, columns, f.weight * marker_m**-2.0)
                 ]
-                evidence += without_soft_tissue(sum(told[1:], told[0]), skin)
+                evidence += without_soft_tissue(sum(parts[1:], parts[0]), skin)
             information = evidence.information
-            step = np.linalg.solve(information, evidence.pull)
+            step = np.linalg.solve(information, evidence.gradient)
             size = float(np.max(np.abs(step / self.unknowns.sd)))
             step *= min(1.0, _LARGEST_STEP / max(size, _SMALL_STEP))
             theta = theta + step
             model = self.made(theta)
             if size < _SMALL_STEP:
                 break
-            mean = self.placement.bend(theta - mean)
+            mean = self.placement.nonlinear_part(theta - mean)
         return theta, model, information, marker_m
 
-    def _told(
-        self, model: SubjectModel, skin: Skin, solved: _Solved, free: FloatArray, weight: FloatArray
-    ) -> Sequence[Evidence]:
-        """Return what the first half of the frames tells, and the second."""
+    def _halves(
+        self, model: SubjectModel, skin: SoftTissue, solved: _Solved, free: FloatArray, weight: FloatArray
+    ) -> Sequence[InformationForm]:
+        """Return the information of the first half of the frames, and of the second."""
 
-        def of(rows: slice) -> Evidence:
+        def of(rows: slice) -> InformationForm:
             return marker_information(
                 model, self.unknowns, skin, solved.q[rows], solved.at.of(rows), free[rows], solved.seen_W[rows], weight
             )
@@ -328,7 +332,7 @@ class _Problem:
         return [of(slice(0, half)), of(slice(half, None))]
 
     def configurations(self, model: SubjectModel, marker_m: FloatArray, frames: Frames) -> FloatArray:
-        """Configurations (T, nq) by inverse kinematics with marker errors (M,) m, NaN rows where a frame cannot be solved."""
+        """Return configurations (T, nq) by inverse kinematics with marker errors (M,) m, NaN for unsolved frames."""
         links, p_LM, _ = model.marker_arrays()
         lower, upper = model.limits()
         start = model.static_configuration(np.eye(3), np.zeros(3))
@@ -345,32 +349,34 @@ class _Problem:
         )
         return solution.q
 
-    def errors(self, model: SubjectModel, marker_m: FloatArray, frames: Sequence[Frames]) -> list[MarkerErrors]:
-        """Markers of the frames of each trial against a model."""
-        found = []
+    def errors(
+        self, model: SubjectModel, marker_m: FloatArray, frames: Sequence[Frames]
+    ) -> list[tuple[FloatArray, FloatArray]]:
+        """Return distances (T, M) m and errors (T, M, 3) m in segment axes of the markers of each trial; NaN where missing."""
+        errors = []
         for f in frames:
             solved = _solved(model, self.configurations(model, marker_m, f), f)
             R = np.stack([solved.at.R_WB[marker.body] for marker in model.markers], axis=1)
             local = (R.swapaxes(2, 3) @ (solved.seen_W - solved.at.p_WM)[..., None])[..., 0]
-            found.append(MarkerErrors(solved.distance_m, local))
-        return found
+            errors.append((solved.distance_m, local))
+        return errors
 
     def _without_outliers(self, model: SubjectModel, marker_m: FloatArray, frames: Frames) -> _Solved:
-        """The frames that could be solved, without the markers that are far off, and the configurations without these."""
+        """Return the solved frames without markers that are far off, with configurations without these."""
         first = _solved(model, self.configurations(model, marker_m, frames), frames)
         far = first.distance_m > _OUTLIER_M
         if not far.any():
             return first
-        kept = replace(frames, seen_W=np.where(far[..., None], np.nan, first.seen_W))
-        return _solved(model, self.configurations(model, marker_m, kept), kept)
+        remaining = replace(frames, seen_W=np.where(far[..., None], np.nan, first.seen_W))
+        return _solved(model, self.configurations(model, marker_m, remaining), remaining)
 
-    def _found_errors(
+    def _marker_errors(
         self, model: SubjectModel, marker_m: FloatArray, solved: Sequence[_Solved], free: Sequence[FloatArray]
     ) -> FloatArray:
-        """Standard deviations (M,) m of the markers: what is believed, scaled for each segment to what its markers show.
+        """Standard deviations (M,) m of the markers: those of the prior, scaled for each segment to the residuals.
 
-        free: `free_columns` of each. The variance is the mean of the believed one, which counts as `_BELIEF` errors, and of the
-        errors in independent frames that the coordinates could not follow.
+        free: `free_columns` of each. The variance is the mean of the prior one, which counts as `_PRIOR_ERRORS` errors, and of
+        the errors in independent frames that the coordinates could not follow.
         """
         believed = self.unknowns.marker_m
         squares, counts = np.zeros(len(believed)), np.zeros(len(believed))
@@ -381,13 +387,13 @@ class _Problem:
             counts += share * redundancy(columns, weights).sum(axis=0)
         scale = np.ones(len(believed))
         for body in {marker.body for marker in model.markers}:
-            own = np.array([marker.body == body for marker in model.markers])
-            variance = (_BELIEF + squares[own].sum()) / (_BELIEF + counts[own].sum())
-            scale[own] = np.clip(np.sqrt(variance), *_ERROR_SCALE)
+            of_body = np.array([marker.body == body for marker in model.markers])
+            variance = (_PRIOR_ERRORS + squares[of_body].sum()) / (_PRIOR_ERRORS + counts[of_body].sum())
+            scale[of_body] = np.clip(np.sqrt(variance), *_ERROR_SCALE)
         return believed * scale
 
 
 def _solved(model: SubjectModel, q: FloatArray, frames: Frames) -> _Solved:
     good = np.isfinite(q).all(axis=1)
-    seen, at = frames.seen_W[good], posed(model, q[good])
+    seen, at = frames.seen_W[good], model_poses(model, q[good])
     return _Solved(frames.trial, seen, frames.independent, q[good], at, lengths(seen - at.p_WM))

@@ -1,4 +1,10 @@
-"""What the fit of the subject's model moved, how well it is known, and what it did to the marker errors."""
+"""Result of the fit of the model of the subject: shifts, posterior standard deviations, marker errors, functional joints, soft
+tissue.
+
+Functional trials enter the fit frame by frame, as walks. In addition the markers of two segments alone give the centre of their
+joint (SCoRE, Ehrig et al. 2006, doi 10.1016/j.jbiomech.2005.10.002) or its axis (SARA, Ehrig et al. 2007, doi
+10.1016/j.jbiomech.2006.10.026), without model or priors, for comparison.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +31,21 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
 _LEAST_MARKERS = 3  # of a rigid pose
 _LEAST_FRAMES = 20
 _BALL = 3  # free rotations
-# Of the rotation about the axis of the second and of the first largest range: less fixes no centre, no axis.
+# Least second and largest range of rotation: smaller ones determine no centre, no axis.
 _LEAST_SECOND_RAD = np.deg2rad(15.0)
 _LEAST_FIRST_RAD = np.deg2rad(30.0)
 
 
 @dataclass(frozen=True)
 class FunctionalJoint:
-    """A joint as one functional trial shows it.
+    """A joint from one functional trial.
 
     Attributes:
-        trial: name of its file. segment: beyond the joint. method: "SCoRE" of a centre, "SARA" of an axis.
+        trial: name of its file. segment: below the joint. method: "SCoRE" for a centre, "SARA" for an axis.
         range_rad: about the axis of the largest range, and about the second.
-        residual_m: RMS distance between the centres, or axes, found on both segments.
-        off_m: of the fitted model's joint centre from the centre, or from the axis. off_rad: of its axis; None of a centre.
+        residual_m: RMS distance between the centres, or axes, on both segments.
+        off_m: distance of the joint centre of the fitted model from the centre, or from the axis. off_rad: angle between the
+            axes; None for a centre.
     """
 
     trial: str
@@ -51,10 +58,10 @@ class FunctionalJoint:
 
 
 def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -> tuple[FunctionalJoint, ...]:
-    """Return the joints of the legs that functional trials show, each by every trial that moves it far enough."""
+    """Return the joints of the legs from functional trials, each from every trial that moves it far enough."""
     root = model.bodies[0].definition.name
     soles = set(model.sole_body.values())
-    found = []
+    joints = []
     for trial in trials:
         if trial.use != "functional":
             continue
@@ -74,26 +81,26 @@ def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -
             else:
                 joint = None
             if joint is not None:
-                found.append(joint)
-    return tuple(found)
+                joints.append(joint)
+    return tuple(joints)
 
 
 def _relative(
     trial: CalibrationTrial, model: SubjectModel, above: str, below: str
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Poses R (K, 3, 3), p (K, 3) m of a segment in the axes of the one above, None where too little is seen of one."""
+    """Poses R (K, 3, 3), p (K, 3) m of a segment in the axes of the one above, None with too few markers."""
     poses, seen = [], np.ones(trial.markers.frame_count, dtype=bool)
     points = {}
     for name in (above, below):
-        own = [m for m in model.markers if m.body == name and m.label in trial.markers.labels and m.weight > 0.0]
-        if len(own) < _LEAST_MARKERS:
+        markers = [m for m in model.markers if m.body == name and m.label in trial.markers.labels and m.weight > 0.0]
+        if len(markers) < _LEAST_MARKERS:
             return None
-        points[name] = own, trial.markers.positions[:, [trial.markers.index(m.label) for m in own]]
+        points[name] = markers, trial.markers.positions[:, [trial.markers.index(m.label) for m in markers]]
         seen &= np.isfinite(points[name][1]).all(axis=(1, 2))
     if seen.sum() < _LEAST_FRAMES:
         return None
-    for own, positions in points.values():
-        poses.append(rigid_fit(np.array([m.p_BM for m in own]), positions[seen]))
+    for markers, positions in points.values():
+        poses.append(rigid_fit(np.array([m.p_BM for m in markers]), positions[seen]))
     (R_a, p_a), (R_b, p_b) = poses
     turned = R_a.swapaxes(1, 2)
     return turned @ R_b, (turned @ (p_b - p_a)[..., None])[..., 0]
@@ -109,7 +116,7 @@ def _solved(R: FloatArray, p: FloatArray, rank: int) -> tuple[FloatArray, FloatA
 
 
 def _ranges(R: FloatArray) -> tuple[float, float]:
-    """Largest and second range of the rotation, rad, about axes at right angles."""
+    """Largest and second range of the rotation, rad, about perpendicular axes."""
     rotations = Rotation.from_matrix(R)
     turns = (rotations.mean().inv() * rotations).as_rotvec()
     axes = np.linalg.svd(turns - turns.mean(axis=0), full_matrices=False)[2]
@@ -141,7 +148,7 @@ def _axis(
 
 @dataclass(frozen=True)
 class CentreShift:
-    """A joint centre: its shift (3,) m in the axes of the parent, with standard deviations before and after."""
+    """Shift (3,) m of a joint centre in the axes of the parent, with prior and posterior standard deviations."""
 
     segment: str
     shift_m: FloatArray
@@ -151,7 +158,7 @@ class CentreShift:
 
 @dataclass(frozen=True)
 class AxisTurn:
-    """Axes of a segment about its long axis, rad, with standard deviations before and after."""
+    """Rotation of the axes of a segment about its long axis, rad, with prior and posterior standard deviations."""
 
     segment: str
     turn_rad: float
@@ -161,14 +168,14 @@ class AxisTurn:
 
 @dataclass(frozen=True)
 class MarkerShift:
-    """A marker on its segment.
+    """Shift of a marker on its segment.
 
     Attributes:
-        shift_m, prior_sd_m: (3,) of its place, and the prior's standard deviation along an axis.
-        error_m: standard deviation of its error along an axis, as found.
-        off_m: (3,) from its place in the static trial to its mean place in the walk; the prior holds the shift short of it.
+        shift_m, prior_sd_m: (3,) of its position, and the prior standard deviation per axis.
+        error_m: standard deviation of its error per axis.
+        off_m: (3,) from its position in the static trial to its mean position in the walk; the prior keeps the shift smaller.
         rms_before_m, rms_after_m: of its distance from the model.
-        soft: the static trial does not tell its place.
+        soft: its position is not known from the static trial.
     """
 
     label: str
@@ -184,7 +191,7 @@ class MarkerShift:
 
 @dataclass(frozen=True)
 class FittedTrial:
-    """A trial that the fit saw: its file, frames that were used, and RMS distance of their markers from the model, m."""
+    """A trial of the fit: its file, number of frames, and RMS distance of their markers from the model, m."""
 
     name: str
     sha256: str
@@ -196,13 +203,14 @@ class FittedTrial:
 
 @dataclass(frozen=True)
 class SubjectFit:
-    """What moved.
+    """Summary of the fit.
 
     Attributes:
-        centres, postures, turns, markers: by unknown; postures as centres (no segment's own centre, its place while walking).
+        centres, postures, turns, markers: by unknown; postures as centres (position while walking of segments without an own
+            centre).
         rms_before_m, rms_after_m: of the distances of all fitted markers from the model, in the frames of the fit.
-        trials: that were used, with their frames and marker errors.
-        functional: joints as functional trials alone show them.
+        trials: used trials, with their frames and marker errors.
+        functional: joints from functional trials alone.
     """
 
     centres: tuple[CentreShift, ...]
@@ -216,20 +224,12 @@ class SubjectFit:
 
     @property
     def frames(self) -> int:
-        """How many were used."""
+        """Number of used frames."""
         return sum(trial.frames for trial in self.trials)
 
     def centre_sd_m(self) -> dict[str, FloatArray]:
-        """Standard deviation (3,) m of each fitted joint centre by segment, in the axes of the parent."""
+        """Return the standard deviation (3,) m of each fitted joint centre by segment, in the axes of the parent."""
         return {centre.segment: centre.sd_m for centre in self.centres}
-
-
-@dataclass(frozen=True)
-class MarkerErrors:
-    """Markers of a trial against a model: distances (T, M) m, errors (T, M, 3) m in their segments' axes; NaN where unseen."""
-
-    distance_m: FloatArray
-    local_m: FloatArray
 
 
 def fit_summary(
@@ -237,14 +237,14 @@ def fit_summary(
     unknowns: Unknowns,
     theta: FloatArray,
     sd: FloatArray,
-    before: Sequence[MarkerErrors],
-    after: Sequence[MarkerErrors],
+    before: Sequence[tuple[FloatArray, FloatArray]],
+    after: Sequence[tuple[FloatArray, FloatArray]],
     marker_m: FloatArray,
     trials: Sequence[CalibrationTrial],
 ) -> SubjectFit:
-    """Return the account of a solution theta (P,) with posterior sd (P,); `model` is that of the static trial.
+    """Return the summary of a solution theta (P,) with posterior sd (P,); `model` is that of the static trial.
 
-    before, after: the markers of each of the trials.
+    before, after: distances (T, M) m and errors (T, M, 3) m in segment axes of the markers of each trial; NaN where missing.
     """
 
     def three(name: str, at: int) -> CentreShift:
@@ -252,8 +252,8 @@ def fit_summary(
         return CentreShift(name, theta[span], unknowns.sd[span], sd[span])
 
     seen = [i for i, marker in enumerate(model.markers) if marker.label in unknowns.markers]
-    old, new = (np.concatenate([errors.distance_m for errors in one]) for one in (before, after))
-    mean_m = _mean(np.concatenate([errors.local_m for errors in after]))
+    old, new = (np.concatenate([distance_m for distance_m, _ in errors]) for errors in (before, after))
+    mean_m = _mean(np.concatenate([local_m for _, local_m in after]))
     markers = []
     for i in seen:
         label, at = model.markers[i].label, unknowns.markers[model.markers[i].label]
@@ -285,17 +285,17 @@ def fit_summary(
                 trial.name,
                 trial.sha256,
                 trial.use,
-                len(b.distance_m),
-                _rms(a.distance_m[:, seen]),
-                _rms(b.distance_m[:, seen]),
+                len(old_m),
+                _rms(old_m[:, seen]),
+                _rms(new_m[:, seen]),
             )
-            for trial, a, b in zip(trials, before, after, strict=True)
+            for trial, (old_m, _), (new_m, _) in zip(trials, before, after, strict=True)
         ),
     )
 
 
 def _mean(errors: FloatArray) -> FloatArray:
-    """Mean over the frames (T, M, 3) in which a marker is seen; zero for one that never is."""
+    """Mean over the frames (T, M, 3) with the marker; zero without any."""
     known = np.isfinite(errors)
     return np.asarray(np.where(known, errors, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
 
@@ -305,21 +305,21 @@ def _rms(error: FloatArray) -> float:
     return float(np.sqrt(np.mean(seen**2))) if len(seen) else float("nan")
 
 
-# Below these a change is within what a careful marker placement can differ by.
+# Smaller changes are within the variation of careful marker placement.
 _TELLING_SHIFT_M = 0.010
 _TELLING_TURN_RAD = np.deg2rad(5.0)
-# A change this many standard deviations of its prior away asks for a look at the markers.
+# Changes above this multiple of the prior standard deviation suggest misplaced markers.
 _STRANGE = 3.0
 _MOST_OFF_M = 0.015
-# Skin lets SCoRE and SARA miss by about half of these.
+# Soft tissue causes errors of SCoRE and SARA of about half of these.
 _FUNCTIONAL_M = 0.020
 _FUNCTIONAL_RAD = np.deg2rad(12.0)
 
 
 def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
-    """Return joint centres and axes that moved far, and markers that are not where the static trial had them.
+    """Return findings about joint centres and axes that moved far, and markers that moved since the static trial.
 
-    wands: segments whose axes rest on a skin wand.
+    wands: segments whose axes depend on a skin wand.
     """
     notes = []
     for centre in fit.centres:
@@ -330,12 +330,12 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                 Diagnostic(
                     "centre-from-walk",
                     "warning" if far >= _STRANGE else "info",
-                    f"The joint centre of {centre.segment} lies {1000 * size:.0f} mm from where its landmarks have it: there the "
-                    "markers of the walk fit best.",
+                    f"The joint centre of {centre.segment} was refined by {1000 * size:.0f} mm from its landmark position to fit "
+                    "the walking trial.",
                     value=size,
                     limit=_STRANGE * float(np.linalg.norm(centre.prior_sd_m)),
                     unit="m",
-                    hint="Markers beside their landmarks move it; check those of the joint.",
+                    hint="Misplaced markers cause such a shift; check those of the joint.",
                 )
             )
     for turn in fit.turns:
@@ -345,12 +345,12 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                 Diagnostic(
                     "axis-from-walk",
                     "warning" if abs(turn.turn_rad) >= _STRANGE * turn.prior_sd_rad else "info",
-                    f"Axial rotation offset of {turn.segment}: {np.rad2deg(turn.turn_rad):+.0f} degrees; there its hinge fits "
-                    "the markers of the walk best.",
+                    f"Axial rotation offset of {turn.segment}: {np.rad2deg(turn.turn_rad):+.0f} degrees, refined to fit "
+                    "the walking trial.",
                     value=float(np.rad2deg(turn.turn_rad)),
                     limit=limit_deg,
                     unit="deg",
-                    hint="A wand off the joint's plane turns the axis; medial markers in the static trial resolve it."
+                    hint="A wand out of the plane of the joint rotates the axis; medial markers in the static trial avoid it."
                     if turn.segment in wands
                     else "Check the markers of its far joint in the static trial.",
                 )
@@ -362,11 +362,11 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                 Diagnostic(
                     "marker-off-place",
                     "warning",
-                    f"Marker {marker.label} lies {1000 * off:.0f} mm from its place in the static trial throughout the walk.",
+                    f"Marker {marker.label} is {1000 * off:.0f} mm from its position in the static trial throughout the walk.",
                     value=off,
                     limit=_MOST_OFF_M,
                     unit="m",
-                    hint="It was moved between the trials, or its segment does not move as the model's; see the marker errors.",
+                    hint="It was moved between the trials, or its segment moves differently from the model.",
                     about=marker.label,
                 )
             )
@@ -374,7 +374,7 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
 
 
 def _disagreement(joint: FunctionalJoint) -> Diagnostic | None:
-    """A joint that a functional trial alone puts elsewhere than the fitted model."""
+    """Finding about a joint with different positions in a functional trial alone and in the fitted model."""
     turned = joint.off_rad is not None and joint.off_rad > _FUNCTIONAL_RAD
     if joint.off_m <= _FUNCTIONAL_M and not turned:
         return None
@@ -384,23 +384,23 @@ def _disagreement(joint: FunctionalJoint) -> Diagnostic | None:
     return Diagnostic(
         "functional-disagrees",
         "warning",
-        f"{joint.trial}: {joint.method} finds the joint of {joint.segment} {what} from where the model has it (markers of both "
-        f"segments agree to {1000 * joint.residual_m:.0f} mm, range {np.rad2deg(joint.range_rad[0]):.0f} degrees).",
+        f"{joint.trial}: {joint.method} locates the joint of {joint.segment} {what} from that of the model (markers of "
+        f"both segments agree to {1000 * joint.residual_m:.0f} mm, range {np.rad2deg(joint.range_rad[0]):.0f} degrees).",
         value=joint.off_m,
         limit=_FUNCTIONAL_M,
         unit="m",
-        hint='Skin of the thigh, or markers beside their landmarks; compare with [model] fit = "trial".',
+        hint='Soft tissue of the thigh, or misplaced markers; compare with [model] fit = "trial".',
         about=joint.segment,
     )
 
 
 @dataclass(frozen=True)
-class Skin:
-    """Markers that slide in proportion to angles: c (S, 3) m/rad, S slides, axes of their segments, all beside zero.
+class SoftTissue:
+    """Markers that slide in proportion to joint angles: c (S, 3) m/rad, S slides, axes of their segments, all near zero.
 
     Attributes:
-        marker, coordinate: (S,) indices of the model's marker and coordinate of each.
-        static_rad: (S,) of the coordinate, where no marker is off its place.
+        marker, coordinate: (S,) indices of marker and coordinate of each slide.
+        static_rad: (S,) coordinate without a slide.
         covariance: (3 S, 3 S) of the prior; the markers of a segment slide together in part.
     """
 
@@ -411,16 +411,16 @@ class Skin:
 
     @property
     def count(self) -> int:
-        """Of unknown numbers, 3 S."""
+        """Number of unknowns, 3 S."""
         return len(self.covariance)
 
     @cached_property
     def information(self) -> FloatArray:
-        """(3 S, 3 S) of the prior."""
+        """Information matrix (3 S, 3 S) of the prior."""
         return np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
 
     def of_marker(self, model: SubjectModel, i: int, q: FloatArray, at: ModelPoses) -> tuple[IntArray, FloatArray]:
-        """Return the numbers (c,) of the unknowns that move marker i, and how far one unit of each does in World (T, 3, c)."""
+        """Return the indices (c,) of the unknowns that move marker i, and the derivative of its position in World (T, 3, c)."""
         slides = [k for k, marker in enumerate(self.marker) if marker == i]
         if not slides:
             return np.zeros(0, dtype=np.int64), np.zeros((len(q), 3, 0))
@@ -432,8 +432,8 @@ class Skin:
         return numbers, moved.reshape(len(q), 3, -1)
 
 
-def soft_tissue_of(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> Skin:
-    """Return the slides of the markers that the fit places, with the flexion of the joints at both ends of their segment."""
+def soft_tissue_of(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> SoftTissue:
+    """Return the slides of the fitted markers with the flexion of the joints at both ends of their segment."""
     static = model.static_configuration(np.eye(3), np.zeros(3))
     bends: dict[str, list[int]] = {}
     for index, c in enumerate(model.coordinates):
@@ -442,12 +442,12 @@ def soft_tissue_of(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> S
             for segment in (definition.name, definition.parent):
                 bends.setdefault(segment, []).append(index)
     marker, coordinate, sizes = [], [], []
-    for i, one in enumerate(model.markers):
-        if one.label in unknowns.markers and one.body in priors.skin_m_rad:
-            for index in bends.get(one.body, ()):
+    for i, model_marker in enumerate(model.markers):
+        if model_marker.label in unknowns.markers and model_marker.body in priors.skin_m_rad:
+            for index in bends.get(model_marker.body, ()):
                 marker.append(i)
                 coordinate.append(index)
-                sizes.append(priors.skin_m_rad[one.body])
+                sizes.append(priors.skin_m_rad[model_marker.body])
     sd = np.array(sizes)
     bodies = [model.markers[i].body for i in marker]
     together = np.array(
@@ -458,7 +458,7 @@ def soft_tissue_of(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> S
     ).reshape(len(sd), len(sd))
     np.fill_diagonal(together, 1.0)
     columns = [c.q_index for c in model.coordinates]
-    return Skin(
+    return SoftTissue(
         tuple(marker),
         tuple(coordinate),
         static[[columns[c] for c in coordinate]],
