@@ -58,7 +58,8 @@ MASS_MISMATCH_SHARE = 0.03
 def in_kilograms(mass: MassEstimate, standing: MassEstimate | None) -> tuple[MassEstimate, tuple[Diagnostic, ...]]:
     """Return a stored mass in kg where the file has it in pounds, with its warning.
 
-    It is in pounds where that is what stands on the plates, to the share `MASS_MISMATCH_SHARE`. A mass that the user gives stays.
+    It is in pounds where this agrees with the load of the plates in the static trial, to the share `MASS_MISMATCH_SHARE`.
+    A given mass is unchanged.
     """
     pounds_kg = KG_A_POUND * mass.mass_kg
     if standing is None or not mass.stored or abs(pounds_kg / standing.mass_kg - 1.0) > MASS_MISMATCH_SHARE:
