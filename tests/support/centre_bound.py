@@ -23,7 +23,7 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
     joint_jacobian,
     load_priors,
     marker_placement,
-    posed,
+    model_poses,
 )
 from support.people import functional_motions, person_of, scaling_of, walked
 
@@ -61,7 +61,7 @@ def centre_bound(
     information[n:, n:] = np.linalg.inv(covariance)
     for q, phase in motions:
         rows = np.linspace(0, len(q) - 1, _FRAMES).astype(int)
-        at = posed(model, q[rows])
+        at = model_poses(model, q[rows])
         J = joint_jacobian(model, unknowns, q[rows], at)[..., kept]
         G = _skin_jacobian(person.body, model, q[rows], phase[rows], at.R_WB)
         told = np.concatenate([J, G], axis=3).reshape(_FRAMES, -1, n + len(covariance))
