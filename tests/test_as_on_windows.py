@@ -78,9 +78,9 @@ def test_an_out_that_windows_refuses_is_refused_in_a_sentence(
 ) -> None:
     monkeypatch.setattr(possible, "_WINDOWS", True)
     folder = tmp_path / name / "walk" if inside else tmp_path / name
-    with pytest.raises(ResultError, match="Windows has no folder with the name"):
+    with pytest.raises(ResultError, match="Windows does not allow a folder with the name"):
         require_free(folder, force=False)
-    with pytest.raises(ResultError, match="Windows has no folder"), writing(folder):
+    with pytest.raises(ResultError, match="Windows does not allow a folder"), writing(folder):
         raise AssertionError("work")
     assert list(tmp_path.iterdir()) == []
 

@@ -426,7 +426,7 @@ def test_a_place_that_cannot_be_written(laboratory: Laboratory, locked: Path, qu
 
 
 def test_report_of_something_else(laboratory: Laboratory, done: tuple[Path, Result], tmp_path: Path) -> None:
-    refused(biodyn("report", tmp_path), "not a whole biodyn result")
+    refused(biodyn("report", tmp_path), "not a complete biodyn result")
     refused(biodyn("report", tmp_path / "nowhere"), "does not exist; expected the folder of a biodyn result")
     refused(biodyn("report", laboratory.walk), "is a file; expected the folder of a biodyn result")
     damaged = tmp_path / "damaged"

@@ -139,7 +139,7 @@ def test_an_export_is_not_replaced_unasked(tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "x").write_text("x")
-    with pytest.raises(ResultError, match="holds no export"):
+    with pytest.raises(ResultError, match="is not an export"):
         write_export(other, files, record, force=True)
     with pytest.raises(ResultError, match="is a file"):
         write_export(other / "x", files, record, force=True)

@@ -20,7 +20,6 @@ from biodyn.model.from_osim.names import feet, joint_name, side_and_name, variab
 from biodyn.model.from_osim.subject import ImportedModel, imported_model
 from biodyn.output.report.page import methods
 from biodyn.output.store.arrays import result_arrays
-from biodyn.output.store.record import norms_record
 from biodyn.processing.dynamics.actuated import stored_actuated_motion
 from biodyn.processing.kinematics import model_markers
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
@@ -233,7 +232,7 @@ def test_an_age_in_the_settings_chooses_norms_on_a_model_too():
     data = recordings() / "opensim/core_id"
     settings = {**_NO_PICTURES, "report": {"age_years": 30.0}}
     given = OnModel(data / "subject01.osim", data / "subject01_walk1_grf.xml")
-    record = norms_record(run_on_model(data / "subject01_walk1_ik.mot", given, settings).analysis)
+    record = run_on_model(data / "subject01_walk1_ik.mot", given, settings).view.record["norms"]
     assert {entry["name"] for entry in record["shown"]} >= {"adults_fukuchi_2018"}
     assert not any("nan" in reason for reason in record["reasons"])
 

@@ -131,7 +131,7 @@ def test_a_damaged_replay_is_reported(result, replayed, tmp_path):
 
 
 def test_what_cannot_be_replayed_is_said(folder, tmp_path):
-    with pytest.raises(ResultError, match="not a whole biodyn result"):
+    with pytest.raises(ResultError, match="not a complete biodyn result"):
         biodyn.replay(tmp_path)
     with pytest.raises(SettingsError, match="no integrator 'magic'"):
         biodyn.replay(folder, ReplayOptions("magic"))

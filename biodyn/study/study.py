@@ -10,7 +10,7 @@ from typing import Any
 
 from biodyn.errors import StudyError
 from biodyn.output.report.paper import PaperHead, asked_paper
-from biodyn.output.store.folder import remove_all_unfinished, remove_owned, require_possible, trial_files
+from biodyn.output.store.folder import remove_all_unfinished, remove_written, require_possible, trial_files
 from biodyn.settings import joined, settings_from, stated
 from biodyn.study.collecting.options import Reports
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
@@ -91,7 +91,7 @@ def remove_obsolete(folder: Path, trials: Sequence[PlannedTrial]) -> None:
     for record in sorted(folder.glob(f"trials/*/*/{TRIAL_RECORD_NAME}")):
         place = record.parent
         if place not in planned and not any(p.is_symlink() for p in (place, place.parent, place.parent.parent)):
-            remove_owned(place, trial_files(place))
+            remove_written(place, trial_files(place))
     for subject in sorted(folder.glob("trials/*")):
         if subject.is_dir() and not subject.is_symlink() and not any(subject.iterdir()):
             subject.rmdir()

@@ -18,7 +18,7 @@ from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.store.folder import writing
 from biodyn.output.store.write import Progress, seal, write_paper, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
-from biodyn.output.tables.lazy import OwnNames
+from biodyn.output.tables.lazy import CoordinateVariables
 from biodyn.trial.clock import Clock
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class TrialResult(PlottableResult):
     def _table_attributes(self) -> Collection[str]:
         return TABLES
 
-    def _own_names(self) -> OwnNames:
+    def _coordinate_variables(self) -> CoordinateVariables:
         return {} if self.analysis.imported is None else self.view.record["model"].get("variables", {})
 
     @cached_property

@@ -14,7 +14,7 @@ import biodyn
 from biodyn.errors import BiodynError, ResultError
 from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.tables import TABLES
-from biodyn.output.tables.lazy import in_signs, tell_signs
+from biodyn.output.tables.lazy import in_signs, set_signs
 from biodyn.trial.result import TrialResult
 from biodyn.variables import Norms
 
@@ -239,7 +239,7 @@ def test_coordinates_of_a_model_that_count_the_other_way_are_turned() -> None:
     """knee_angle of gait2354 is negative in flexion: said so in its own signs, and turned in the clinical ones."""
     table = pd.DataFrame({"time_s": [0.0], "knee_angle_r_deg": [-60.0], "mtp_angle_r_deg": [3.0]})
     own = {"knee_angle_r": {"variable": "knee_angle", "side": "r", "sign": -1.0}}
-    tell_signs("joint_angles", table, own)
+    set_signs("joint_angles", table, own)
     assert table.attrs["positive"] == {"knee_angle_r_deg": "extension"}
     shown = in_signs("joint_angles", table, "clinical", own)
     assert shown["knee_angle_r_deg"].tolist() == [60.0]

@@ -19,7 +19,7 @@ from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, gravest
 from biodyn.output.report.page import resource
 from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import trial_report
-from biodyn.output.store.read import in_todays_words
+from biodyn.output.store.read import in_current_words
 from biodyn.output.store.record import run_record
 from biodyn.output.store.write import view_of
 from biodyn.processing.signals.gaps import Gap
@@ -327,7 +327,7 @@ def test_mass_scales_the_limits_and_the_text() -> None:
 # -- results of version 0.1.0 -----------------------------------------------------------------------------------------
 
 
-def test_old_results_are_read_in_todays_words() -> None:
+def test_old_results_are_read_in_current_words() -> None:
     old = {
         "status": "look",
         "checks": [
@@ -337,12 +337,12 @@ def test_old_results_are_read_in_todays_words() -> None:
         "data_checks": [{"key": "zero", "status": "unknown"}],
         "diagnostics": [{"code": "odd-thing", "severity": "warning", "message": "Odd.", "hint": "Look."}],
     }
-    record = in_todays_words(old)
+    record = in_current_words(old)
     assert record["verdict"] == "warn"
     assert [check["status"] for check in record["checks"]] == ["warn", "pass"]
     assert record["data_checks"][0]["status"] == "not_assessed"
     assert [cause["title"] for cause in record["verdict_checks"]] == ["Gaps", "Odd thing"]
-    assert in_todays_words(record) is record
+    assert in_current_words(record) is record
     assert old["checks"][0]["status"] == "look"  # nothing was changed in place
 
 

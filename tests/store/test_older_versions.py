@@ -198,7 +198,7 @@ def test_a_record_that_is_none_is_named(old: Path, entries: dict[str, Any]) -> N
 
 
 def test_other_folders_are_told_what_they_are(tmp_path: Path) -> None:
-    with pytest.raises(ResultError, match=r"not a whole biodyn result: run\.json not found"):
+    with pytest.raises(ResultError, match=r"not a complete biodyn result: run\.json not found"):
         biodyn.load(tmp_path)
     with pytest.raises(ResultError, match="does not exist"):
         biodyn.load(tmp_path / "nowhere")

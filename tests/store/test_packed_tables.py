@@ -162,7 +162,7 @@ def test_a_changed_packed_table_is_refused(both: tuple[Path, Path], tmp_path: Pa
     folder = Path(shutil.copytree(both[1], tmp_path / "walk"))
     path = folder / packed_table_path("joint_torques")
     path.write_bytes(packed(unpacked(path.read_bytes()).iloc[::-1]))
-    with pytest.raises(ResultError, match="not as biodyn wrote it"):
+    with pytest.raises(ResultError, match="differs from what biodyn wrote"):
         _ = biodyn.load(folder).joint_torques
 
 

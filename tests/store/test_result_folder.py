@@ -97,7 +97,7 @@ def test_what_is_not(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ResultError, match="is a file"):
         require_free(tmp_path / "file", force=True)
-    with pytest.raises(ResultError, match="no folder to write into"):
+    with pytest.raises(ResultError, match="is not writable"):
         require_free(tmp_path / "file" / "below", force=True)
     foreign = tmp_path / "foreign"
     foreign.mkdir()
@@ -105,7 +105,7 @@ def test_what_is_not(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="will not be replaced"):
         require_free(foreign, force=True)
     (tmp_path / "link").symlink_to(tmp_path / "file" / "gone")
-    with pytest.raises(ResultError, match="no folder to write into"):
+    with pytest.raises(ResultError, match="is not writable"):
         require_free(tmp_path / "link", force=True)
 
 
@@ -284,5 +284,5 @@ def test_a_record_that_was_changed_is_no_result(tmp_path: Path) -> None:
     assert read_record(target)["subject"] == {"mass_kg": 70.0}
     text = (target / RECORD_NAME).read_text(encoding="utf-8")
     (target / RECORD_NAME).write_text(text.replace("70.0", "80.0"), encoding="utf-8")
-    with pytest.raises(ResultError, match="not as biodyn wrote it"):
+    with pytest.raises(ResultError, match="differs from what biodyn wrote"):
         read_record(target)

@@ -1,4 +1,4 @@
-"""The arrays of `result.npz`: enough to replay a trial."""
+"""Arrays of `result.npz`, sufficient to replay a trial."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from biodyn.rigid_body.multibody import Multibody
 
 
 def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
-    """Return the arrays of `result.npz`: motion, torques, wrenches and the multibody tree, enough to replay.
+    """Return the arrays of `result.npz`: motion, torques, wrenches and multibody tree.
 
-    Frames first, SI, conventions of the program: q = [base x y z, quaternion w x y z, coordinates], v = [base twist in
+    Frames first, SI: q = [base x y z, quaternion w x y z, coordinates], v = [base twist in
     body axes, rates], foot wrenches [moment; force] about the world origin on the bodies `foot_wrench_bodies`.
     """
     motion, dynamics, reaction = analysis.fit.motion, analysis.dynamics, analysis.reaction
@@ -48,7 +48,7 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
     }
     model = analysis.model
     if analysis.imported is not None:
-        arrays |= own_arrays(analysis.imported.motion)
+        arrays |= imported_arrays(analysis.imported.motion)
     if analysis.uncertainty is not None and analysis.uncertainty.places is not None:
         places = analysis.uncertainty.places
         arrays |= {"place_sd_frames": places.frames, "place_sd_m": places.sd_m.astype(np.float32)}
@@ -61,8 +61,8 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
     )
 
 
-def own_arrays(motion: ModelMotion) -> dict[str, np.ndarray]:
-    """The motion and torques (T, n) of an imported model's own coordinates, by `own_coordinates` (n,), and its turn to World."""
+def imported_arrays(motion: ModelMotion) -> dict[str, np.ndarray]:
+    """Return motion and torques (T, n) of the coordinates of an imported model, and the rotation from its ground to World."""
     return {
         "own_coordinates": np.array(motion.names, dtype=np.str_),
         "own_rotational": np.array(motion.rotational, dtype=np.bool_),
@@ -75,41 +75,41 @@ def own_arrays(motion: ModelMotion) -> dict[str, np.ndarray]:
 
 
 def marker_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
-    """The fitted markers: labels (M,), link, place on it (M, 3) m, weight, and the positions in World that were fitted.
+    """Return labels (M,), link, position on the link (M, 3) m and weight of the fitted markers, and their measured positions.
 
-    `markers_W` (T, M, 3) m in single precision (1e-7 m), NaN where unseen; absent where only torques were asked for.
+    `markers_W` (T, M, 3) m in single precision (1e-7 m), NaN if missing; absent if only torques were requested.
     """
-    links, places, weights = analysis.model.marker_arrays()
+    links, positions_on_link, weights = analysis.model.marker_arrays()
     labels = [marker.label for marker in analysis.model.markers]
     arrays: dict[str, np.ndarray] = {
         "marker_labels": np.array(labels, dtype=np.str_),
         "marker_links": links,
-        "marker_places": places,
+        "marker_places": positions_on_link,
         "marker_weights": weights,
     }
     if analysis.propagation is not None:
         signals = analysis.propagation.signals
         fitted = signals.markers if analysis.estimate is None else signals.unfiltered
         positions = np.full((fitted.frame_count, len(labels), 3), np.nan, dtype=np.float32)
-        at = {label: k for k, label in enumerate(fitted.labels)}
+        index = {label: k for k, label in enumerate(fitted.labels)}
         for k, label in enumerate(labels):
-            if label in at:
-                positions[:, k] = fitted.positions[:, at[label]]
+            if label in index:
+                positions[:, k] = fitted.positions[:, index[label]]
         arrays["markers_W"] = positions
     return arrays
 
 
 def coordinate_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
-    """Joint and range (rad) of every coordinate, in the order of `coordinates` and `assumed_coordinates`."""
+    """Return joint and range (rad) of each coordinate, in the order of `coordinates` and `assumed_coordinates`."""
     arrays: dict[str, np.ndarray] = {}
-    for kind, found in (("coordinate", analysis.model.coordinates), ("assumed_coordinate", analysis.model.assumed)):
-        arrays[f"{kind}_joints"] = np.array([c.joint for c in found], dtype=np.str_)
-        arrays[f"{kind}_range_rad"] = np.array([c.range_rad for c in found], dtype=np.float64).reshape(-1, 2)
+    for kind, group in (("coordinate", analysis.model.coordinates), ("assumed_coordinate", analysis.model.assumed)):
+        arrays[f"{kind}_joints"] = np.array([c.joint for c in group], dtype=np.str_)
+        arrays[f"{kind}_range_rad"] = np.array([c.range_rad for c in group], dtype=np.float64).reshape(-1, 2)
     return arrays
 
 
 def multibody_arrays(multibody: Multibody) -> dict[str, np.ndarray]:
-    """The tree of bodies as arrays, parents first: joint placements, axes and inertias (see `rigid_body.Body`)."""
+    """Return the tree of bodies, parents first: joint placements, axes and inertias (see `rigid_body.Body`)."""
     bodies = multibody.bodies
     return {
         "body_names": np.array(multibody.body_names),
@@ -128,21 +128,21 @@ def multibody_arrays(multibody: Multibody) -> dict[str, np.ndarray]:
 
 
 def segment_arrays(model: SubjectModel) -> dict[str, np.ndarray]:
-    """The anatomical segments on the tree's bodies: joint to the parent, and axes and origin in the body (X_LB).
+    """Return the anatomical segments: joint to the parent, and axes and origin in their body (X_LB).
 
-    A segment without a joint of its own is a part of its parent's body and is left out.
+    Segments fixed to the body of their parent are omitted.
     """
     names = model.multibody.body_names
-    own = [
+    definitions = [
         body.definition
         for body in model.bodies
         if names[model.frames[body.definition.name].link] == body.definition.name
     ]
-    frames = [model.frames[definition.name] for definition in own]
+    frames = [model.frames[definition.name] for definition in definitions]
     return {
-        "segment_names": np.array([definition.name for definition in own]),
-        "segment_joints": np.array([_plain_joint(definition) for definition in own], dtype=np.str_),
-        "segment_sides": np.array([definition.side for definition in own], dtype=np.str_),
+        "segment_names": np.array([definition.name for definition in definitions]),
+        "segment_joints": np.array([_plain_joint(definition) for definition in definitions], dtype=np.str_),
+        "segment_sides": np.array([definition.side for definition in definitions], dtype=np.str_),
         "segment_links": np.array([frame.link for frame in frames], dtype=np.int64),
         "segment_R_LB": np.stack([frame.R_LB for frame in frames]),
         "segment_p_LB": np.stack([frame.p_LB for frame in frames]),
@@ -150,19 +150,17 @@ def segment_arrays(model: SubjectModel) -> dict[str, np.ndarray]:
 
 
 def _plain_joint(definition: BodyDefinition) -> str:
-    """Name of the joint to the parent, without its side; none for the root."""
+    """Return the name of the joint to the parent without its side, "" for the root."""
     if not definition.parent:
         return ""
     return without_side(definition.joint, definition.side)
 
 
 def contact_foot_outlines(analysis: TrialAnalysis) -> np.ndarray:
-    """Outlines (contacts, 2, K, 3) m in World of the right and left sole at the middle of every contact; NaN for no foot."""
-    known = analysis.points.sole
-    nowhere = (
-        np.full((len(analysis.time_s), 4, 3), np.nan) if not known else np.full_like(next(iter(known.values())), np.nan)
-    )
-    soles = [known.get(side, nowhere) for side in SIDES]
+    """Return outlines (contacts, 2, K, 3) m in World of both soles at the middle of each contact; NaN for an unknown foot."""
+    outlines = analysis.points.sole
+    unknown = np.full_like(next(iter(outlines.values()), np.empty((len(analysis.time_s), 4, 3))), np.nan)
+    soles = [outlines.get(side, unknown) for side in SIDES]
     last = len(analysis.time_s) - 1
     rate_hz = analysis.recording.markers.rate_hz
     rows = [min(max(round(0.5 * (c.start_s + c.end_s) * rate_hz), 0), last) for c in analysis.contacts]

@@ -1,4 +1,4 @@
-"""Read a result folder by its own record: its version, and its own list of files."""
+"""Read result folders of all versions, following the manifest in their record."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ from biodyn.output.store.folder import (
     version_1,
 )
 from biodyn.output.tables.csv import read_csv
-from biodyn.output.tables.lazy import LazyTables, OwnNames
+from biodyn.output.tables.lazy import CoordinateVariables, LazyTables
 from biodyn.output.tables.packed import unpacked, unpacked_0_2
 
 if TYPE_CHECKING:
     from biodyn.output.figures.trial import ReplayView, TrialView
 
 
-#: Status of a check, `run.json` of record version 1.
+#: Status of a check in `run.json` of record version 1.
 OLD_CHECK_STATUS: dict[str, Status] = {"good": "pass", "look": "warn", "bad": "fail", "unknown": "not_assessed"}
-#: Status of a trial, `run.json` of record version 1, and `trial.json` and `summary.csv` of its studies.
+#: Status of a trial in `run.json` of record version 1, and in `trial.json` and `summary.csv` of its studies.
 OLD_TRIAL_STATUS: dict[str, Status] = {"fine": "pass", "look": "warn", "checks failed": "fail"}
 
 
-def in_todays_words(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a `run.json` with its verdict and every status in today's words; one of today is returned as it is."""
+def in_current_words(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a `run.json` with verdict and statuses in current words; a current record is returned unchanged."""
     if "verdict" in record:
         return record
     verdict = OLD_TRIAL_STATUS[record["status"]]
@@ -69,7 +69,7 @@ def _translated(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _causes(checks: list[dict[str, Any]], diagnostics: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What decided the verdict of an old result: its checks beyond their limits and its warnings and errors."""
+    """Return the causes of the verdict of an old result: checks beyond their limits, warnings and errors."""
     causes = [
         {name: check[name] for name in ("code", "title", "status", "text", "hint")}
         for check in checks
@@ -89,10 +89,8 @@ def _causes(checks: list[dict[str, Any]], diagnostics: list[Mapping[str, Any]]) 
     return sorted(causes, key=lambda cause: cause["status"] != "fail")
 
 
-# Of every version so far; a record without them is none.
-_SECTIONS = ("input", "settings", "subject")
 _AGAIN = "Run the trial again."
-#: Tables by the suffix of their file. `.packed` is of version 0.2.
+#: Readers of tables by file suffix; `.packed` was written by version 0.2.
 TABLE_READERS: Mapping[str, Callable[[bytes], pd.DataFrame]] = {
     CSV_SUFFIX: lambda content: read_csv(io.BytesIO(content)),
     PACKED_SUFFIX: unpacked,
@@ -101,10 +99,9 @@ TABLE_READERS: Mapping[str, Callable[[bytes], pd.DataFrame]] = {
 
 
 class ResultFolder:
-    """A result folder: its record is read at once, tables and arrays when they are asked for.
+    """A result folder; the record is read immediately, tables and arrays on demand.
 
-    Raises ResultError with one sentence where the folder is no result, is of a newer version, or lacks a file that its
-    own list names. A table that this program knows and the folder's version did not is not there, and no error.
+    Raises ResultError if the folder is not a result, was written by a newer version, or lacks a file of its manifest.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -114,7 +111,7 @@ class ResultFolder:
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """Names of the tables that the folder holds, in the order of its list."""
+        """Names of the tables in the folder, in the order of its manifest."""
         if self._listed is not None:
             paths = [Path(path) for path in self._listed]
             return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix in TABLE_READERS)
@@ -122,10 +119,10 @@ class ResultFolder:
         return (*version_1()["tables"], *optional)
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a table by name, its texts as they were before they were written."""
+        """Return a table by name, with its original texts."""
         if name not in self.table_names:
             raise ResultError(
-                f"There is no table '{name}' in '{self.folder}'.", f"There are {', '.join(self.table_names)}."
+                f"'{self.folder}' has no table '{name}'.", f"Its tables are {', '.join(self.table_names)}."
             )
         path = self._table_path(name)
         content = self._bytes(path)
@@ -142,7 +139,7 @@ class ResultFolder:
         return next((path for path in paths if path in (self._listed or ())), table_path(name))
 
     def _require_version_1(self, name: str, table: pd.DataFrame) -> None:
-        """Raise ResultError if a table without a digest is not what its version wrote."""
+        """Raise ResultError if a table of version 0.1.0 lacks columns or frames."""
         missing = [column for column in version_1()["columns"][name] if column not in table]
         if missing:
             raise self._damaged(table_path(name), f"it has no column '{missing[0]}'")
@@ -156,11 +153,11 @@ class ResultFolder:
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
-        except Exception as error:  # zipfile, zlib and numpy each have their own for a damaged file
+        except Exception as error:  # zipfile, zlib and numpy raise different errors for damaged files
             raise self._damaged(ARRAYS_NAME, str(error)) from error
 
     def model_file(self) -> bytes | None:
-        """Return the .osim file of a trial on an imported model, None of other trials."""
+        """Return the .osim file of a trial with an imported model, None for other trials."""
         return self._bytes(MODEL_NAME) if MODEL_NAME in (self._listed or {}) else None
 
     def require_whole(self) -> None:
@@ -170,16 +167,16 @@ class ResultFolder:
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
             raise ResultError(
-                f"'{self.folder}' is not a whole biodyn result: {', '.join(missing[:3])}{more} not found.", _AGAIN
+                f"'{self.folder}' is not a complete biodyn result: {', '.join(missing[:3])}{more} not found.", _AGAIN
             )
 
     def _bytes(self, path: str) -> bytes:
-        """The content of a file, as long as it is what was written."""
+        """Return the content of a file; ResultError if it is missing or differs from its digest."""
         place = self.folder / path
         try:
             content = place.read_bytes()
         except FileNotFoundError as error:
-            raise ResultError(f"'{self.folder}' is not a whole biodyn result: {path} not found.", _AGAIN) from error
+            raise ResultError(f"'{self.folder}' is not a complete biodyn result: {path} not found.", _AGAIN) from error
         except OSError as error:
             raise ResultError(f"'{place}' cannot be read: {error.strerror}.", "Check the permissions.") from error
         entry = (self._listed or {}).get(path, {})
@@ -187,7 +184,7 @@ class ResultFolder:
         if digest is not None and hashlib.sha256(content).hexdigest() != digest:
             size = entry.get("bytes")
             sizes = f"{len(content)} bytes, {size} were written" if size != len(content) else "its content differs"
-            raise self._damaged(path, f"it is not as biodyn wrote it ({sizes})")
+            raise self._damaged(path, f"it differs from what biodyn wrote ({sizes})")
         return content
 
     def _damaged(self, path: str, why: str) -> ResultError:
@@ -196,16 +193,16 @@ class ResultFolder:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Return the values of `run.json` of any version, statuses in today's words; ResultError where it is no such record."""
+    """Return the content of `run.json` of any version, with statuses in current words; ResultError if it is invalid."""
     path = folder / RECORD_NAME
     if not path.is_file():
         _require_no_study(folder)
-        what = f"is not a whole biodyn result: {RECORD_NAME} not found"
+        problem = f"is not a complete biodyn result: {RECORD_NAME} not found"
         if not folder.exists():
-            what = "does not exist; expected the folder of a biodyn result"
+            problem = "does not exist; expected the folder of a biodyn result"
         elif not folder.is_dir():
-            what = "is a file; expected the folder of a biodyn result"
-        raise ResultError(f"'{folder}' {what}.", "Make one with 'biodyn run WALK.c3d --out DIR'.")
+            problem = "is a file; expected the folder of a biodyn result"
+        raise ResultError(f"'{folder}' {problem}.", "Make one with 'biodyn run WALK.c3d --out DIR'.")
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -214,28 +211,28 @@ def read_record(folder: Path) -> dict[str, Any]:
         raise ResultError(f"'{path}' is damaged or was changed: {error}.", _AGAIN) from error
     version = record.get("record_version") if isinstance(record, dict) else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ResultError(f"'{path}' is no record of biodyn: it has no record_version.", _AGAIN)
+        raise ResultError(f"'{path}' is not a record of biodyn: it has no record_version.", _AGAIN)
     if version > RECORD_VERSION:
-        made = dict(record.get("versions") or {}).get("biodyn", "a newer version")
+        program = dict(record.get("versions") or {}).get("biodyn", "a newer version")
         raise ResultError(
-            f"'{folder}' was written by a newer biodyn ({made}, record version {version}; this one reads up to "
+            f"'{folder}' was written by a newer biodyn ({program}, record version {version}; this one reads up to "
             f"{RECORD_VERSION}).",
             "Update biodyn to read it.",
         )
     if DIGEST_ENTRY in record and record[DIGEST_ENTRY] != record_digest(record):
-        raise ResultError(f"'{path}' is damaged or was changed: it is not as biodyn wrote it.", _AGAIN)
+        raise ResultError(f"'{path}' is damaged or was changed: it differs from what biodyn wrote.", _AGAIN)
     if record.get(KIND_ENTRY) == COORDINATES and ARRAYS_NAME not in (listed_files(record) or {}):
         raise ResultError(
-            f"'{folder}' holds joint torques of an OpenSim model: its tables and {RECORD_NAME} are all there is.",
-            f"Results of an older biodyn, of rows that are not evenly spaced and of very long tables have no more. {_AGAIN}",
+            f"'{folder}' holds only tables and {RECORD_NAME} of an OpenSim model, which is not enough.",
+            f"Results of older versions, of unevenly spaced rows and of very long tables have no arrays. {_AGAIN}",
         )
-    missing = [name for name in _SECTIONS if not isinstance(record.get(name), dict)]
+    missing = [name for name in ("input", "settings", "subject") if not isinstance(record.get(name), dict)]
     if missing:
         raise ResultError(f"'{path}' is damaged or was changed: it has no '{missing[0]}'.", _AGAIN)
     try:
-        return dict(in_todays_words(record))
+        return dict(in_current_words(record))
     except (KeyError, TypeError) as error:
-        raise ResultError(f"'{path}' is damaged or was changed: it tells no outcome of the checks.", _AGAIN) from error
+        raise ResultError(f"'{path}' is damaged or was changed: it has no outcome of the checks.", _AGAIN) from error
 
 
 def _require_no_study(folder: Path) -> None:
@@ -247,7 +244,7 @@ def _require_no_study(folder: Path) -> None:
 
 
 def read_view(folder: Path) -> TrialView:
-    """Return record, tables and arrays of a result folder; ResultError if it is none or not whole."""
+    """Return record, tables and arrays of a result folder; ResultError if it is not a complete result."""
     from biodyn.output.figures.trial import TrialView
 
     source = ResultFolder(folder)
@@ -258,7 +255,7 @@ def read_view(folder: Path) -> TrialView:
 
 
 def coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
-    """Return record and tables of a result of an OpenSim model; ResultError where a table cannot be read."""
+    """Return record and tables of a result of an OpenSim model; ResultError if a table cannot be read."""
     from biodyn.output.figures.trial import TrialView
 
     listed = [Path(path) for path in listed_files(record) or {}]
@@ -268,12 +265,12 @@ def coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
     except (OSError, ValueError) as error:
         raise ResultError(f"A table of '{folder}' cannot be read: {error}.", _AGAIN) from error
     motion = dict(dict(record.get("input") or {}).get("motion") or {})
-    known = {"file": motion.get("name", ""), "sha256": motion.get("sha256", "")}
-    return TrialView({**record, "input": known}, tables, {})
+    source = {"file": motion.get("name", ""), "sha256": motion.get("sha256", "")}
+    return TrialView({**record, "input": source}, tables, {})
 
 
 def _read_replay(folder: Path) -> ReplayView | None:
-    """Return what `biodyn replay` left in a result folder, None where it was never replayed."""
+    """Return the output of `biodyn replay` in a result folder, None if there is none."""
     from biodyn.output.figures.trial import ReplayView
 
     place = folder / REPLAY_FOLDER
@@ -293,13 +290,12 @@ def _read_replay(folder: Path) -> ReplayView | None:
 
 
 class StoredResult(PlottableResult):
-    """A trial's result as it lies in its folder, whatever version wrote it.
+    """A result of a trial in its folder, written by any version.
 
-    Every table is an attribute of its name (`result.joint_torques`), read when first asked for. `table_names` lists
-    those there are: an older folder may lack some.
+    Every table is an attribute (`result.joint_torques`), read on first use. `table_names` lists the available tables.
 
     Attributes:
-        folder: where it lies. record: the values of `run.json`.
+        folder: path of the result. record: content of `run.json`.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -318,10 +314,10 @@ class StoredResult(PlottableResult):
         return LazyTables(self.table_names, self._source.table)
 
     def _table(self, name: str) -> pd.DataFrame:
-        """A table by name; ResultError names those there are."""
+        """Return a table by name; ResultError if there is none."""
         return self._kept[name] if name in self._kept else self._source.table(name)
 
-    def _own_names(self) -> OwnNames:
+    def _coordinate_variables(self) -> CoordinateVariables:
         return dict(self.record.get("model", {})).get("variables", {})
 
     def _table_attributes(self) -> Collection[str]:
@@ -329,46 +325,46 @@ class StoredResult(PlottableResult):
 
     @cached_property
     def arrays(self) -> Mapping[str, np.ndarray]:
-        """Arrays of result.npz: motion, torques, wrenches and the bodies, SI."""
+        """Arrays of result.npz: motion, torques, wrenches and bodies, SI."""
         return self._source.arrays()
 
     @property
     def name(self) -> str:
-        """Name of the walk's file."""
+        """Name of the file of the walk."""
         return str(self.record["input"].get("file", ""))
 
     @property
     def version(self) -> str:
-        """The version of biodyn that wrote it."""
+        """Version of biodyn that wrote the result."""
         return str(dict(self.record.get("versions") or {}).get("biodyn", "unknown"))
 
     @property
     def verdict(self) -> str:
-        """The verdict of the checks: pass, warn, fail or not_assessed; `record["verdict_checks"]` holds what decided it."""
+        """Verdict of the checks: pass, warn, fail or not_assessed; its causes are `record["verdict_checks"]`."""
         return str(self.record.get("verdict", ""))
 
     @property
     def checks(self) -> Sequence[Mapping[str, Any]]:
-        """The checks with their numbers."""
+        """Checks with their numbers."""
         return list(self.record.get("checks") or ())
 
     @property
     def diagnostics(self) -> Sequence[Mapping[str, Any]]:
-        """Everything noticed on the way."""
+        """All findings of the analysis."""
         return list(self.record.get("diagnostics") or ())
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The settings that ran."""
+        """Settings of the analysis."""
         return dict(self.record["settings"])
 
     @cached_property
     def view(self) -> TrialView:
-        """Record, tables, arrays and replay together: what figures and the report are made of."""
+        """Record, tables, arrays and replay, from which figures and report are made."""
         return read_view(self.folder)
 
     def summary(self) -> list[str]:
-        """Plain lines: whose walk it is, what was taken, and what the checks say."""
+        """Return lines of text on subject, contacts and checks."""
         subject, static = self.record["subject"], dict(self.record.get("static") or {})
         lines = [str(static["reason"])] if static.get("reason") else []
         mass, height = subject.get("mass_kg"), subject.get("height_m")

@@ -1,4 +1,4 @@
-"""The record of a run (`run.json`): which parts it has, one function a part. NaN becomes null."""
+"""The record of an analysis (`run.json`), one function a part, and copies of the user's input files. NaN becomes null."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from biodyn.diagnostics import Diagnostic, Verdict
 from biodyn.errors import InputFileError, printable
 from biodyn.library.load import UserFile, load_table
 from biodyn.library.tables import load_entry
-from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.hip_centre import hip_regression
 from biodyn.model.from_library.user_tables import own_file, own_path
 from biodyn.output.store.folder import INPUTS_FOLDER, RECORD_VERSION
@@ -31,25 +30,19 @@ from biodyn.processing.calibration.standing import SOURCE_WORDS
 from biodyn.processing.calibration.subject_fit.result import CentreShift
 from biodyn.processing.signals.filtering import rms
 from biodyn.uncertainty.magnitudes import load_magnitudes
-from biodyn.variables.norm_choice import Walker
-from biodyn.variables.norm_choice import norms_record as record_of
+from biodyn.variables.norm_choice import Walker, norms_record
 from biodyn.version import VERSION
-
-_UNSAFE = re.compile(r"[^\w.\-]+")
-_LONGEST_NAME = 80
 
 
 def write_user_files(files: Sequence[UserFile], folder: Path) -> None:
-    """Write the copies into an existing result folder; without files nothing is written."""
-    if not files:
-        return
-    (folder / INPUTS_FOLDER).mkdir(exist_ok=True)
+    """Write copies of the user's files into an existing result folder."""
     for file, name in zip(files, copy_names(files), strict=True):
+        (folder / INPUTS_FOLDER).mkdir(exist_ok=True)
         (folder / INPUTS_FOLDER / name).write_bytes(file.data)
 
 
 def user_file_records(files: Sequence[UserFile]) -> list[dict[str, str]]:
-    """Return the values of `user_files` in run.json: role, name and path of the original, its hash, where its copy is."""
+    """Return role, name, path and hash of each original file, and the path of its copy."""
     return [
         {
             "role": file.role,
@@ -62,25 +55,25 @@ def user_file_records(files: Sequence[UserFile]) -> list[dict[str, str]]:
     ]
 
 
-def copy_names(files: Sequence[UserFile]) -> list[str]:
-    """Names of the copies: the files' own, a number before what two files would share."""
+def copy_names(files: Sequence[UserFile], max_length: int = 80) -> list[str]:
+    """Return the names of the copies: the names of the files, with a number in front of duplicates."""
     names: list[str] = []
     for file in files:
-        name = _UNSAFE.sub("_", file.name).lstrip(".")[-_LONGEST_NAME:] or "table.toml"
-        number = 2
-        while (wanted := name if number == 2 else f"{number - 1}_{name}").casefold() in {n.casefold() for n in names}:
-            number += 1
-        names.append(wanted)
+        name = re.sub(r"[^\w.\-]+", "_", file.name).lstrip(".")[-max_length:] or "table.toml"
+        taken, number, unique = {other.casefold() for other in names}, 1, name
+        while unique.casefold() in taken:
+            unique, number = f"{number}_{name}", number + 1
+        names.append(unique)
     return names
 
 
 def clean(text: str) -> str:
-    """A name of the file system as text that can be written anywhere: bytes that are no text are spelt out."""
+    """Return a file name as valid text; undecodable bytes become escape sequences."""
     return os.fsencode(text).decode("utf-8", "backslashreplace")
 
 
 def require_unchanged(files: Sequence[UserFile]) -> None:
-    """Raise InputFileError if a file is not what was read: the analysis may have used two versions of it."""
+    """Raise InputFileError if a file changed since it was read: the analysis may have used two versions of it."""
     for file in files:
         if _sha256(file.path) != file.sha256:
             raise InputFileError(
@@ -89,29 +82,31 @@ def require_unchanged(files: Sequence[UserFile]) -> None:
 
 
 def changed_since(record: Mapping[str, Any], folder: Path) -> list[Diagnostic]:
-    """Return a note for every user file of a result whose original, or whose copy in `folder`, is not what was used."""
+    """Return a note for every user file that changed after the analysis, and for every changed copy in `folder`."""
     notes = []
     for entry in record.get("user_files", ()):
         copy = folder / PurePosixPath(entry["copy"])
         if _sha256(copy) != entry["sha256"]:
-            problem = "is missing" if not copy.is_file() else "was changed"
-            text = f"The copy {entry['copy']} of the {entry['role']} that this result was made with {problem}."
+            problem = "was changed" if copy.is_file() else "is missing"
+            text = f"The copy {entry['copy']} of the {entry['role']} used for this result {problem}."
             notes.append(
-                Diagnostic("user-file-changed", "warning", text, hint="The numbers of the result are not affected.")
+                Diagnostic("user-file-copy", "warning", text, hint="The numbers of the result are not affected.")
             )
-        now = _sha256(Path(entry["path"]))
-        if now != entry["sha256"]:
-            problem = "is gone" if now is None else "was changed since"
-            text = f"The {entry['role']} '{entry['path']}' {problem}: this result was made with what {entry['copy']} keeps."
-            notes.append(Diagnostic("user-file-changed", "info", text, hint="To use the new one, run the trial again."))
+        digest = _sha256(Path(entry["path"]))
+        if digest != entry["sha256"]:
+            problem = "no longer exists" if digest is None else "was changed since"
+            text = f"The {entry['role']} '{entry['path']}' {problem}: this result was computed with {entry['copy']}."
+            notes.append(
+                Diagnostic("user-file-changed", "info", text, hint="To use the new file, run the trial again.")
+            )
     return notes
 
 
 def _sha256(path: Path) -> str | None:
-    """Hash of a file, None where it cannot be read."""
+    """Return the hash of a file, None if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    except (OSError, ValueError):  # ValueError: a path that no file can have
+    except (OSError, ValueError):  # ValueError: invalid path
         return None
 
 
@@ -132,11 +127,15 @@ def json_ready(value: Any) -> Any:
     return value if value is None else printable(str(value), keep="\n\t")
 
 
+def _fields(value: object, names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names.split()}
+
+
 # -- Files, subject, marker set -------------------------------------------------------------------------------------
 
 
 def input_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """The walk's file: name, path, hash, the file's number of the first frame, the count of frames, their rate and the length."""
+    """Return name, path and hash of the file of the walk, number of its first frame, frames, rate and duration."""
     recording, markers = analysis.recording, analysis.recording.markers
     return {
         "file": recording.path.name,
@@ -151,50 +150,36 @@ def input_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def static_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """What the model was scaled with: its file, what it is, why it was taken, the frames that were averaged."""
+    """Return file and kind of the calibration, the reason for its choice, and the averaged frames."""
     static = analysis.static
     return {
         "file": static.path.name,
         "path": str(static.path),
-        "sha256": static.sha256,
-        "reason": static.reason,
-        "source": static.source,
+        **_fields(static, "sha256 reason source"),
         "from": SOURCE_WORDS[static.source],
         "frames": [static.first, static.last],
         "movement_m": static.movement_m,
     }
 
 
-def subject_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """Who walked: mass, height, sex, age and leg length with their sources."""
-    return asdict(analysis.subject)
-
-
-def world_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """How World lies in the laboratory, and why."""
-    return {"R_WL": analysis.R_WL.tolist(), "reason": analysis.world_reason}
-
-
 def activity_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """What the person does, what it was told from, and where the steps lead."""
+    """Return the activity, the reason for its classification, and the direction of progression."""
     activity = analysis.activity
     return {
-        "kind": activity.kind,
-        "reason": activity.reason,
-        "direction": activity.direction,
+        **_fields(activity, "kind reason direction"),
         "gait_cycles": activity.steps,
         "values": dict(activity.values),
     }
 
 
 def marker_set_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """The recognised marker set, what was not understood, and what was fitted."""
+    """Return the recognised marker set, unknown labels, and fitted labels."""
     mapping = analysis.mapping
     file = own_file(analysis.settings.model.marker_set)
-    own = f" (own table {file})" if file and file not in mapping.title else ""
+    suffix = f" (own table {file})" if file and file not in mapping.title else ""
     return {
         "name": mapping.name,
-        "title": f"{mapping.title}{own}",
+        "title": f"{mapping.title}{suffix}",
         "understood": len(mapping.roles),
         "unknown": list(mapping.unknown),
         "scores": dict(mapping.scores),
@@ -206,8 +191,12 @@ def marker_set_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def model_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """The skeleton: degrees of freedom, what was locked or carried, mass, and the sources of its tables."""
+    """Return degrees of freedom, locked coordinates, segments without markers, mass, and sources of the tables.
+
+    For an imported model also variable, side and sign of each coordinate.
+    """
     model = analysis.model
+    variables = {c.name: {"variable": c.plain, "side": c.side, "sign": c.sign} for c in model.coordinates}
     return {
         "skeleton": model.skeleton.name,
         "title": model.skeleton.title,
@@ -217,18 +206,13 @@ def model_record(analysis: TrialAnalysis) -> dict[str, Any]:
         "assumed_coordinates": [coordinate.name for coordinate in model.assumed],
         "carried_segments": list(model.locked_segments),
         "mass_kg": float(model.multibody.total_mass_kg),
-        **({} if analysis.imported is None else {"variables": _variables(model)}),
+        **({} if analysis.imported is None else {"variables": variables}),
         "citations": _citations(analysis),
     }
 
 
-def _variables(model: SubjectModel) -> dict[str, dict[str, Any]]:
-    """Of every coordinate of an imported model what it is over the gait cycle, its side, and the sign that makes it that."""
-    return {c.name: {"variable": c.plain, "side": c.side, "sign": c.sign} for c in model.coordinates}
-
-
 def fit_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """How many frames were solved, and how fast."""
+    """Return the number of solved frames and the median number of iterations."""
     fit = analysis.fit
     return {
         "frames_solved": int(np.count_nonzero(fit.solved)),
@@ -238,108 +222,88 @@ def fit_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
-    """What the walk changed of the static trial's model, mm and degrees, with standard deviations; null without a fit."""
+    """Return the changes of the subject model by the fit, mm and degrees, with standard deviations; None without a fit."""
     fit = analysis.subject_fit
     if fit is None:
         return None
 
     def centre(shift: CentreShift) -> dict[str, Any]:
-        return {
-            "segment": shift.segment,
-            "shift_mm": (1e3 * shift.shift_m).tolist(),
-            "sd_mm": (1e3 * shift.sd_m).tolist(),
-            "prior_sd_mm": (1e3 * shift.prior_sd_m).tolist(),
-        }
+        return {"segment": shift.segment, **_mm(shift, "shift_m sd_m prior_sd_m")}
 
     return {
         "trials": len(fit.trials),
         "files": [
-            {
-                "name": one.name,
-                "sha256": one.sha256,
-                "use": one.use,
-                "frames": one.frames,
-                "marker_rms_before_mm": 1e3 * one.rms_before_m,
-                "marker_rms_after_mm": 1e3 * one.rms_after_m,
-            }
-            for one in fit.trials
+            {**_fields(trial, "name sha256 use frames"), **_mm(trial, "rms_before_m rms_after_m", "marker_")}
+            for trial in fit.trials
         ],
         "functional": [
             {
                 "file": joint.trial,
-                "segment": joint.segment,
-                "method": joint.method,
-                "range_deg": [float(np.rad2deg(value)) for value in joint.range_rad],
-                "residual_mm": 1e3 * joint.residual_m,
-                "off_mm": 1e3 * joint.off_m,
-                "off_deg": None if joint.off_rad is None else float(np.rad2deg(joint.off_rad)),
+                **_fields(joint, "segment method"),
+                "range_deg": np.rad2deg(joint.range_rad),
+                **_mm(joint, "residual_m off_m"),
+                "off_deg": None if joint.off_rad is None else np.rad2deg(joint.off_rad),
             }
             for joint in fit.functional
         ],
         "frames": fit.frames,
-        "marker_rms_before_mm": 1e3 * fit.rms_before_m,
-        "marker_rms_after_mm": 1e3 * fit.rms_after_m,
+        **_mm(fit, "rms_before_m rms_after_m", "marker_"),
         "joint_centres": [centre(shift) for shift in fit.centres],
         "postures": [centre(shift) for shift in fit.postures],
         "axes": [
             {
                 "segment": turn.segment,
-                "turn_deg": float(np.rad2deg(turn.turn_rad)),
-                "sd_deg": float(np.rad2deg(turn.sd_rad)),
-                "prior_sd_deg": float(np.rad2deg(turn.prior_sd_rad)),
+                "turn_deg": np.rad2deg(turn.turn_rad),
+                "sd_deg": np.rad2deg(turn.sd_rad),
+                "prior_sd_deg": np.rad2deg(turn.prior_sd_rad),
             }
             for turn in fit.turns
         ],
         "markers": [
             {
-                "label": marker.label,
-                "segment": marker.segment,
-                "shift_mm": (1e3 * marker.shift_m).tolist(),
-                "off_mm": (1e3 * marker.off_m).tolist(),
-                "prior_sd_mm": 1e3 * marker.prior_sd_m,
+                **_fields(marker, "label segment"),
+                **_mm(marker, "shift_m off_m prior_sd_m"),
                 "error_sd_mm": 1e3 * marker.error_m,
-                "rms_before_mm": 1e3 * marker.rms_before_m,
-                "rms_after_mm": 1e3 * marker.rms_after_m,
+                **_mm(marker, "rms_before_m rms_after_m"),
             }
             for marker in fit.markers
         ],
     }
 
 
+def _mm(value: object, names: str, prefix: str = "") -> dict[str, Any]:
+    """Return attributes in m as entries in mm."""
+    return {f"{prefix}{name}m": 1e3 * getattr(value, name) for name in names.split()}
+
+
 def _citations(analysis: TrialAnalysis) -> dict[str, dict[str, str]]:
-    """Title and citation of the library's entries that were used; an imported model uses none."""
+    """Return title and citation of the library entries used, or of the user's own tables; none for an imported model."""
     if analysis.imported is not None:
         return {}
     chosen = analysis.settings.model
-    entries = {
+    entries: dict[str, Mapping[str, Any]] = {
         "skeleton": {"title": analysis.model.skeleton.title, "citation": analysis.model.skeleton.citation},
         "anthropometry": load_entry("anthropometry", chosen.anthropometry),
         "hip_centre": hip_regression(chosen.hip_centre),
     }
-    named = {kind: getattr(chosen, kind) for kind in entries}
     copies = {entry["path"]: entry for entry in user_file_records(analysis.user_files)}
-    return {
-        kind: _own_citation(entry, copies.get(clean(str(own_path(named[kind]))))) for kind, entry in entries.items()
-    }
-
-
-def _own_citation(entry: Mapping[str, Any], own: Mapping[str, str] | None) -> dict[str, str]:
-    """Title and citation of an entry; of a user's own file the file, and what it says of itself."""
-    title, citation = str(entry["title"]), str(entry["citation"])
-    if own is None:
-        return {"title": title, "citation": citation}
-    source = f"; it names as its source: {citation}" if citation else ""
-    return {
-        "title": f"{title} (own table {own['name']})",
-        "citation": f"Own table {own['name']} (sha256 {own['sha256'][:12]}, copy in {own['copy']}){source}",
-    }
+    citations = {}
+    for kind, entry in entries.items():
+        title, citation = str(entry["title"]), str(entry["citation"])
+        copy = copies.get(clean(str(own_path(getattr(chosen, kind)))))
+        if copy is not None:
+            source = f"; source according to the table: {citation}" if citation else ""
+            title = f"{title} (own table {copy['name']})"
+            citation = f"Own table {copy['name']} (sha256 {copy['sha256'][:12]}, copy in {copy['copy']}){source}"
+        citations[kind] = {"title": title, "citation": citation}
+    return citations
 
 
 # -- Signals, plates, contacts --------------------------------------------------------------------------------------
 
 
 def gaps_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """How many gaps were filled by each method or left, and the longest of each, s."""
+    """Return number and longest duration (s) of the gaps filled by each method, and of those not filled."""
     rate_hz = analysis.recording.markers.rate_hz
     counts = dict.fromkeys(("spline", "rigid", "left"), 0)
     longest = dict.fromkeys(counts, 0.0)
@@ -350,53 +314,42 @@ def gaps_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def automatic_method_record(analysis: TrialAnalysis) -> dict[str, str] | None:
-    """Which method was chosen and why, where the settings left it to the trial."""
+    """Return the smoothing method that was selected automatically, with the reason."""
     chosen = analysis.method
     return {"method": chosen.name, "reason": chosen.reason} if chosen.reason else None
 
 
 def automatic_cutoff_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
-    """What the cut-off was chosen for and why, where the settings left it to the trial."""
+    """Return the cut-off frequency that was selected automatically, with the reason."""
     chosen = None if analysis.propagation is None else analysis.propagation.signals.automatic
     return None if chosen is None else {**asdict(chosen), "reason": chosen.reason}
 
 
 def plates_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
-    """Every plate: corners in World (of its edges only where `outlined`), its side where the file says one, its zero, when it
-    was saturated, what was noticed."""
+    """Return corners in World, side, zero offsets, saturated and unrecorded intervals, and notes of every plate.
+
+    The corners are edges of the plate only if it is `outlined`.
+    """
     return [
         {
             "number": plate.number,
-            "corners_W_m": plate.corners.tolist(),
-            "outlined": plate.outlined,
-            "side": plate.side,
+            "corners_W_m": plate.corners,
+            **_fields(plate, "outlined side"),
             "notes": [d.message for d in plate.diagnostics],
             "zero": None if plate.zero is None else asdict(plate.zero),
-            "saturated_s": [list(stretch) for stretch in plate.saturated_s],
-            "unrecorded_s": [list(stretch) for stretch in plate.unrecorded_s],
+            **_fields(plate, "saturated_s unrecorded_s"),
         }
         for plate in analysis.plates
     ]
 
 
 def contacts_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
-    """Every loading of a plate, whose foot it was and why."""
-    return [
-        {
-            "plate": c.plate,
-            "side": c.side,
-            "start_s": c.start_s,
-            "end_s": c.end_s,
-            "decision": c.decision,
-            "reason": c.reason,
-            "evidence": dict(c.evidence),
-        }
-        for c in analysis.contacts
-    ]
+    """Return every contact with a plate, the decision on its foot, and the evidence."""
+    return [_fields(contact, "plate side start_s end_s decision reason evidence") for contact in analysis.contacts]
 
 
 def measured_share(analysis: TrialAnalysis) -> dict[str, float]:
-    """By side the share of the frames whose ground contact was measured."""
+    """Return the share of frames with measured ground contact by side."""
     measured = analysis.reaction.measured
     return {SIDE_NAMES[side]: float(np.mean(measured[side])) for side in SIDES if side in measured}
 
@@ -404,32 +357,17 @@ def measured_share(analysis: TrialAnalysis) -> dict[str, float]:
 # -- Verdict and checks ---------------------------------------------------------------------------------------------
 
 
-def verdict_causes(analysis: TrialAnalysis) -> list[dict[str, Any]]:
-    """The checks and findings that decided the verdict, in the order in which to look at them."""
-    return [asdict(cause) for cause in verdict_of(analysis).to_look_at]
-
-
-def check_records(analysis: TrialAnalysis) -> list[dict[str, Any]]:
-    """Every check of the verdict."""
-    return [check.as_dict() for check in verdict_of(analysis).checks]
-
-
-def residual_limits_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """The limits of the residual that was judged, in N and Nm, and what they are made of."""
-    return asdict(residual_limits(analysis.as_fitted))
-
-
 def consistency_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """Return what `run.json` keeps under "proof"; nothing where the analysis was not judged."""
+    """Return the comparison with independent algorithms and its computing time; empty if the analysis was not checked."""
     if analysis.consistency is None:
         return {}
-    spent = analysis.timings.get(STEP, 0.0)
-    own = sum(analysis.timings.values()) - spent
-    return analysis.consistency.as_dict() | {"seconds": spent, "share_of_trial": spent / own if own else None}
+    seconds = analysis.timings.get(STEP, 0.0)
+    others = sum(analysis.timings.values()) - seconds
+    return analysis.consistency.as_dict() | {"seconds": seconds, "share_of_trial": seconds / others if others else None}
 
 
 def verdict_of(analysis: TrialAnalysis) -> Verdict:
-    """The verdict of an analysis that was judged."""
+    """Return the verdict; ValueError if the analysis was not checked."""
     if analysis.verdict is None:
         raise ValueError("an analysis has no record before its verdict: see checks.judge")
     return analysis.verdict
@@ -439,60 +377,58 @@ def verdict_of(analysis: TrialAnalysis) -> Verdict:
 
 
 def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
-    """Return the account as plain values; None where the fitted motion stands.
+    """Return the corrections of the estimate; None without an estimate.
 
-    Residuals are RMS (unclosed: before the last step, which brings the motion in balance); per coordinate how far it was moved,
-    by how much its torque changed (RMS), and the RMS of one standard deviation of the torque where bands were computed. Plates:
-    by how much each stands beside its place, along the laboratory's axes, and reads too much; forces that are late count
-    positive; `sd`: what is left of the uncertainty.
+    Residuals are RMS (unclosed: before the last step, which balances the motion). Per coordinate: RMS and largest
+    correction, RMS change of the torque, and RMS of its standard deviation, if computed. Plates: offset along the laboratory
+    axes, gain error, and their posterior standard deviations (`sd`); positive delays mean late forces.
     """
-    account = analysis.estimate
-    if account is None:
+    summary = analysis.estimate
+    if summary is None:
         return None
-    bands = analysis.uncertainty
-    sd = np.full(len(account.coordinates), np.nan) if bands is None else rms(bands.total.T)
+    bands, plates = analysis.uncertainty, summary.plates
+    torque_sd = np.full(len(summary.coordinates), np.nan) if bands is None else rms(bands.total.T)
     return {
-        "residual_raw": _residual(account.residual_before),
-        "residual_unclosed": _residual(account.residual_unclosed),
-        "residual_left": _residual(account.residual_after),
-        "balance_sd": {"force_n": account.balance_sd[0], "moment_nm": account.balance_sd[1]},
-        "force_cutoff_hz": account.force_cutoff_hz,
-        "markers_moved_mm": {"rms": 1e3 * account.marker_rms_m, "largest": 1e3 * account.marker_max_m},
-        "mass_change_kg": account.mass_change_kg,
-        "mass_sd_kg": account.mass_sd_kg,
+        "residual_raw": _residual(summary.residual_before),
+        "residual_unclosed": _residual(summary.residual_unclosed),
+        "residual_left": _residual(summary.residual_after),
+        "balance_sd": {"force_n": summary.balance_sd[0], "moment_nm": summary.balance_sd[1]},
+        "force_cutoff_hz": summary.force_cutoff_hz,
+        "markers_moved_mm": {"rms": 1e3 * summary.marker_rms_m, "largest": 1e3 * summary.marker_max_m},
+        **_fields(summary, "mass_change_kg mass_sd_kg"),
         "segment_masses": [
-            {"segment": name, "change_percent": 100.0 * share, "sd_percent": 100.0 * account.segment_mass_sd[name]}
-            for name, share in account.segment_mass_changes.items()
+            {"segment": name, "change_percent": 100.0 * share, "sd_percent": 100.0 * summary.segment_mass_sd[name]}
+            for name, share in summary.segment_mass_changes.items()
         ],
         "mass_centres": [
-            {"segment": name, "shift_cm": (100.0 * shift).tolist(), "sd_cm": 100.0 * account.centre_sd_m[name]}
-            for name, shift in account.centre_shifts_m.items()
+            {"segment": name, "shift_cm": 100.0 * shift, "sd_cm": 100.0 * summary.centre_sd_m[name]}
+            for name, shift in summary.centre_shifts_m.items()
         ],
-        "constants_from_walks": account.walks,
+        "constants_from_walks": summary.walks,
         "plates": [
             {
                 "plate": error.number,
-                "shift_cm": dict(zip(account.plates.axes, (100.0 * error.shift_m).tolist(), strict=True)),
-                "shift_sd_cm": dict(zip(account.plates.axes, (100.0 * error.shift_sd_m).tolist(), strict=True)),
+                "shift_cm": dict(zip(plates.axes, 100.0 * error.shift_m, strict=True)),
+                "shift_sd_cm": dict(zip(plates.axes, 100.0 * error.shift_sd_m, strict=True)),
                 "gain_percent": 100.0 * error.gain,
                 "gain_sd_percent": 100.0 * error.gain_sd,
             }
-            for error in account.plates.errors
+            for error in plates.errors
         ],
         "plates_expected": {
-            "place_sd_cm": 100.0 * account.plates.expected.place_m,
-            "gain_sd_percent": 100.0 * account.plates.expected.gain,
-            "delay_sd_ms": 1e3 * account.plates.expected.delay_s,
+            "place_sd_cm": 100.0 * plates.expected.place_m,
+            "gain_sd_percent": 100.0 * plates.expected.gain,
+            "delay_sd_ms": 1e3 * plates.expected.delay_s,
         },
-        "force_delay": {"delay_ms": 1e3 * account.plates.delay_s, "sd_ms": 1e3 * account.plates.delay_sd_s},
+        "force_delay": {"delay_ms": 1e3 * plates.delay_s, "sd_ms": 1e3 * plates.delay_sd_s},
         "coordinates": {
             name: {
-                "moved_rms_deg": float(np.rad2deg(account.moved_rms_rad[i])),
-                "moved_max_deg": float(np.rad2deg(account.moved_max_rad[i])),
-                "torque_change_rms_nm": float(account.torque_change[i]),
-                "torque_sd_rms_nm": float(sd[i]),
+                "moved_rms_deg": np.rad2deg(summary.moved_rms_rad[i]),
+                "moved_max_deg": np.rad2deg(summary.moved_max_rad[i]),
+                "torque_change_rms_nm": summary.torque_change[i],
+                "torque_sd_rms_nm": torque_sd[i],
             }
-            for i, name in enumerate(account.coordinates)
+            for i, name in enumerate(summary.coordinates)
         },
     }
 
@@ -505,101 +441,75 @@ def _residual(values: tuple[float, float]) -> dict[str, float]:
 
 
 def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
-    """Return the summary as plain values; None if the bands were switched off.
-
-    Per coordinate: rms over time of one standard deviation, together and by source (Nm), the largest, the peak torque,
-    and the source with the largest rms.
-    """
-    found = analysis.uncertainty
-    if found is None:
+    """Return RMS and largest standard deviation of every torque, RMS by source, and peak torque (Nm); None if not computed."""
+    bands = analysis.uncertainty
+    if bands is None:
         return None
     chosen = analysis.settings.uncertainty
-    magnitudes = load_magnitudes(chosen.magnitudes)
     coordinates = {}
-    total = found.total
-    for column, name in enumerate(found.coordinates):
-        known = np.isfinite(total[:, column])
+    for column, name in enumerate(bands.coordinates):
+        known = np.isfinite(bands.total[:, column])
         if not known.any():
             continue
-        by_source = {source: _rms(sd[known, column]) for source, sd in found.by_source.items()}
+        by_source = {source: _rms(sd[known, column]) for source, sd in bands.by_source.items()}
         coordinates[name] = {
-            "peak_nm": float(np.abs(analysis.dynamics.torques[known, column]).max()),
-            "sd_rms_nm": _rms(total[known, column]),
-            "sd_largest_nm": float(total[known, column].max()),
+            "peak_nm": np.abs(analysis.dynamics.torques[known, column]).max(),
+            "sd_rms_nm": _rms(bands.total[known, column]),
+            "sd_largest_nm": bands.total[known, column].max(),
             "by_source_rms_nm": by_source,
             "largest_source": max(by_source, key=lambda source: by_source[source]),
         }
+    citations, file = load_magnitudes(chosen.magnitudes).citations, own_file(chosen.magnitudes)
+    if file:
+        citations = {
+            name: f"own table {file}" + (f", after: {text}" if text else "") for name, text in citations.items()
+        }
+    turn_noise = bands.turn_noise_rad
     return {
-        "sources": {name: str(load_table("uncertainty/magnitudes")[name]["title"]) for name in found.by_source},
-        "scale": {str(name): float(factor) for name, factor in chosen.scale.items()},
-        "marker_noise_mm": float(1e3 * np.median(found.noise_m)),
-        **_attitudes(found.turn_noise_rad),
-        "citations": _citations_uncertainty(magnitudes.citations, own_file(chosen.magnitudes)),
+        "sources": {name: str(load_table("uncertainty/magnitudes")[name]["title"]) for name in bands.by_source},
+        "scale": dict(chosen.scale),
+        "marker_noise_mm": 1e3 * np.median(bands.noise_m),
+        **({} if turn_noise is None else {"turn_noise_deg": np.rad2deg(np.median(turn_noise))}),
+        "citations": dict(citations),
         "coordinates": coordinates,
     }
-
-
-def _attitudes(turn_noise_rad: FloatArray | None) -> dict[str, float]:
-    """Noise of measured attitudes; nothing of trials on markers."""
-    return {} if turn_noise_rad is None else {"turn_noise_deg": float(np.rad2deg(np.median(turn_noise_rad)))}
-
-
-def _citations_uncertainty(citations: Mapping[str, str], file: str) -> dict[str, str]:
-    """By source; for a user's own file the file, and what it says of its source."""
-    if not file:
-        return dict(citations)
-    return {name: f"own table {file}" + (f", after: {text}" if text else "") for name, text in citations.items()}
 
 
 def _rms(values: FloatArray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-# -- Norms ----------------------------------------------------------------------------------------------------------
-
-
-def norms_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """Which norms are shown and why, with citation and licence; the walking speed by all measures."""
-    return record_of(analysis.settings.report.norms, walker(analysis))
-
-
-def walker(analysis: TrialAnalysis) -> Walker:
-    """What the choice of norms depends on."""
-    who = analysis.subject
-    speeds = [parameters.speed_m_s for _, parameters in analysis.strides]
-    known = [speed for speed in speeds if np.isfinite(speed)]
-    speed = float(np.mean(known)) if known else float("nan")
-    return Walker(who.age_years, who.height_m, who.leg_length_m, speed, analysis.activity.kind)
-
-
 # -- All parts ------------------------------------------------------------------------------------------------------
 
 
-_PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib")
+def walker(analysis: TrialAnalysis) -> Walker:
+    """Return the properties of subject and walk on which the choice of norms depends."""
+    subject = analysis.subject
+    speeds = [parameters.speed_m_s for _, parameters in analysis.strides]
+    known = [speed for speed in speeds if np.isfinite(speed)]
+    speed = float(np.mean(known)) if known else float("nan")
+    return Walker(subject.age_years, subject.height_m, subject.leg_length_m, speed, analysis.activity.kind)
 
 
 def versions() -> dict[str, str]:
-    """Return what computed a result: this program, the libraries beneath, Python, the platform."""
-    found = {name: _installed(name) for name in _PACKAGES}
-    return (
-        {"biodyn": VERSION}
-        | found
-        | {"python": platform.python_version(), "platform": f"{sys.platform} {platform.machine()}"}
-    )
+    """Return the versions of this program, of its libraries and of Python, and the platform."""
+
+    def installed(package: str) -> str:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return "not installed as a package"
+
+    libraries = {name: installed(name) for name in ("numpy", "scipy", "numba", "pandas", "matplotlib")}
+    platform_name = f"{sys.platform} {platform.machine()}"
+    return {"biodyn": VERSION, **libraries, "python": platform.python_version(), "platform": platform_name}
 
 
-def _installed(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed as a package"
-
-
-#: The parts of the record in their order, by name; each is made of an analysis that was judged.
+#: Parts of the record in order, by name; each is made from an analysis that was checked.
 PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "record_version": lambda _: RECORD_VERSION,
     "verdict": lambda analysis: verdict_of(analysis).status,
-    "verdict_checks": verdict_causes,
+    "verdict_checks": lambda analysis: [asdict(cause) for cause in verdict_of(analysis).to_look_at],
     "versions": lambda _: versions(),
     "input": input_record,
     "static": static_record,
@@ -611,8 +521,8 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "cutoff_hz": lambda analysis: analysis.cutoff_hz,
     "automatic_cutoff": automatic_cutoff_record,
     "force_cutoff_hz": lambda analysis: analysis.force_cutoff_hz,
-    "subject": subject_record,
-    "world": world_record,
+    "subject": lambda analysis: asdict(analysis.subject),
+    "world": lambda analysis: {"R_WL": analysis.R_WL, "reason": analysis.world_reason},
     "activity": activity_record,
     "marker_set": marker_set_record,
     "model": model_record,
@@ -623,26 +533,27 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "plates": plates_record,
     "contacts": contacts_record,
     "measured_share": measured_share,
-    "residual_limits": residual_limits_record,
-    "checks": check_records,
+    "residual_limits": lambda analysis: asdict(residual_limits(analysis.as_fitted)),
+    "checks": lambda analysis: [check.as_dict() for check in verdict_of(analysis).checks],
     "data_checks": lambda analysis: [check.as_data_dict() for check in analysis.data_checks],
     "proof": consistency_record,
     "uncertainty": uncertainty_record,
-    "norms": norms_record,
+    "norms": lambda analysis: norms_record(analysis.settings.report.norms, walker(analysis)),
     "diagnostics": lambda analysis: [diagnostic.as_dict() for diagnostic in analysis.diagnostics],
     "timings_s": lambda analysis: {name: round(float(s), 4) for name, s in analysis.timings.items()},
 }
 
 
 def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """Return the values of `run.json`, ready for JSON (NaN becomes null).
+    """Return the content of `run.json`, ready for JSON (NaN becomes null).
 
-    `verdict`: pass, warn, fail or not_assessed, with the checks and findings that decided it in `verdict_checks`.
+    `verdict`: pass, warn, fail or not_assessed; `verdict_checks`: the checks and findings that determine it.
     """
     record = {name: json_ready(part(analysis)) for name, part in PARTS.items()}
     if analysis.imported is None:
         return record
-    own = json_ready(analysis.imported.record)
+    imported = json_ready(analysis.imported.record)
     return record | {
-        name: {**record[name], **part} if isinstance(record.get(name), dict) else part for name, part in own.items()
+        name: {**record[name], **part} if isinstance(record.get(name), dict) else part
+        for name, part in imported.items()
     }

@@ -1,4 +1,4 @@
-"""Write the result of a trial, and keep the list of what was written in `run.json`."""
+"""Write the result of a trial with a manifest of its files in `run.json`."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from biodyn.output.store.folder import (
     dict_of,
     foreign_files,
     listed_files,
-    named,
     packed_table_path,
+    path_list,
     raw_record,
     record_digest,
     table_path,
@@ -62,37 +62,31 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 
-#: A smaller table is text in any case: packing would save nothing, and people look into it.
-_FEWEST_PACKED_CELLS = 1000
-
-
 def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
-    """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there.
+    """Write run.json, tables, arrays and copies of the user's files into a folder; call `seal` after the last file.
 
-    `pack`: large tables as Parquet and arrays without their last digits, for folders of thousands of trials.
+    `pack`: large tables as Parquet and arrays in reduced precision, for folders of thousands of trials.
     """
     (folder / TABLES_FOLDER).mkdir()
     for name in view.tables:
         if not pack or name not in TABLES or TABLES[name].when_packed:
-            _write_table(name, _to_write(view, name), folder, pack)
+            table = view.tables.to_write(name) if isinstance(view.tables, LazyTables) else view.tables[name]
+            _write_table(name, table, folder, pack)
     _write_rest(view, folder, pack)
 
 
-def _to_write(view: TrialView, name: str) -> pd.DataFrame:
-    return view.tables.to_write(name) if isinstance(view.tables, LazyTables) else view.tables[name]
-
-
-def _write_table(name: str, table: pd.DataFrame, folder: Path, pack: bool) -> None:
+def _write_table(name: str, table: pd.DataFrame, folder: Path, pack: bool, min_packed_cells: int = 1000) -> None:
+    """Write a table as CSV, or as Parquet if it is large enough to save space."""
     known = TABLES.get(name)
     decimals, coarser = (DECIMALS, {}) if known is None else (known.decimals, dict(known.coarser))
-    if pack and table.size >= _FEWEST_PACKED_CELLS:
+    if pack and table.size >= min_packed_cells:
         (folder / packed_table_path(name)).write_bytes(packed(table, decimals, coarser))
     else:
         write_csv(table, folder / table_path(name), decimals, coarser)
 
 
 def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
-    """Write run.json, the arrays and copies of the user's own files."""
+    """Write run.json, the arrays and copies of the user's files."""
     (folder / RECORD_NAME).write_text(_text(view.record, pack), encoding="utf-8")
     if pack:
         np.savez_compressed(folder / ARRAYS_NAME, **rounded_arrays(view.arrays))  # type: ignore[arg-type]
@@ -109,13 +103,13 @@ def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
 def rounded_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the arrays with time series (frames first, two axes or more) rounded to 36 bits, or 14 of single precision.
 
-    36 bits are a relative 7e-12: a replay drifts by 4e-4 in a tenth of a second with 2e-9. 14 bits are 30 micrometres at 1 m.
+    36 bits are a relative error of 7e-12: with 2e-9 a replay drifts by 4e-4 in 0.1 s. 14 bits are 30 micrometres at 1 m.
     """
 
     def rounded(values: np.ndarray) -> np.ndarray:
         mantissa, exponent = np.frexp(values)
         scale = values.dtype.type(2.0 ** (37 if values.dtype == np.float64 else 15))
-        # frame after frame in memory: numbers of one curve are more alike than those of one frame
+        # Fortran order: samples of one curve are more similar than values of one frame, and compress better
         return np.asfortranarray(np.ldexp(np.rint(mantissa * scale) / scale, exponent))
 
     frames = len(arrays["time_s"])
@@ -126,7 +120,7 @@ def rounded_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _text(record: Mapping[str, Any], pack: bool) -> str:
-    """A record as JSON: in lines, or in one."""
+    """Return a record as JSON, indented or on one line."""
     if pack:
         return json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n"
     return json.dumps(record, indent=2, allow_nan=False) + "\n"
@@ -158,10 +152,9 @@ def write_paper(view: TrialView, folder: Path, head: PaperHead) -> None:
 
 
 def seal(folder: Path, timings: Mapping[str, float] | None = None, pack: bool = False) -> None:
-    """List every file of a folder in its record: call it when all is written, before the folder gets its name.
+    """Write the manifest of a complete folder into its record, before the folder is renamed.
 
-    Whatever else was written there, copies of a user's own tables say, is listed too. `timings`: seconds that writing took, by
-    what was written; the record, written before, cannot have them. `pack`: see `write_view`.
+    `timings`: seconds of writing, added to those of the record. `pack`: see `write_view`.
     """
     files = [_entry(folder, path) for path in walk_files(folder) if path not in (RECORD_NAME, MARK)]
     _write_list(folder, files, timings, pack)
@@ -169,27 +162,26 @@ def seal(folder: Path, timings: Mapping[str, float] | None = None, pack: bool = 
 
 @contextmanager
 def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
-    """Yield a temporary folder to write files of these names into; they take their places in a finished result at the end.
+    """Yield a temporary folder for files of these names, which are moved into an existing result at the end.
 
-    On an error the result stays as it was. The files are in its list from before they are there; a record of an older
-    version gets a list of what that version wrote. Raises ResultError where one of the names is taken by what biodyn did
-    not write.
+    After an error the result is unchanged. The manifest lists the files before they are moved; a record of version 0.1.0 gets a
+    manifest of the files of that version. Raises ResultError if a file of the user has one of the names.
     """
     paths = tuple(dict.fromkeys(paths))
     foreign = set(foreign_files(folder, trial_files(folder)))
-    above = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
-    taken = sorted(foreign & {*paths, *above})
+    parents = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
+    taken = sorted(foreign & {*paths, *parents})
     if taken:
         raise ResultError(
-            f"'{folder}' holds what biodyn did not write ({named(taken)}): it will not be replaced.",
-            "Move that away, and try again.",
+            f"'{folder}' holds files that biodyn did not write ({path_list(taken)}): they will not be replaced.",
+            "Move them away, and try again.",
         )
     record = raw_record(folder) or {}
     pack = dict_of(dict_of(record.get("settings")).get("output")).get("tables") == "packed"
     listed = listed_files(record)
     if listed is None:
-        owns = trial_files(folder)
-        listed = {path: {"path": path} for path in walk_files(folder) if owns(path) and path != RECORD_NAME}
+        is_written = trial_files(folder)
+        listed = {path: {"path": path} for path in walk_files(folder) if is_written(path) and path != RECORD_NAME}
     others = [entry for path, entry in listed.items() if path not in paths]
     with updating(folder) as place:
         yield place
@@ -203,7 +195,7 @@ def _write_list(
 ) -> None:
     record = raw_record(folder)
     if record is None:
-        raise ResultError(f"'{folder}' has no record of biodyn's ('{RECORD_NAME}').", "Run the trial again.")
+        raise ResultError(f"'{folder}' has no record of biodyn ('{RECORD_NAME}').", "Run the trial again.")
     content = {name: value for name, value in record.items() if name not in DIGESTS}
     content |= {FILES_ENTRY: sorted(entries, key=lambda entry: str(entry["path"]))}
     if timings:
@@ -224,10 +216,9 @@ def _entry(folder: Path, path: str) -> dict[str, Any]:
 
 
 def write_export(folder: Path, files: Mapping[str, bytes], record: Mapping[str, Any], force: bool = False) -> None:
-    """Write files by name, and `export.json` with what they are and their digests, into a folder of their own.
+    """Write files by name, and `export.json` with their description and digests, into a new folder.
 
-    An earlier export is replaced only with `force`, and only where nothing in it was added or changed. Raises ResultError
-    where the folder cannot become an export.
+    An earlier export is replaced only with `force`, and only if no file was added or changed. Raises ResultError otherwise.
     """
     listed = [
         {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -241,7 +232,7 @@ def write_export(folder: Path, files: Mapping[str, bytes], record: Mapping[str, 
 
 
 def view_of(analysis: TrialAnalysis, tables: Mapping[str, pd.DataFrame] | None = None) -> TrialView:
-    """Return everything of an analysis that is kept; `tables` where they were made already."""
+    """Return the stored values of an analysis; `tables` if they exist already."""
     made = trial_tables(analysis) if tables is None else tables
     imported = analysis.imported
     files = (None, None) if imported is None else (imported.model_file, imported.motion_file)

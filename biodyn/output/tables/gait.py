@@ -1,4 +1,4 @@
-"""Tables of the gait: events, contacts, cycles from 0 to 100 %, spatio-temporal parameters."""
+"""Tables of gait: events, contacts, cycles from 0 to 100 %, spatio-temporal parameters, estimate."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _CONTACT_COLUMNS = ["plate", "side", "start_s", "end_s", "decision", "reason"]
 
 @table("events", place=80, description="Foot strikes and foot offs, with source and confidence.")
 def events(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Foot strikes and foot offs with their source and confidence."""
+    """Return foot strikes and foot offs with source and confidence."""
     rows = [(e.time_s, e.side, e.kind, e.source, e.confidence) for e in analysis.events]
     return pd.DataFrame(rows, columns=_EVENT_COLUMNS)
 
 
-@table("contacts", place=90, description="Every loading of a plate, whose foot it was and why, with the evidence.")
+@table("contacts", place=90, description="Contacts with force plates: foot, decision, reason and evidence.")
 def contacts(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Every loading of a plate, what was decided, and the evidence, one column per kind of evidence."""
+    """Return every contact with a plate, the decision, and one column per kind of evidence."""
     evidence = list(dict.fromkeys(key for contact in analysis.contacts for key in contact.evidence))
     rows = [
         (
@@ -47,46 +47,44 @@ def contacts(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_CONTACT_COLUMNS + evidence)
 
 
-@table("gait_cycles", place=100, description="Every variable over 0-100 % of each cycle, tidy.")
+@table("gait_cycles", place=100, description="All variables over 0-100 % of each cycle, tidy.")
 def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Angles, moments, powers and ground reaction over 0-100 % of every cycle, tidy; NaN where not valid.
+    """Return angles, moments, powers and ground reaction over 0-100 % of each cycle, tidy; NaN if not valid.
 
-    Variables of the cycle's own side and of the middle of the body, named without side: coordinates in deg, those of the
-    pelvis against the walking direction of the cycle (`joint_angles` has them against World),
-    `foot_progression` (Cardan angle of the foot against the walking direction, toe out positive) in deg,
-    `<coordinate>_moment` (generalised torque) and `<joint>_jcs_moment_{x,y,z}` in Nm/kg, `<joint>_power` in W/kg,
-    `ground_force_{x,y,z}` (World axes, on the own foot) in body weights. The moments about jcs x and y are signed
-    alike for both sides: x adduction, y internal rotation; z is rotation towards hip flexion, knee extension, ankle
-    dorsiflexion on both. What no person can walk (`variables.toml`) is not valid, nor the loads that depend on it.
+    Variables of the side of the cycle and of the midline, named without side: coordinates in deg, those of the pelvis
+    relative to the walking direction of the cycle (in `joint_angles` relative to World), `foot_progression` (Cardan angle of
+    the foot relative to the walking direction, toe-out positive) in deg, `<coordinate>_moment` (generalised torque) and
+    `<joint>_jcs_moment_{x,y,z}` in Nm/kg, `<joint>_power` in W/kg, `ground_force_{x,y,z}` (World axes, on this foot) in body
+    weights. Moments about jcs x and y have the same sign on both sides: x adduction, y internal rotation; z is positive for
+    hip flexion, knee extension and ankle dorsiflexion. Curves beyond physiological limits (`variables.toml`) and the loads
+    that depend on them are not valid.
     """
     names: dict[str, int] = {}
     units: dict[str, int] = {}
     values: list[FloatArray] = []
-    # a number for each curve
     name_codes: list[int] = []
     unit_codes: list[int] = []
     numbers: list[int] = []
     side_codes: list[int] = []
-    for found in analysis.cycles:
-        cycle, own, curves = found.cycle, found.signals, found.curves
-        values.append(curves.T.reshape(-1))
-        name_codes += [names.setdefault(s.variable, len(names)) for s in own]
-        unit_codes += [units.setdefault(s.unit, len(units)) for s in own]
-        numbers += [cycle.number + 1] * len(own)
-        side_codes += [SIDES.index(cycle.side)] * len(own)
+    for cycle in analysis.cycles:
+        values.append(cycle.curves.T.reshape(-1))
+        name_codes += [names.setdefault(signal.variable, len(names)) for signal in cycle.signals]
+        unit_codes += [units.setdefault(signal.unit, len(units)) for signal in cycle.signals]
+        numbers += [cycle.cycle.number + 1] * len(cycle.signals)
+        side_codes += [SIDES.index(cycle.cycle.side)] * len(cycle.signals)
     value = np.concatenate(values) if values else np.empty(0)
 
-    def words(codes: list[int], categories: Sequence[str]) -> pd.Categorical[str]:
+    def texts(codes: list[int], categories: Sequence[str]) -> pd.Categorical[str]:
         return pd.Categorical.from_codes(_of_points(codes, np.int16), categories=pd.Index(categories))
 
     return pd.DataFrame(
         {
             "cycle": _of_points(numbers, np.int64),
-            "side": words(side_codes, SIDES),
+            "side": texts(side_codes, SIDES),
             "percent": np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(numbers)),
-            "variable": words(name_codes, list(names)),
+            "variable": texts(name_codes, list(names)),
             "value": value,
-            "unit": words(unit_codes, list(units)),
+            "unit": texts(unit_codes, list(units)),
         }
     )
 
@@ -94,12 +92,12 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
 @table(
     "spatiotemporal",
     place=110,
-    description="Times, lengths and speeds of the steps, peaks of the ground reaction, a row a cycle.",
+    description="Times, lengths and speeds of the steps, peaks of the ground reaction, one row per cycle.",
 )
 def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
-    """One row per cycle: its times, the parameters of the stride and the peaks of its force, units in the names.
+    """Return times, parameters of the stride and peaks of the force of each cycle, with units in the names.
 
-    The peaks are read at the plates' own rate through 50 Hz (`ground_reaction_full_rate`), whatever the frame rate.
+    Peaks are taken at the sampling rate of the plates, low-pass filtered at 50 Hz (`ground_reaction_full_rate`).
     """
     names = [peak.column for peak in ground_peaks()]
     forces = stance_peaks(
@@ -110,7 +108,7 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
         analysis.subject.mass_kg,
     )
     rows = []
-    for (cycle, found), own in zip(analysis.strides, forces, strict=True):
+    for (cycle, parameters), peaks in zip(analysis.strides, forces, strict=True):
         row: dict[str, object] = {
             "side": cycle.side,
             "cycle": cycle.number + 1,
@@ -118,28 +116,28 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
             "foot_off_s": cycle.off_s,
             "end_s": cycle.end_s,
         }
-        for name, value in asdict(found).items():
+        for name, value in asdict(parameters).items():
             if name.endswith("_rad"):
                 row[name.removesuffix("_rad") + "_deg"] = np.rad2deg(value)
             else:
                 row[name] = value
-        rows.append(row | dict(zip(names, own, strict=True)))
+        rows.append(row | dict(zip(names, peaks, strict=True)))
     columns = ["side", "cycle", "start_s", "foot_off_s", "end_s", *stride_columns()]
     return pd.DataFrame(rows, columns=columns)
 
 
 def stride_columns() -> tuple[str, ...]:
-    """Names of the parameters of the stride in `spatiotemporal`, those of its force after the others."""
-    own = (name.replace("_rad", "_deg") for name in stride.StrideParameters.__dataclass_fields__)
-    return (*own, *(peak.column for peak in ground_peaks()))
+    """Return the names of the parameters in `spatiotemporal`, with those of the force last."""
+    parameters = (name.replace("_rad", "_deg") for name in stride.StrideParameters.__dataclass_fields__)
+    return (*parameters, *(peak.column for peak in ground_peaks()))
 
 
 def _of_points(codes: Sequence[int], kind: type[np.integer[Any]]) -> IntArray:
-    """The numbers of curves as those of their points, (curves x 101,)."""
+    """Return the codes of curves repeated for their points, (curves x 101,)."""
     return np.repeat(np.array(codes, dtype=kind), CYCLE_POINTS)
 
 
-_REQUEST = 'There where motion and forces were made one estimate: the default, [signals] method = "auto".'
+_REQUEST = 'Requires the joint estimate of motion and forces: the default, [signals] method = "auto".'
 
 
 # -- Estimate of motion and forces ----------------------------------------------------------------------------------
@@ -149,10 +147,10 @@ def _has_estimate(analysis: TrialAnalysis) -> bool:
     return analysis.estimate is not None
 
 
-def _account(analysis: TrialAnalysis) -> EstimateSummary:
+def _summary(analysis: TrialAnalysis) -> EstimateSummary:
     if analysis.estimate is None:
         raise ResultError(
-            "Motion and forces were not made one estimate.", 'Set [signals] method = "auto", the default.'
+            "Motion and forces were not estimated jointly.", 'Set [signals] method = "auto", the default.'
         )
     return analysis.estimate
 
@@ -160,15 +158,15 @@ def _account(analysis: TrialAnalysis) -> EstimateSummary:
 @table(
     "residuals",
     place=121,
-    description="Base residual through time, as measured and after motion and forces became one estimate: N, Nm.",
+    description="Base residual through time before and after the joint estimate of motion and forces: N, Nm.",
     needs=_has_estimate,
     request=_REQUEST,
 )
 def residuals(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Residual force and moment on the root in World axes: `raw_*` before the estimate, `left_*` after it; NaN where unknown."""
-    account = _account(analysis)
+    """Return residual force and moment on the root in World axes, before (`raw_*`) and after the estimate (`left_*`)."""
+    summary = _summary(analysis)
     columns: dict[str, FloatArray] = {"time_s": analysis.time_s}
-    for name, dynamics in (("raw", account.raw_dynamics), ("left", analysis.dynamics)):
+    for name, dynamics in (("raw", summary.raw_dynamics), ("left", analysis.dynamics)):
         for i, axis in enumerate(AXES):
             columns[f"{name}_f{axis}_N"] = dynamics.residual_force[:, i]
         for i, axis in enumerate(AXES):
@@ -179,24 +177,24 @@ def residuals(analysis: TrialAnalysis) -> pd.DataFrame:
 @table(
     "estimate",
     place=122,
-    description="How far the estimate moved every coordinate, deg, and by how much its torque changed, Nm.",
+    description="Corrections of all coordinates by the estimate, deg, and changes of their torques, Nm.",
     needs=_has_estimate,
     request=_REQUEST,
 )
 def estimate(analysis: TrialAnalysis) -> pd.DataFrame:
-    """A row a coordinate: RMS and largest movement, deg; RMS of the torque's change and of its standard deviation, Nm."""
-    account, bands = _account(analysis), analysis.uncertainty
-    count = len(account.coordinates)
+    """Return RMS and largest correction of each coordinate, deg, RMS change of its torque, and RMS of its SD, Nm."""
+    summary, bands = _summary(analysis), analysis.uncertainty
+    count = len(summary.coordinates)
     sd = np.full(count, np.nan)
     if bands is not None:
         known = np.isfinite(bands.total).any(axis=0)
         sd[known] = np.sqrt(np.nanmean(bands.total[:, known] ** 2, axis=0))
     return pd.DataFrame(
         {
-            "coordinate": account.coordinates,
-            "moved_rms_deg": np.rad2deg(account.moved_rms_rad),
-            "moved_max_deg": np.rad2deg(account.moved_max_rad),
-            "torque_change_rms_Nm": account.torque_change,
+            "coordinate": summary.coordinates,
+            "moved_rms_deg": np.rad2deg(summary.moved_rms_rad),
+            "moved_max_deg": np.rad2deg(summary.moved_max_rad),
+            "torque_change_rms_Nm": summary.torque_change,
             "torque_sd_rms_Nm": sd,
         }
     )
@@ -209,13 +207,13 @@ def _has_plates(analysis: TrialAnalysis) -> bool:
 @table(
     "estimate_plates",
     place=123,
-    description="Errors of the force plates that the estimate found and took out: place, cm, and gain, %.",
+    description="Estimated and corrected errors of the force plates: position, cm, and gain, %.",
     needs=_has_plates,
     request=_REQUEST,
 )
 def estimate_plates(analysis: TrialAnalysis) -> pd.DataFrame:
-    """A row a plate and direction: its shift along a laboratory axis, cm, or its gain, %, with the SD left and that of before."""
-    plates = _account(analysis).plates
+    """Return offset along each laboratory axis, cm, and gain error, %, of each plate, with posterior and prior SD."""
+    plates = _summary(analysis).plates
     rows: list[tuple[int, str, str, float, float, float]] = []
     for error in plates.errors:
         for axis, shift, sd in zip(plates.axes, 100 * error.shift_m, 100 * error.shift_sd_m, strict=True):

@@ -1,12 +1,11 @@
-"""The tables of a result by name, and as attributes of it; each is made or read when it is first asked for."""
+"""The tables of a result by name and as attributes, made or read on first use, with meaning, units and signs of columns."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import pandas as pd
 
@@ -20,9 +19,8 @@ from biodyn.variables import is_known, variable
 # -- Meaning and units of columns -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column: its name, its unit ("" where it has none) and what it means."""
+class Column(NamedTuple):
+    """A column of a table: name, unit ("" for none) and meaning."""
 
     name: str
     unit: str
@@ -32,10 +30,10 @@ class Column:
 @cache
 def described(table: str, column: str) -> Column:
     """Return unit and meaning of a column of a table (`library/formats/columns.toml`)."""
-    for match, tables, unit, meaning in _patterns():
-        found = match.fullmatch(column)
-        if found and (not tables or table in tables):
-            groups = ("", *(group or "" for group in found.groups()))
+    for pattern, tables, unit, meaning in _patterns():
+        match = pattern.fullmatch(column)
+        if match and (not tables or table in tables):
+            groups = ("", *(group or "" for group in match.groups()))
             return Column(column, unit.format(*groups), meaning.format(*groups).replace("_", " ").strip())
     return Column(column, "", column)
 
@@ -48,13 +46,13 @@ def _patterns() -> list[tuple[re.Pattern[str], tuple[str, ...], str, str]]:
     ]
 
 
-def tell_meaning(name: str, table: pd.DataFrame) -> None:
-    """Say in `attrs` of a table what it is: `table` (its name), `about` (a sentence) and `units`, by column.
+def set_meaning(name: str, table: pd.DataFrame) -> None:
+    """Set `attrs` of a table: `table` (its name), `about` (a sentence) and `units`, by column.
 
-    In the tidy table of gait cycles the units are those of the variables too.
+    Units of the tidy table of gait cycles are also by variable.
     """
-    columns = [described(name, str(column)) for column in table.columns]
-    units = {column.name: column.unit for column in columns if column.unit}
+    units = {str(column): described(name, str(column)).unit for column in table.columns}
+    units = {column: unit for column, unit in units.items() if unit}
     if {"variable", "unit"} <= set(table.columns):
         pairs = table[["variable", "unit"]].drop_duplicates()
         units |= dict(zip(pairs["variable"].astype(str), pairs["unit"].astype(str), strict=True))
@@ -62,136 +60,124 @@ def tell_meaning(name: str, table: pd.DataFrame) -> None:
     table.attrs.update(table=name, about=about, units=units)
 
 
-#: "coordinates": positive as the model's coordinate is (docs/conventions.md); "clinical": positive as the field says it,
-#: the same for both sides (library/variables/variables.toml).
+#: "coordinates": signs of the coordinates of the model (docs/conventions.md); "clinical": signs of clinical convention, the same
+#: for both sides (library/variables/variables.toml).
 Signs = Literal["clinical", "coordinates"]
 CLINICAL: Final[Signs] = "clinical"
 COORDINATES: Final[Signs] = "coordinates"
 
-# Tables with a column for every coordinate or joint: how their columns end, and their variables.
+# Tables with a column per coordinate or joint: suffixes of their columns and variables.
 _COLUMNS: Final = {"joint_angles": ("_deg", ""), "joint_torques": ("_Nm", "_moment"), "joint_powers": ("_W", "_power")}
-_TIDY: Final = "gait_cycles"
-_PARTS: Final = "joint_torque_parts"  # tidy, too: a row a coordinate
+_CYCLES: Final = "gait_cycles"
+_PARTS: Final = "joint_torque_parts"  # tidy, with a column of coordinates
 
-#: What the coordinates of an imported model are, as `run.json` says it (model, variables): {name: variable, side, sign to the
-#: variable's}. Empty where coordinates have the names and signs of the library.
-OwnNames = Mapping[str, Mapping[str, Any]]
+#: Coordinates of an imported model in `run.json` (model, variables): {name: variable, side, sign}. Empty for models of the
+#: library.
+CoordinateVariables = Mapping[str, Mapping[str, Any]]
 
 
 def require_signs(signs: str) -> None:
-    """Raise ResultError for a word that names no signs."""
+    """Raise ResultError for an unknown sign convention."""
     if signs not in get_args(Signs):
-        raise ResultError(f"There are no signs '{signs}'.", f"There are {' and '.join(get_args(Signs))}.")
+        raise ResultError(f"'{signs}' is not a sign convention.", f"Use {' or '.join(get_args(Signs))}.")
 
 
-def tell_signs(name: str, table: pd.DataFrame, own_names: OwnNames) -> None:
-    """Say in `attrs` in which signs a table is kept, and what is positive in them, where it has signs."""
-    if name == _TIDY:
-        found = [own for own in dict.fromkeys(table["variable"].astype(str)) if is_known(own)]
-        positive = {own: variable(own).as_kept().positive for own in found}
+def set_signs(name: str, table: pd.DataFrame, imported: CoordinateVariables) -> None:
+    """Set `attrs` of a stored table: sign convention, and the meaning of positive values by column, variable or coordinate."""
+    if name == _CYCLES:
+        names = [curve for curve in dict.fromkeys(table["variable"].astype(str)) if is_known(curve)]
+        positive = {curve: variable(curve).as_kept().positive for curve in names}
     elif name in (*_COLUMNS, _PARTS):
-        known = _known(name, table, own_names)
         positive = {
-            column: variable(own).as_kept().positive if sign > 0.0 else variable(own).as_kept().negative
-            for column, own, _, sign in known
+            column: variable(base).as_kept().positive if sign > 0.0 else variable(base).as_kept().negative
+            for column, base, _, sign in _known(name, table, imported)
         }
     else:
         return
     table.attrs.update(signs=COORDINATES, positive=positive)
 
 
-def in_signs(name: str, table: pd.DataFrame, signs: str, own_names: OwnNames) -> pd.DataFrame:
-    """Return a table in these signs: itself, or a copy in the clinical ones.
+def in_signs(name: str, table: pd.DataFrame, signs: str, imported: CoordinateVariables) -> pd.DataFrame:
+    """Return a table in a sign convention: the table itself, or a copy in clinical signs.
 
-    `attrs` say what is `positive`, by column, in the tidy tables by variable or coordinate. What the library of variables does
-    not know (residual, position of the pelvis) stays as it is and is not among them. Columns of the middle of
-    the body have the signs of the right side.
-
-    Raises ResultError for other signs, and where the numbers of a table have no clinical signs.
+    `attrs` hold the meaning of `positive` values. Unknown variables (residual, position of the pelvis) are unchanged. Columns of
+    midline variables have the signs of the right side. Raises ResultError for unknown signs and for tables without them.
     """
     require_signs(signs)
     if signs == COORDINATES:
         return table
-    if name == _TIDY:
-        return _tidy(table)
+    if name == _CYCLES:
+        names, sides = table["variable"].astype(str), table["side"].astype(str)
+        by_curve = {(curve, side): variable(curve).clinical(side) for curve in names.unique() for side in SIDES}
+        converted = table.assign(value=table["value"] * [by_curve[key] for key in zip(names, sides, strict=True)])
+        positive = {curve: variable(curve).positive for curve in names.unique() if is_known(curve)}
+        converted.attrs.update(signs=CLINICAL, positive=positive)
+        return converted
     if name not in (*_COLUMNS, _PARTS):
         raise ResultError(
-            f"The table '{name}' has no clinical signs.", f"Those with are {', '.join((*_COLUMNS, _PARTS, _TIDY))}."
+            f"The table '{name}' has no clinical signs.",
+            f"Tables with signs: {', '.join((*_COLUMNS, _PARTS, _CYCLES))}.",
         )
-    known = list(_known(name, table, own_names))
-    factors = {column: variable(own).clinical(side) * sign for column, own, side, sign in known}
+    known = list(_known(name, table, imported))
+    factors = {column: variable(base).clinical(side) * sign for column, base, side, sign in known}
     if name == _PARTS:
         rows = table["coordinate"].astype(str).map(lambda coordinate: factors.get(coordinate, 1.0)).to_numpy()
-        shown = table.assign(value=table["value"] * rows)
+        converted = table.assign(value=table["value"] * rows)
     else:
-        shown = table.copy()
+        converted = table.copy()
         for column, factor in factors.items():
-            shown[column] = factor * table[column]
-    shown.attrs.update(signs=CLINICAL, positive={column: variable(own).positive for column, own, _, _ in known})
-    return shown
+            converted[column] = factor * table[column]
+    converted.attrs.update(signs=CLINICAL, positive={column: variable(base).positive for column, base, _, _ in known})
+    return converted
 
 
-def _tidy(table: pd.DataFrame) -> pd.DataFrame:
-    names, sides = table["variable"].astype(str), table["side"].astype(str)
-    factors: dict[tuple[str, str], float] = {
-        (own, side): variable(own).clinical(side) for own in names.unique() for side in SIDES
-    }
-    shown = table.assign(value=table["value"] * [factors[key] for key in zip(names, sides, strict=True)])
-    positive = {own: variable(own).positive for own in names.unique() if is_known(own)}
-    shown.attrs.update(signs=CLINICAL, positive=positive)
-    return shown
+def _known(name: str, table: pd.DataFrame, imported: CoordinateVariables) -> Iterator[tuple[str, str, str, float]]:
+    """Yield column or coordinate, variable, side and factor to the sign of the variable, for known variables.
 
-
-def _known(name: str, table: pd.DataFrame, own_names: OwnNames) -> Iterator[tuple[str, str, str, float]]:
-    """Column or coordinate, variable, side and factor to the variable's sign of what the library of variables knows.
-
-    The middle of the body counts as right. Joints, unlike coordinates, have the library's names in every model.
+    Midline variables have the right side. Joints have the names of the library in all models, coordinates need not.
     """
-    ending, kind = ("", "_moment") if name == _PARTS else _COLUMNS[name]
+    suffix, kind = ("", "_moment") if name == _PARTS else _COLUMNS[name]
     columns = table["coordinate"].unique() if name == _PARTS else table.columns
     for column in map(str, columns):
-        if not column.endswith(ending):
+        if not column.endswith(suffix):
             continue
-        stem, sign = column.removesuffix(ending), 1.0
-        if own_names and kind != "_power":
-            entry = own_names.get(stem)
+        stem, sign = column.removesuffix(suffix), 1.0
+        if imported and kind != "_power":
+            entry = imported.get(stem)
             if entry is None:
                 continue
-            own, side, sign = str(entry["variable"]), str(entry["side"]), float(entry["sign"])
+            base, side, sign = str(entry["variable"]), str(entry["side"]), float(entry["sign"])
         else:
             side = next((side for side in SIDES if stem.endswith(f"_{side}")), "")
-            own = without_side(stem, side)
-        if is_known(own + kind):
-            yield column, own + kind, side or SIDES[0], sign
-
-
-# Of a larger table that is only written no copy stays: minutes of walking have hundreds of megabytes of tables.
-_MOST_KEPT_CELLS = 4_000_000
+            base = without_side(stem, side)
+        if is_known(base + kind):
+            yield column, base + kind, side or SIDES[0], sign
 
 
 # -- Tables by name -------------------------------------------------------------------------------------------------
 
 
 class LazyTables(Mapping[str, pd.DataFrame]):
-    """Tables by name: `names` in their order, `make` gives one and is called once for each."""
+    """Tables by name in the order of `names`, returned by `make` on first use, and stored unless `store` is False."""
 
-    def __init__(self, names: Sequence[str], make: Callable[[str], pd.DataFrame]) -> None:
-        self._names, self._make = tuple(names), make
+    def __init__(self, names: Sequence[str], make: Callable[[str], pd.DataFrame], store: bool = True) -> None:
+        self._names, self._make, self._store = tuple(names), make, store
         self._made: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._names:
-            raise KeyError(name)
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        return self._made[name]
-
-    def to_write(self, name: str) -> pd.DataFrame:
-        """Return the table `name` for somebody who needs it once: a large one that nobody asked for before is not kept."""
+            raise KeyError(f"'{name}' is not a table. {nearest(name, self)}")
         if name in self._made:
             return self._made[name]
         table = self._make(name)
-        if table.size <= _MOST_KEPT_CELLS:
+        if self._store:
+            self._made[name] = table
+        return table
+
+    def to_write(self, name: str, max_cells: int = 4_000_000) -> pd.DataFrame:
+        """Return a table that is used once: a table above `max_cells` (minutes of walking) is not stored."""
+        table = self._made[name] if name in self._made else self._make(name)
+        if table.size <= max_cells:
             self._made[name] = table
         return table
 
@@ -208,17 +194,8 @@ class LazyTables(Mapping[str, pd.DataFrame]):
         return f"<tables {', '.join(self._names)}>"
 
     def _ipython_key_completions_(self) -> list[str]:
-        """What a notebook offers between the brackets."""
+        """Return the keys that a notebook suggests."""
         return list(self._names)
-
-
-class ToldTables(LazyTables):
-    """The tables of a result as people take them: their `attrs` say what they are, and a wrong name what was meant."""
-
-    def __getitem__(self, name: str) -> pd.DataFrame:
-        if name not in self:
-            raise KeyError(f"{name}: there is no such table. {nearest(name, self)}")
-        return self._make(name)  # the result keeps it
 
 
 def trial_tables(analysis: TrialAnalysis) -> LazyTables:
@@ -227,51 +204,50 @@ def trial_tables(analysis: TrialAnalysis) -> LazyTables:
 
 
 class TableAttributes:
-    """A result whose tables are its attributes: `result.joint_torques` is `result.table("joint_torques")`."""
+    """A result with its tables as attributes: `result.joint_torques` is `result.table("joint_torques")`."""
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Every table there is, by name, made or read when it is first asked for; `attrs` as of `table`."""
-        return ToldTables(tuple(self._kept), self.table)
+        """All tables by name, made or read on first use; `attrs` as in `table`."""
+        return LazyTables(tuple(self._kept), self.table, store=False)
 
     @property
     def _kept(self) -> Mapping[str, pd.DataFrame]:
-        """The tables without words about them, as the program itself uses them."""
+        """The tables without `attrs`, for use in the program."""
         raise NotImplementedError
 
     def table(self, name: str, signs: Signs = COORDINATES) -> pd.DataFrame:
-        """Return a table by name, in the signs in which it is kept, or in the clinical ones of the figures.
+        """Return a table by name, in the signs of the coordinates or in the clinical signs of the figures.
 
-        `attrs` of the table say what it is: `table`, `about`, `units` by column, `signs` and what is `positive` in them where it
-        has any. Raises ResultError for a name that there is not, and for signs that a table has not.
+        `attrs` of the table: `table`, `about`, `units` by column, `signs`, and the meaning of `positive` values. Raises
+        ResultError for an unknown table, and for signs that a table does not have.
         """
         table = self._table(name)
-        if "table" not in table.attrs:  # not before: attrs are copied with every column that is taken from a table
-            tell_meaning(name, table)
-            tell_signs(name, table, self._own_names())
-        return in_signs(name, table, signs, self._own_names())
+        if "table" not in table.attrs:  # only for users: attrs are copied with every column
+            set_meaning(name, table)
+            set_signs(name, table, self._coordinate_variables())
+        return in_signs(name, table, signs, self._coordinate_variables())
 
-    def _own_names(self) -> OwnNames:
-        """What the coordinates of an imported model are; empty where they have the library's names and signs."""
+    def _coordinate_variables(self) -> CoordinateVariables:
+        """Return the variables of the coordinates of an imported model; empty for models of the library."""
         return {}
 
     def _table(self, name: str) -> pd.DataFrame:
-        """A table by name, one and the same each time; ResultError where there is none."""
+        """Return a table by name, the same object each time; ResultError if there is none."""
         raise NotImplementedError
 
     def _table_attributes(self) -> Collection[str]:
-        """Names of the tables that are attributes."""
+        """Return the names of the tables that are attributes."""
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        # Python asks here for what it did not find, also while a copy has no content yet.
+        # called for missing attributes, also while a copy has no content yet
         if name.startswith("_") or name in ("tables", "analysis"):
             raise AttributeError(name)
-        known = self._table_attributes()
-        if name not in known:
+        if name not in self._table_attributes():
             raise AttributeError(f"the result has no '{name}'; its tables are {', '.join(self.tables)}")
         return self.table(name)
 
     def __dir__(self) -> list[str]:
-        """What tab completion offers: of the tables those there are."""
+        """Return the names for tab completion, with the available tables."""
         return sorted({*super().__dir__(), *self.tables})

@@ -1,6 +1,7 @@
-"""A table as Parquet in a tenth of the room of its CSV, with the same numbers: what a study keeps of the tables of its trials.
+"""Tables as Parquet files, for the trials of a study: a tenth of the size of CSV with the same numbers. Requires pyarrow.
 
-Numbers are whole multiples of their last written decimal, delta encoded and compressed by Zstandard. Needs pyarrow.
+Numbers are stored as integer multiples of their last decimal, delta encoded and compressed by Zstandard. Packed tables of
+version 0.2 (`tables/<name>.packed`) are only read, until version 0.4.
 """
 
 from __future__ import annotations
@@ -19,12 +20,10 @@ from biodyn.output.tables.csv import DECIMALS
 
 _DECIMALS_KEY = b"biodyn_decimals"
 _INSTALL = "Install: pip install 'biodyn[study]', or set [output] tables = \"csv\"."
-#: Whole numbers below it are exact in a double.
-_EXACT = 2.0**53
 
 
 def require_arrow() -> None:
-    """Raise ResultError where pyarrow is not installed."""
+    """Raise ResultError if pyarrow is not installed."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
@@ -36,7 +35,7 @@ def packed(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[str, 
 
     Args:
         frame: the table. Missing numbers and empty texts are missing.
-        decimals: of its numbers, as in CSV. coarser: fewer of them, by column.
+        decimals: of its numbers, as in CSV. coarser: smaller numbers of decimals, by column.
     """
     require_arrow()
     import pyarrow as pa
@@ -44,7 +43,7 @@ def packed(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[str, 
 
     columns: dict[str, Any] = {}
     scales: dict[str, int] = {}
-    words: list[str] = []
+    texts_columns: list[str] = []
     for name, values in frame.items():
         name = str(name)
         if pd.api.types.is_float_dtype(values.dtype):
@@ -52,7 +51,7 @@ def packed(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[str, 
             digits = decimals if coarser is None else coarser.get(name, decimals)
             with np.errstate(over="ignore"):
                 counts = np.rint(numbers * 10.0**digits)
-            if bool((np.isnan(counts) | (np.abs(counts) < _EXACT)).all()):
+            if bool((np.isnan(counts) | (np.abs(counts) < 2.0**53)).all()):
                 scales[name] = digits
                 columns[name] = pa.array(counts, from_pandas=True).cast(pa.int64())
             else:
@@ -64,13 +63,13 @@ def packed(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[str, 
         else:
             texts = values.astype(object)
             columns[name] = pa.array(texts.where(texts != ""), pa.string(), from_pandas=True)
-            words.append(name)
+            texts_columns.append(name)
     table, content = pa.table(columns), io.BytesIO()
     with pq.ParquetWriter(
         content,
         table.schema,
         compression="zstd",
-        use_dictionary=words,
+        use_dictionary=texts_columns,
         column_encoding={n: "DELTA_BINARY_PACKED" for n, c in columns.items() if pa.types.is_int64(c.type)},
         write_statistics=False,
         store_schema=False,
@@ -81,7 +80,7 @@ def packed(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[str, 
 
 
 def unpacked(content: bytes) -> pd.DataFrame:
-    """Return the table of `packed`, with the dtypes that its CSV is read with; ValueError where the bytes are none."""
+    """Return the table of `packed`, with the dtypes of its CSV; ValueError for invalid bytes."""
     require_arrow()
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -91,7 +90,7 @@ def unpacked(content: bytes) -> pd.DataFrame:
         table, scales = file.read(), json.loads((file.metadata.metadata or {})[_DECIMALS_KEY])
         return pd.DataFrame({name: _values(table[name], scales.get(name)) for name in table.column_names})
     except (pa.ArrowException, OSError, KeyError, TypeError) as error:
-        raise ValueError(f"it is no whole packed table ({error})") from error
+        raise ValueError(f"it is not a complete packed table ({error})") from error
 
 
 def _values(column: Any, decimals: int | None) -> np.ndarray:
@@ -107,7 +106,7 @@ def _values(column: Any, decimals: int | None) -> np.ndarray:
     if column.null_count:
         return column.cast(pa.float64()).to_numpy() / float(unit)
     counts = column.to_numpy()
-    # as CSV is read: whole numbers are integers
+    # as from CSV: integer columns
     return counts / float(unit) if (counts % unit).any() else counts // unit
 
 
@@ -115,28 +114,32 @@ MAGIC: Final = b"biodyn packed table 1\n"
 
 
 def unpacked_0_2(content: bytes) -> pd.DataFrame:
-    """Return the table, with the dtypes that its CSV is read with; ValueError where the bytes are none."""
+    """Return a packed table of version 0.2, with the dtypes of its CSV; ValueError for invalid bytes.
+
+    File: `MAGIC`, then a zlib stream of one line of JSON (`decimals`, `rows`, `columns`, `streams`) and the bytes of all columns:
+    integers as differences of some order, folded (0, -1, 1, -2 ... are 0, 1, 2, 3 ...), bytes of equal weight together.
+    """
     if not content.startswith(MAGIC):
-        raise ValueError("it is no packed table of this version")
+        raise ValueError("it is not a packed table of this version")
     try:
         line, _, body = zlib.decompress(content[len(MAGIC) :]).partition(b"\n")
         head = json.loads(line)
         rows, begin, streams = int(head["rows"]), 0, []
         if sum(planes for _, planes in head["streams"]) * rows != len(body):
-            raise ValueError("its bytes are not those of its columns")
+            raise ValueError("its bytes do not match its columns")
         for order, planes in head["streams"]:
             part = np.frombuffer(body, dtype=np.uint8, count=planes * rows, offset=begin).reshape(planes, rows)
             begin += planes * rows
             folded = np.zeros(rows, dtype=np.uint64)
-            for place, plane in enumerate(part):
-                folded |= plane.astype(np.uint64) << np.uint64(8 * place)
+            for position, plane in enumerate(part):
+                folded |= plane.astype(np.uint64) << np.uint64(8 * position)
             counts = (folded >> np.uint64(1)).view(np.int64) ^ -((folded & np.uint64(1)).view(np.int64))
             for number in range(order, 0, -1):
                 counts[number - 1 :] = np.cumsum(counts[number - 1 :])
             streams.append(counts)
         return _frame_0_2(head, streams)
     except (zlib.error, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise ValueError(f"it is no whole packed table ({error})") from error
+        raise ValueError(f"it is not a complete packed table ({error})") from error
 
 
 def _frame_0_2(head: dict[str, Any], streams: list[np.ndarray]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The list of a trial's tables: a function marked with `@table` in any module of this package is one of them."""
+"""Registry of the tables of a trial: functions marked with `@table` in the modules of this package."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Needs = Callable[[TrialAnalysis], bool]
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a trial.
+    """A table of a trial.
 
     Attributes:
-        name: of its file `tables/<name>.csv` and of the attribute of a result. description: one line for people.
-        make: makes it of an analysis.
-        needs: tells whether an analysis has it; None = every one has.
-        request: how one that not every analysis has is asked for, a sentence.
-        when_packed: whether packed results hold it, too: one that the recording itself gives again, at any time, costs room.
-        decimals: of its numbers, as they are written. coarser: fewer of them, by column.
+        name: of the file `tables/<name>.csv` and of the attribute of a result. description: one line.
+        make: returns the table of an analysis.
+        needs: True for an analysis with this table; None = all analyses.
+        request: sentence on how to request an optional table.
+        when_packed: True if packed results include it; a table that the recording gives at any time is excluded.
+        decimals: of its numbers in files. coarser: smaller numbers of decimals, by column.
     """
 
     name: str
@@ -38,11 +38,11 @@ class Table:
     coarser: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, analysis: TrialAnalysis) -> bool:
-        """Whether an analysis has this table."""
+        """Return True if an analysis has this table."""
         return self.needs is None or self.needs(analysis)
 
 
-#: Every table that a trial can have, by name.
+#: All tables of a trial, by name.
 TABLES: Registry[Table] = Registry("biodyn.output.tables", "table")
 
 
@@ -57,9 +57,9 @@ def table(
     decimals: int = DECIMALS,
     coarser: Mapping[str, int] | None = None,
 ) -> Callable[[Maker], Maker]:
-    """Return a decorator that adds a function to the tables of a trial; the function stays as it is.
+    """Return a decorator that registers a function as a table of a trial.
 
-    Parameters: `place` in the order of all tables; the others see `Table`.
+    Parameters: `place` in the order of tables; for the others see `Table`.
     """
 
     def add(make: Maker) -> Maker:
@@ -70,10 +70,10 @@ def table(
 
 
 def tables_of(analysis: TrialAnalysis) -> dict[str, Table]:
-    """Return the tables that an analysis has, by name, in their order."""
-    return {name: found for name, found in TABLES.items() if found.of(analysis)}
+    """Return the tables of an analysis by name, in order."""
+    return {name: entry for name, entry in TABLES.items() if entry.of(analysis)}
 
 
 def made_table(analysis: TrialAnalysis, name: str) -> pd.DataFrame:
-    """Return one table of an analysis."""
+    """Return a table of an analysis by name."""
     return TABLES[name].make(analysis)

@@ -19,7 +19,7 @@ from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, IntArray
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.library.load import load_table
 from biodyn.output.report.page import Methods, methods
-from biodyn.output.store.read import OLD_TRIAL_STATUS, in_todays_words
+from biodyn.output.store.read import OLD_TRIAL_STATUS, in_current_words
 from biodyn.output.tables.csv import with_original_texts
 from biodyn.processing.signals.prepare import method_of
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
@@ -232,7 +232,7 @@ class Findings:
 
     def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
         """Take in the run.json of one trial."""
-        record = in_todays_words(record)
+        record = in_current_words(record)
         seen: set[tuple[str, str]] = set()
         for check in record["checks"]:
             if check["status"] in ("warn", "fail"):

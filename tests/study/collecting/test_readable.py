@@ -39,7 +39,7 @@ def test_a_change_is_told(folder: Path, change: str) -> None:
     text = path.read_text(encoding="utf-8")
     if change == "value":
         path.write_text(text.replace('"verdict":"', '"verdict":"x', 1), encoding="utf-8")
-        assert "is damaged or was changed: it is not as biodyn wrote it" in refused(folder)
+        assert "is damaged or was changed: it differs from what biodyn wrote" in refused(folder)
     elif change == "cut":
         path.write_text(text[: len(text) // 2], encoding="utf-8")
         assert "is damaged or was changed" in refused(folder)
