@@ -17,7 +17,7 @@ from biodyn.cli import app
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import read_storage
-from biodyn.processing.signals import derivatives as coordinate_motion
+from biodyn.processing.signals.derivatives import coordinate_motion
 from biodyn.rigid_body import from_osim
 from biodyn.trial.bodies import opensim_loads as model_torques
 from biodyn.trial.bodies.opensim_motion import run_coordinates
@@ -204,23 +204,12 @@ def test_a_body_that_nothing_bears_is_told(swing, frames, is_told):
     assert "forces-missing" not in {note.code for note in result.findings}  # held at the ground by hinges
 
 
-@pytest.mark.parametrize("cutoff_hz", [0.0, 6.0])
-def test_a_long_motion_in_blocks_is_the_same(cutoff_hz, monkeypatch):
-    """Rates and accelerations of rough coordinates; what a block lacks around it lies below 1e-9 of them."""
-    time_s = np.arange(3_000) / 100.0
-    values = np.random.default_rng(0).normal(size=(3_000, 2)).cumsum(axis=0)
-    whole = coordinate_motion.coordinate_motion(time_s, values, cutoff_hz)
-    monkeypatch.setattr(coordinate_motion, "_BLOCK", 700)
-    for a, b in zip(whole, coordinate_motion.coordinate_motion(time_s, values, cutoff_hz), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-9 * np.abs(a).max())
-
-
 def test_a_long_table_of_forces_in_parts_is_the_same(swing, monkeypatch):
     model, motion, t, _ = swing
     body, table = from_osim(model), read_storage(motion)
     named = ExternalForce("f", "b", ("hinge", "c0", "hinge"), ("c0", "c0", "hinge"), (), "ground", "ground")
     forces = ExternalForces((named,), table)
-    q, v, vdot = coordinate_motion.coordinate_motion(t, np.zeros((len(t), 2)), 0.0)
+    q, v, vdot = coordinate_motion(t, np.zeros((len(t), 2)), 0.0)
     whole, _ = model_torques.torques(body, q, v, vdot, model_torques.table_loads(body, forces, t))
     monkeypatch.setattr(model_torques, "_LONG_TABLE", 10)
     monkeypatch.setattr(model_torques, "_BLOCK", 30)

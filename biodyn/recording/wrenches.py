@@ -12,7 +12,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 
-ZeroSource = Literal["feet", "force", "file", "balance", "unknown"]
+ZeroSource = Literal["feet", "force", "file", "unknown"]
 ContactDecision = Literal["assigned", "ambiguous", "rejected"]
 
 
@@ -22,8 +22,7 @@ class PlateZero:
 
     Attributes:
         source: how the unloaded frames are known: "feet" (no foot is over the plate), "force" (a long, steady, low level),
-            "file" (FORCE_PLATFORM:ZERO); "balance": no unloaded frames, estimated from the force that the
-            body's motion requires; "unknown": no unloaded frames, nothing was subtracted.
+            "file" (FORCE_PLATFORM:ZERO); "unknown": no unloaded frames, nothing was subtracted.
         offset_n: vertical force of the unloaded plate, up positive as the reaction on a foot, N; 0 where unknown.
         drift_n: its change over the recording, N; 0 where none was found.
         noise_n: standard deviation of the vertical force of the unloaded plate, N; NaN where unknown.

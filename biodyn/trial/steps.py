@@ -31,7 +31,7 @@ from biodyn.library.load import nearest
 from biodyn.model.body_model import with_freed, with_mass
 from biodyn.processing.calibration.subject import stride_mass
 from biodyn.processing.calibration.subject_fit.result import fit_notes
-from biodyn.processing.contacts.balance import required_wrench, weight_of, with_known_feet, with_zero_from_balance
+from biodyn.processing.contacts.balance import required_wrench, weight_of, with_known_feet
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.ground_reaction import (
     ContactDecisions,
@@ -185,7 +185,6 @@ def contacts(trial: Tracked) -> Grounded:
 def _decided(trial: Tracked, points: GaitPoints) -> tuple[Tracked, ContactDecisions]:
     """The trial without the offsets of the plates, and whose foot loads which plate."""
     found = with_known_feet(trial.signals, trial.walk.plates, points.sole)
-    found = with_zero_from_balance(found, points.sole, trial.fit, trial.mass_kg)
     _require_possible_loads(trial.walk, found)
     decided = contact_decisions(found, points.sole, trial.settings.contacts, trial.mass_kg, trial.fit)
     return replace(trial, signals=found), decided

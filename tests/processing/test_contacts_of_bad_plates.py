@@ -12,13 +12,8 @@ from biodyn.processing.contacts.evidence import foot_may_load
 from biodyn.processing.contacts.feet import clear_of_plate, foot_outline
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics
 from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateZero
-from biodyn.settings import Settings
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.stages import Trial
-from biodyn.trial.steps import STEPS, contacts, run_steps
 
 LEFT_PLATE, RIGHT_PLATE = plate(0.5, 1.1, -0.3, 0.3), plate(1.15, 1.75, -0.3, 0.3)
 
@@ -159,33 +154,6 @@ def test_bad_plates_give_the_true_contacts(laboratory, tmp_path, kind):
         off = analysis.reaction.wrench[side][known] - clean.reaction.wrench[side][known]
         # 8 N of white noise through 6 Hz at 1000 Hz leaves 1 N; drift ends and steps' edges add a few
         assert np.abs(off[:, 3:]).max() < 12.0
-
-
-def test_a_plate_that_is_never_unloaded_gets_its_zero_from_the_body_s_motion(laboratory):
-    """One plate as large as the room reads 90 N too much; every step shares it with the one before and after it."""
-    trial = laboratory.trials["walk"]
-    begun = Trial(path=laboratory.walk, static_path=laboratory.static, settings=Settings())
-    tracked = run_steps(begun, STEPS, "inverse kinematics")
-    total = trial.wrench["r"] + trial.wrench["l"]
-    rows, rate_hz = len(trial.components[0]), trial.options.analog_rate_hz
-    at = np.arange(rows) / rate_hz
-    analog = np.column_stack([np.interp(at, trial.time_s, column) for column in total.T])
-    floor = plate(-9.0, 9.0, -2.0, 2.0)  # x and y of its axes ahead and to the right, z down
-    R = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])
-    noise = np.random.default_rng(2).normal(size=(rows, 6)) * [1.0, 1.0, 1.0, 0.05, 0.05, 0.05]
-    channels = np.hstack([analog[:, 3:] @ R, analog[:, :3] @ R]) + [0.0, 0.0, -90.0, 0.0, 0.0, 0.0] + noise
-    recorded = ForcePlate(1, 2, floor, np.zeros(3), channels, rate_hz)
-    state = contacts(replace(tracked, walk=replace(tracked.walk, plates=(recorded,))))
-    (note,) = [note for note in state.notes if note.code == "plate-baseline"]
-    assert note.value == pytest.approx(90.0, abs=15.0)  # the model's masses are not quite the walker's
-    assert {c.decision for c in state.contacts} == {"assigned"}
-    assert len(state.contacts) >= 5
-    both = state.reaction.measured["r"] & state.reaction.measured["l"]
-    assert both.mean() > 0.9
-    feet = state.reaction.wrench["r"] + state.reaction.wrench["l"]
-    smooth = butterworth_lowpass(total, trial.options.rate_hz, 6.0)
-    both[:20] = both[-20:] = False
-    np.testing.assert_allclose(feet[both, 4], smooth[both, 4], atol=0.05 * smooth[:, 4].mean())
 
 
 @pytest.mark.real

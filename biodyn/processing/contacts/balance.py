@@ -14,15 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
-from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.evidence import MIN_CONTACT_S, OUTLINE_ERROR_M, PlateContact
-from biodyn.processing.contacts.feet import FootOutline, clear_of_plate, foot_outline
+from biodyn.processing.contacts.feet import FootOutline, clear_of_plate
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.plates import plate_wrench
-from biodyn.processing.signals.prepare import TrialSignals, plates_as_motion, with_plates
-from biodyn.recording import ForcePlate, PlateZero
+from biodyn.processing.signals.prepare import TrialSignals, with_plates
+from biodyn.recording import ForcePlate
 from biodyn.rigid_body import inverse_dynamics
 
 # Forces are compared over this time: single frames of a filtered acceleration are noisy.
@@ -331,13 +330,6 @@ def _widened(mask: BoolArray, frames: int) -> BoolArray:
     return wide
 
 
-# Least offset, as a share of body weight, that exceeds the errors of body mass and motion: contacts of whole feet differ by
-# up to 5.2 %.
-LEAST_SHARE = 0.06
-# Least time over which the offset is averaged: about one stride.
-LEAST_S = 1.0
-
-
 def with_known_feet(
     signals: TrialSignals, plates: Sequence[ForcePlate], soles_W: Mapping[Side, FloatArray]
 ) -> TrialSignals:
@@ -353,57 +345,3 @@ def with_known_feet(
             unloaded = np.all([clear_of_plate(plate.corners, sole) for sole in soles_W.values()], axis=0)
         raw.append(plate_wrench(plate, markers.frame_count, markers.rate_hz, unloaded))
     return with_plates(signals, raw)
-
-
-def with_zero_from_balance(
-    signals: TrialSignals, soles_W: Mapping[Side, FloatArray], fit: Fit, mass_kg: float | None
-) -> TrialSignals:
-    """Return the signals with the offset of a never unloaded plate taken from the balance of forces.
-
-    Only for one such plate, for its force only (as if acting at the centre of the plate), where body mass is known and the offset
-    exceeds the uncertainty of mass and motion.
-    """
-    loaded = [n for n, plate in enumerate(signals.raw_plates) if plate.zero and plate.zero.source == "unknown"]
-    if mass_kg is None or len(loaded) != 1 or not all(plate.outlined for plate in signals.raw_plates):
-        return signals
-    required, measured = required_wrench(fit), sum(plates_as_motion(signals))
-    known = np.isfinite(required).all(axis=1) & _all_on_plates(signals, soles_W)
-    known_s = float(np.count_nonzero(known)) / signals.markers.rate_hz
-    limit_n = LEAST_SHARE * weight_of(mass_kg)
-    surplus = np.mean((measured - required)[known, 3:], axis=0) if known_s >= LEAST_S else np.zeros(3)
-    if abs(surplus[1]) < limit_n:
-        return signals
-    raw = list(signals.raw_plates)
-    plate = raw[loaded[0]]
-    offset = np.concatenate([np.cross(plate.corners.mean(axis=0), surplus), surplus])
-    note = Diagnostic(
-        "plate-baseline",
-        "warning",
-        f"Plate {plate.number} is never unloaded; over {known_s:.1f} s it reads {surplus[1]:.0f} N more than required by the "
-        "motion of the body. This offset was removed.",
-        value=float(surplus[1]),
-        limit=limit_n,
-        unit="N",
-        hint="Accurate to about 5 % of body weight; moments are not corrected. Record a moment with the plate unloaded.",
-        about=str(plate.number),
-    )
-    raw[loaded[0]] = replace(
-        plate,
-        wrench=plate.wrench - offset,
-        zero=PlateZero("balance", offset_n=float(surplus[1])),
-        diagnostics=(*(d for d in plate.diagnostics if d.code != "plate-zero-unknown"), note),
-    )
-    return with_plates(signals, raw)
-
-
-def _all_on_plates(signals: TrialSignals, soles_W: Mapping[Side, FloatArray]) -> BoolArray:
-    """Frames (T,) in which at least one foot stands, and every standing foot is entirely on plates."""
-    standing = np.zeros(signals.markers.frame_count, dtype=bool)
-    elsewhere = np.zeros(len(standing), dtype=bool)
-    for points in soles_W.values():
-        sole = foot_outline(points, signals.markers.rate_hz)
-        to_plates = np.min([sole.distance_to(plate.corners) for plate in signals.raw_plates], axis=0)
-        outside = (np.where(sole.low, to_plates, -np.inf) > 0.0).any(axis=1)
-        standing |= sole.bearing
-        elsewhere |= (sole.bearing & outside) | ~sole.known
-    return np.asarray(standing & ~elsewhere)

@@ -250,10 +250,10 @@ def supports(
             alive = force > DIED_AWAY_SHARE * force[item.first : item.stop].max()
             first, stop = item.first, item.stop
             if not item.cut_before:
-                low = max(low, first - tail)
+                low = min(max(low, first - tail), first)
                 first = low + int(np.argmax(alive[low : first + 1]))
             if not item.cut_after:
-                high = min(high, stop + tail)
+                high = max(min(high, stop + tail), stop)
                 stop = high - int(np.argmax(alive[stop - 1 : high][::-1]))
             result[number] = (min(first, item.first), max(stop, item.stop))
     return result

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -148,11 +146,6 @@ _DEGREE = 5
 _VANISHING = (3, 4)
 # Relative difference of time steps due to the digits of a file.
 _UNEVEN: Final = 1e-9
-# Rows of a block and of its margins: the response of a quintic spline decays by a factor 0.43 per row, that of the filter by
-# exp(-pi) per period of its cut-off.
-_BLOCK: Final = 20_000
-_LEAST_AROUND: Final = 60
-_PERIODS: Final = 12.0
 #: Least number of rows of a quintic spline with these ends.
 LEAST_ROWS = 7
 
@@ -164,36 +157,11 @@ def coordinate_motion(
 
     time_s: (T,) increasing, T >= `LEAST_ROWS`. values: (T, C), no NaN. cutoff_hz: 0 = no filter.
     """
-    if at_s is None and len(time_s) > 2 * _BLOCK and _is_even(time_s):
-        return _in_blocks(time_s, values, cutoff_hz)
     when = time_s if at_s is None else at_s
     if cutoff_hz > 0.0:
         time_s, values = _lowpassed(*_padded(time_s, values), cutoff_hz)
     spline = _natural(time_s, values)
     return spline(when), spline(when, nu=1), spline(when, nu=2)
-
-
-def _in_blocks(time_s: FloatArray, values: FloatArray, cutoff_hz: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same for a long recording, in blocks with margins as long as the response of filter and spline."""
-    results = tuple(np.empty_like(values) for _ in range(3))
-    around = _LEAST_AROUND
-    if cutoff_hz > 0.0:
-        step = (time_s[-1] - time_s[0]) / (len(time_s) - 1)
-        around += int(np.ceil(_PERIODS / (cutoff_hz * step)))
-
-    def process(start: int) -> None:
-        stop = min(start + _BLOCK, len(time_s))
-        first, last = max(start - around, 0), min(stop + around, len(time_s))
-        at, part = time_s[first:last], values[first:last]
-        if cutoff_hz > 0.0:
-            at, part = _lowpassed(*_padded(at, part, around), cutoff_hz)
-        spline = _natural(at, part)
-        for order, out in enumerate(results):
-            out[start:stop] = spline(time_s[start:stop], nu=order)
-
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        list(pool.map(process, range(0, len(time_s), _BLOCK)))
-    return results[0], results[1], results[2]
 
 
 def _is_even(time_s: FloatArray) -> bool:
@@ -209,8 +177,8 @@ def _natural(time_s: FloatArray, values: FloatArray) -> BSpline[np.float64]:
     return spline
 
 
-def _padded(time_s: FloatArray, values: FloatArray, rows: int | None = None) -> tuple[FloatArray, FloatArray]:
-    n = len(time_s) // 2 if rows is None else min(rows, len(time_s) - 1)
+def _padded(time_s: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    n = len(time_s) // 2
     before, after = slice(n, 0, -1), slice(-2, -2 - n, -1)
     return (
         np.concatenate([2 * time_s[0] - time_s[before], time_s, 2 * time_s[-1] - time_s[after]]),

@@ -324,7 +324,6 @@ def offset_notes(number: int, zero: PlateZero, feet_known: bool, largest_n: floa
         "feet": f"no foot is over it for {zero.unloaded_s:.1f} s",
         "force": "frames found in the force",
         "file": "frames named by FORCE_PLATFORM:ZERO",
-        "balance": "from the balance of forces",
     }[zero.source]
     drift = f", drifting by {zero.drift_n:.1f} N over the recording" if zero.drift_n else ""
     return (
