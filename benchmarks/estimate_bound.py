@@ -31,9 +31,8 @@ from simulator.walking import Walk
 from simulator.wobble import bulging, swinging
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, without_side
-from biodyn.estimation.inertias import InertiaUnknowns
 from biodyn.estimation.noise_model import NoiseModel, kinds_of, shown_changes, similar_times, since_strikes
-from biodyn.estimation.plates import PlateUnknowns
+from biodyn.estimation.parameters import InertiaUnknowns, PlateUnknowns
 from biodyn.estimation.problem import Knots, Path, Problem
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.terms import (
@@ -50,7 +49,7 @@ from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Contact
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.uncertainty.error_sources import inertia_of, segment_groups, with_mass_factor
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes
 
 SMOOTHED = "smoothed_before"
 KINDS = ("skin", "joint centres", "masses", "plates")

@@ -29,7 +29,7 @@ from biodyn.trial.bodies.opensim_estimate import balanced_fit
 from biodyn.trial.bodies.opensim_loads import table_loads, torques
 from biodyn.trial.bodies.opensim_motion import run_coordinates, run_markers
 from biodyn.trial.bodies.opensim_reading import read_points
-from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+from biodyn.uncertainty.inputs import Magnitudes, load_magnitudes
 
 _DATA = Path(os.environ.get("BIODYN_TEST_DATA", ".")) / "opensim"
 _CUTOFFS_HZ = (4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0)

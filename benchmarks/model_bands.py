@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.trial.bodies import opensim as model_analysis
 from biodyn.trial.bodies.opensim import OnModel, run_on_model
 from biodyn.uncertainty.imported import ImportedInputs, imported_bands, marker_noise, redone, sources_of_error
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes
 from biodyn.uncertainty.settings import UncertaintySettings
 
 _FIRST_SEED = 1000

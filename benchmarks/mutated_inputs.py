@@ -47,7 +47,7 @@ from biodyn.errors import BiodynError
 from biodyn.io import read
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.setups import read_ik_setup, read_scale_setup
-from biodyn.rigid_body.urdf import from_urdf
+from biodyn.rigid_body.model_files import from_urdf
 from biodyn.trial.export import export
 from biodyn.trial.inspect import check_file
 

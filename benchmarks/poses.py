@@ -22,6 +22,7 @@ from simulator import Person, TrialOptions
 from simulator.files import write_c3d
 from simulator.person import embody
 from simulator.poses import PoseNoise, true_poses, with_errors, write_pose_c3d
+from simulator.repeated_errors import drawn_inertias
 from simulator.trial import SimulatedTrial, session, simulate_trial
 from simulator.uncertain import misplaced
 from simulator.walking import solve_walk
@@ -30,8 +31,7 @@ from support.poses import files_of_its_poses, with_its_segments
 from biodyn.library.pose_systems import pose_systems
 from biodyn.output.tables.time_series import pose_angles
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
-from biodyn.uncertainty.repeated import drawn_inertias
+from biodyn.uncertainty.inputs import Magnitudes, load_magnitudes
 
 _THEIA = pose_systems()[0]
 _EXACT = {

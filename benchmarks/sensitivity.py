@@ -14,14 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from common import Record, Stopwatch, ask, sample_walks, walks_below
-
-from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
-from biodyn.errors import BiodynError
-from biodyn.processing.dynamics.solve import JointLoad, solve_dynamics
-from biodyn.trial.run import analyse_trial
-from biodyn.trial.sensitivity import FACTORS, vary_trial
-from biodyn.uncertainty.repeated import (
+from simulator.repeated_errors import (
     LobeChange,
     lobe_changes,
     mean_changes,
@@ -30,6 +23,13 @@ from biodyn.uncertainty.repeated import (
     with_shifted_hips,
     with_shifted_pressure,
 )
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
+from biodyn.errors import BiodynError
+from biodyn.processing.dynamics.solve import JointLoad, solve_dynamics
+from biodyn.trial.run import analyse_trial
+from biodyn.trial.sensitivity import FACTORS, vary_trial
 
 _LEAST_NM_KG = 0.1  # smaller lobes are not called a peak
 _LEAST_STANCE = 40  # frames of measured stance, else a side is left out

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 from common import Record, parser_of, sample_walks, someone, take_turns, tell
 from common.coverage import Rows, add_covered, add_placed, print_covered, share_covered
+from simulator.repeated_errors import spread
 from simulator.uncertain import record_unlike
 
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.bands import SOURCES, torque_uncertainty
-from biodyn.uncertainty.magnitudes import load_magnitudes
-from biodyn.uncertainty.repeated import spread
+from biodyn.uncertainty.inputs import load_magnitudes
 
 _FILTERED = {"signals": {"method": "butterworth"}}
 _SAMPLE = sample_walks()[0]

@@ -190,15 +190,15 @@ def test_every_open_door_is_used() -> None:
         ("biodyn.io.formats.c3d.read", "import biodyn.processing.signals.gaps"),
         ("biodyn.model.body_model", "from biodyn.model.from_library.skeleton import load_skeleton"),
         ("biodyn.processing.kinematics.fit", "from biodyn.model.from_library.markersets import recognise"),
-        ("biodyn.kernels.rnea", "def f():\n    from biodyn import model"),
+        ("biodyn.kernels.dynamics", "def f():\n    from biodyn import model"),
     ],
 )
 def test_an_upward_import_is_found(module: str, line: str) -> None:
     assert len(_upward(module, ast.parse(line))) == 1
 
 
-# Faces of others by design: the textbook algorithms in one place, and the base of the settings with its pydantic.
-_FACES = {"biodyn.rigid_body.algorithms", "biodyn.library.section"}
+# The face of others by design: the base of the settings with its pydantic.
+_FACES = {"biodyn.library.section"}
 
 
 def _borrowed(module: str, tree: ast.Module, defined: dict[str, set[str]]) -> list[str]:

@@ -33,7 +33,7 @@ from biodyn.trial.bodies.opensim_result import model_motion
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.sensitivity import vary_on_model
 from biodyn.uncertainty.imported import centre_sd_m, with_moved_centres
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes
 
 _NO_PICTURES = {"output": {"figures": False}}
 

@@ -203,7 +203,7 @@ def test_a_constant_error_of_a_pose_does_to_the_torques_what_the_bands_say(
 
 def _bands(analysis: TrialAnalysis, errors: PoseErrors) -> FloatArray:
     from biodyn.uncertainty.bands import torque_uncertainty
-    from biodyn.uncertainty.magnitudes import load_magnitudes
+    from biodyn.uncertainty.inputs import load_magnitudes
 
     assert analysis.propagation is not None
     inputs = replace(analysis.propagation, poses=errors)

@@ -21,9 +21,9 @@ from support.reference_vectors import reference
 
 import biodyn.kernels
 from biodyn.conventions import FloatArray
-from biodyn.kernels import aba, blocks, crba, lanes, rnea
-from biodyn.rigid_body.frames import external
-from biodyn.rigid_body.whole_body import subtree_mass
+from biodyn.kernels import dynamics, lanes
+from biodyn.rigid_body.arguments import external
+from biodyn.rigid_body.dynamics import subtree_mass
 
 WIDTH = lanes.WIDTH
 
@@ -110,10 +110,10 @@ _STAND_INS: dict[Any, Any] = {
     lanes.constant: lambda memory, x: x,
     lanes.sine_cosine: lambda memory, j: lanes.lanes_sine_cosine(_value(memory, j)),
     lanes._by_quadrant: _by_quadrant,
-    blocks.fill: _fill,
-    blocks.drain: _drain,
-    blocks.drain_blocks: _drain_blocks,
-    blocks.is_whole: lambda frames, first: True,
+    lanes.fill: _fill,
+    lanes.drain: _drain,
+    lanes.drain_blocks: _drain_blocks,
+    lanes.is_whole: lambda frames, first: True,
 }
 
 
@@ -146,19 +146,23 @@ def count(name: str) -> dict[str, dict[str, Any]]:
     out = {task: np.zeros((1, n)) for task, n in (("i", mb.nv), ("f", mb.nv), ("m", mb.nv**2), ("j", 6 * mb.nv))}
     calls: dict[str, tuple[Callable[[], None], FloatArray]] = {
         "inverse dynamics": (
-            lambda: rnea.inverse_dynamics(tree, q, v, vdot, *loads, out["i"], unused, _memory(rnea.work_size(tree))),
+            lambda: dynamics.inverse_dynamics(
+                tree, q, v, vdot, *loads, out["i"], unused, _memory(dynamics.work_size(tree))
+            ),
             out["i"],
         ),
         "forward dynamics": (
-            lambda: aba.forward_dynamics(tree, q, v, out["i"], *loads, out["f"], _memory(aba.work_size(tree))),
+            lambda: dynamics.forward_dynamics(
+                tree, q, v, out["i"], *loads, out["f"], _memory(dynamics.forward_dynamics_work_size(tree))
+            ),
             out["f"],
         ),
         "mass matrix": (
-            lambda: crba.mass_matrix(tree, masses, q, out["m"], _memory(crba.work_size(tree, mb.nv**2))),
+            lambda: dynamics.mass_matrix(tree, masses, q, out["m"], _memory(dynamics.work_size(tree, mb.nv**2))),
             out["m"],
         ),
         "joint Jacobians": (
-            lambda: crba.joint_columns(tree, q, out["j"], _memory(crba.work_size(tree, 6 * mb.nv))),
+            lambda: dynamics.joint_columns(tree, q, out["j"], _memory(dynamics.work_size(tree, 6 * mb.nv))),
             out["j"],
         ),
     }

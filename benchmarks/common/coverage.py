@@ -9,7 +9,7 @@ from simulator.trial import SimulatedTrial
 from simulator.uncertain import covered
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.rigid_body.stick_figure import StickFigure
+from biodyn.rigid_body.kinematics import StickFigure
 
 #: Of each kind of coordinate, a row a trial and side: share inside, mean square of error and of band, frames.
 Rows = dict[str, list[tuple[float, float, float, int]]]

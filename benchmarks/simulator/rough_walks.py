@@ -14,7 +14,7 @@ from biodyn.library.load import nearest
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes
 from simulator.files import write_c3d, write_truth
 from simulator.kinds import Scene, running
 from simulator.knees import with_true_knees

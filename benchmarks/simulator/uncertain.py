@@ -9,11 +9,11 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray, without_side
 from biodyn.model.body_model import with_misplaced_centre
-from biodyn.uncertainty.magnitudes import Magnitudes
-from biodyn.uncertainty.repeated import drawn_inertias
+from biodyn.uncertainty.inputs import Magnitudes
 from simulator.files import write_c3d
 from simulator.person import Body, Person, embody
 from simulator.plates import Plate
+from simulator.repeated_errors import drawn_inertias
 from simulator.trial import SimulatedTrial, TrialOptions, simulate_trial
 from simulator.walking import solve_walk
 

@@ -25,8 +25,7 @@ from biodyn.processing.signals.gaps import Gap, jumps
 from biodyn.processing.signals.prepare import plate_channel_shares
 from biodyn.recording import Markers, person_is_there
 from biodyn.settings import QualityLimits, Settings
-from biodyn.uncertainty.inputs import stride_time
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes, stride_time
 
 #: Text of marker checks for imported motion.
 NO_MARKERS = "Not applicable: the motion was given as coordinates."

@@ -8,8 +8,14 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import EstimateError, ModelError
-from biodyn.estimation.gauss_newton import ResidualElimination, Solution, eliminate_residual, solve
-from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
+from biodyn.estimation.gauss_newton import (
+    Posterior,
+    ResidualElimination,
+    Solution,
+    eliminate_residual,
+    posterior,
+    solve,
+)
 from biodyn.estimation.noise_model import (
     NoiseModel,
     SmoothTorques,
@@ -19,8 +25,13 @@ from biodyn.estimation.noise_model import (
     since_strikes,
     smooth_torques,
 )
-from biodyn.estimation.plates import PlateUnknowns, plate_unknowns, reaction_put_right
-from biodyn.estimation.posterior import Posterior, posterior
+from biodyn.estimation.parameters import (
+    InertiaUnknowns,
+    PlateUnknowns,
+    inertia_unknowns,
+    plate_unknowns,
+    reaction_put_right,
+)
 from biodyn.estimation.problem import Knots, Path, Problem, TimeWindow, windows_of
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.shared_parameters import EstimatedParameters, InformationForm
@@ -34,8 +45,7 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import body_poses, integrate
 from biodyn.uncertainty.bands import TorqueUncertainty, torque_bands
-from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import Magnitudes
+from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
 from biodyn.uncertainty.parameter_sensitivities import FoundConstants
 from biodyn.uncertainty.settings import UncertaintySettings
 

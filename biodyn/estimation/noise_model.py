@@ -17,9 +17,8 @@ from biodyn.processing.signals.filtering import measured_noise
 from biodyn.processing.signals.smoothing.spline import optimal_cutoffs, stiffness
 from biodyn.recording import Contact
 from biodyn.rigid_body import inverse_dynamics
-from biodyn.rigid_body.jacobians import on_path
-from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import Magnitudes
+from biodyn.rigid_body.kinematics import on_path
+from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
 
 # Segments that no marker shows move with the stride: the second harmonic of a fast one, and little above.
 _CARRIED_HZ = 3.0

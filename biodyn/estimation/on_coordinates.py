@@ -21,8 +21,7 @@ from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.terms import THIRD, on_coefficients, third_differences, used_weights
 from biodyn.rigid_body import Multibody
-from biodyn.rigid_body.coupling.coupled import CoupledMultibody
-from biodyn.rigid_body.coupling.followed import FollowedMarkers
+from biodyn.rigid_body.coupling.coupled import CoupledMultibody, FollowedMarkers
 
 _SAMPLE_S = 0.01  # errors are stated for a hundredth of a second
 # Errors in a hundredth of a second: of a given coordinate, rad and m, and of a marker of weight 1 that it was fitted to, m.

@@ -16,12 +16,11 @@ import numpy as np
 from scipy.interpolate import BSpline
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.estimation.inertias import InertiaUnknowns
 from biodyn.estimation.noise_model import NoiseModel
-from biodyn.estimation.plates import PlateUnknowns
+from biodyn.estimation.parameters import InertiaUnknowns, PlateUnknowns
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import Multibody, integrate
-from biodyn.rigid_body.jacobians import on_path
+from biodyn.rigid_body.kinematics import on_path
 
 DEGREE = 5
 _ROOT = slice(0, 6)

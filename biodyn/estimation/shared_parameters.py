@@ -18,7 +18,7 @@ from biodyn.estimation.problem import Path, Problem, cross_matrix
 from biodyn.estimation.solver import CholeskyFactor
 from biodyn.estimation.terms import Rows
 from biodyn.rigid_body import body_poses
-from biodyn.rigid_body.second_order import regressor
+from biodyn.rigid_body.dynamics import regressor
 
 # How far a gross error goes, in standard deviations of the usual ones; until when the shares of both are found anew.
 _GROSS = 8.0

@@ -14,7 +14,7 @@ from scipy.linalg import cholesky_banded
 from scipy.linalg.lapack import dtrtri
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.kernels import normal as kernels
+from biodyn.kernels import linear_algebra as kernels
 
 
 class NormalEquations:

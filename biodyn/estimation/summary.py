@@ -10,10 +10,9 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import EstimateError
-from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.gauss_newton import Posterior
+from biodyn.estimation.parameters import InertiaUnknowns, PlateAccount
 from biodyn.estimation.noise_model import FORCE_SD_N
-from biodyn.estimation.plates import PlateAccount
-from biodyn.estimation.posterior import Posterior
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import rms, vector_rms

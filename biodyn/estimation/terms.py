@@ -19,10 +19,10 @@ from biodyn.estimation.noise_model import (
 )
 from biodyn.estimation.problem import DEGREE, Knots, Path, Problem, chain_to_update
 from biodyn.estimation.solver import NormalEquations
-from biodyn.kernels import normal as kernels
+from biodyn.kernels import linear_algebra as kernels
 from biodyn.rigid_body import Multibody, body_poses, inverse_dynamics, joint_jacobians
-from biodyn.rigid_body.jacobians import on_path
-from biodyn.rigid_body.second_order import inverse_dynamics_derivatives
+from biodyn.rigid_body.dynamics import inverse_dynamics_derivatives
+from biodyn.rigid_body.kinematics import on_path
 
 #: Third differences of coefficients: what the smoothness of a motion is made of.
 THIRD = np.array([-1.0, 3.0, -3.0, 1.0])

@@ -1,14 +1,13 @@
-"""Compiled loops over frames, one algorithm a file beside its equations (Featherstone 2008); nothing here checks its arguments.
+"""Compiled loops over frames, a file a group of algorithms beside their equations (Featherstone 2008).
 
-Goes in: a `Tree` of arrays in topological order, constants, inputs, and the outputs to fill, all contiguous float64.
-Comes out: nothing but the filled outputs; nothing is allocated in a loop over frames.
+Kernels take a `Tree` of arrays in topological order, constants, inputs, and outputs to fill, all contiguous float64. They check
+no arguments and allocate nothing. `biodyn.rigid_body` is the public interface with shapes, names and errors.
 
-Read `types` (the tree) and `vec3` (vectors as tuples), `joints` (the only file that knows kinds of joints), then
-`kinematics`, `rnea`, `aba`, `crba`, `energetics`, `id_derivatives`, `regressor`, `manifold`, and `ik` with `ik_terms`
-(inverse kinematics); `coupled_ik` over `laws` is the same for coordinates that move several joints by functions, `normal`
-sums the equations of an estimate; `recursion` runs along time, `text`
-writes the rows of tables. `lanes` and `sweep` are the same algorithms on eight frames side by
-side, `blocks` takes frames in and out of the lanes. `jit` holds the decorators and where
-compiled kernels are kept.
-`biodyn.rigid_body` is the public face: shapes, names and errors.
+| file | holds |
+|---|---|
+| `vec3`, `tree` | vectors and matrices as tuples; the tree, joint kinds, wrenches |
+| `kinematics`, `dynamics`, `second_order` | poses and motion; RNEA, ABA, CRBA, energies; Coriolis, derivatives, regressor |
+| `inverse_kinematics`, `coupled` | marker fit; the same, and equations of motion, for coordinates that move joints by functions |
+| `linear_algebra`, `signals`, `text` | tree-sparse and normal equations; filters and splines; rows of tables |
+| `lanes`, `jit`, `bundle` | eight frames at once; compilation and its cache; NamedTuples of arrays as one argument |
 """

@@ -1,16 +1,20 @@
-"""Poses, spatial velocities and spatial accelerations of all links, outwards (Featherstone 2008, section 5.3, eqs 5.8).
+"""Poses, velocities and accelerations of all links, and steps on the configuration manifold.
 
-X_WC = X_WP X_PC(q),   v_C = cXp v_P + S qd,   a_C = cXp a_P + S qdd + v_C x S qd      (a_world = 0)
+Outwards (Featherstone 2008, section 5.3, eqs 5.8):
+    X_WC = X_WP X_PC(q),   v_C = cXp v_P + S qd,   a_C = cXp a_P + S qdd + v_C x S qd      (a_world = 0)
+
+Steps q (+) d and q1 (-) q0: rotations follow exp and log of SO(3), free joints those of SE(3), so that a step with a constant
+body-frame twist is exact (Murray, Li & Sastry 1994, section 2.3; Sola et al. 2018, arXiv:1812.01537, section V).
 """
 
 from __future__ import annotations
 
-from biodyn.kernels.blocks import drain, fill
+import math
+
 from biodyn.kernels.jit import inline, kernel
-from biodyn.kernels.joints import joint_motion, joint_pose
-from biodyn.kernels.lanes import WIDTH, LaneMemory, load3, load9, store3, store9
-from biodyn.kernels.types import Tree
-from biodyn.kernels.vec3 import add, compose, cross, rotate, rotate_back
+from biodyn.kernels.lanes import WIDTH, LaneMemory, drain, fill, load3, load9, store3, store9
+from biodyn.kernels.tree import FREE, REVOLUTE, SCREW, SPHERICAL, Tree, joint_motion, joint_pose
+from biodyn.kernels.vec3 import add, add_scaled, compose, cross, quaternion_to_matrix, rotate, rotate_back, scale, sub
 
 
 @inline
@@ -79,3 +83,140 @@ def work_size(tree: Tree) -> int:
     """Return how many doubles the kernels of this file need as `work`."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     return (12 * n + 3 * nv + n) * WIDTH
+
+
+@inline
+def quaternion_product(a, b):
+    """Return the product of two quaternions w x y z."""
+    return (
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    )
+
+
+@inline
+def turn(w, x, y, z, r):
+    """Return the unit quaternion (w x y z) exp(r) of a rotation followed by the rotation vector r in its own axes."""
+    square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
+    angle = math.sqrt(square)
+    # sin(angle / 2) / angle, its series where the quotient would lose digits
+    s = 0.5 - square / 48.0 if angle < 1e-4 else math.sin(0.5 * angle) / angle
+    a = quaternion_product((w, x, y, z), (math.cos(0.5 * angle), s * r[0], s * r[1], s * r[2]))
+    norm = 1.0 / math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3])
+    return (a[0] * norm, a[1] * norm, a[2] * norm, a[3] * norm)
+
+
+@inline
+def rotation_vector(w0, x0, y0, z0, w1, x1, y1, z1):
+    """Return log(R0^T R1), the shorter way round (angle <= pi)."""
+    w, x, y, z = quaternion_product((w0, -x0, -y0, -z0), (w1, x1, y1, z1))
+    if w < 0.0:
+        w, x, y, z = -w, -x, -y, -z
+    s = math.sqrt(x * x + y * y + z * z)
+    factor = 2.0 / w if s < 1e-10 * w else 2.0 * math.atan2(s, w) / s
+    return (factor * x, factor * y, factor * z)
+
+
+@inline
+def _bend(r):
+    """Return (1 - cos a) / a^2 and (a - sin a) / a^3 of the angle a = |r|."""
+    square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
+    if square < 1e-4:
+        return 0.5 - square / 24.0 + square * square / 720.0, 1.0 / 6.0 - square / 120.0 + square * square / 5040.0
+    angle = math.sqrt(square)
+    return (1.0 - math.cos(angle)) / square, (angle - math.sin(angle)) / (square * angle)
+
+
+@inline
+def _unbend(square):
+    """Return (1 - (a/2) cot(a/2)) / a^2 of the squared angle."""
+    if square < 1e-4:
+        return 1.0 / 12.0 + square / 720.0 + square * square / 30240.0
+    half = 0.5 * math.sqrt(square)
+    return (1.0 - half * math.cos(half) / math.sin(half)) / square
+
+
+@inline
+def inverse_left_jacobian(r):
+    """Return J^-1 with log(exp(-d) exp(r)) = r - J^-1 d: 1 - [r]/2 + c [r]^2 (Sola et al. 2018, eq. 146)."""
+    x, y, z = r
+    c = _unbend(x * x + y * y + z * z)
+    return (
+        1.0 - c * (y * y + z * z),
+        0.5 * z + c * x * y,
+        -0.5 * y + c * x * z,
+        -0.5 * z + c * x * y,
+        1.0 - c * (x * x + z * z),
+        0.5 * x + c * y * z,
+        0.5 * y + c * x * z,
+        -0.5 * x + c * y * z,
+        1.0 - c * (x * x + y * y),
+    )
+
+
+@kernel
+def integrate(tree, q, step, result):
+    """Fill result (T, nq) = q (+) step for q (T, nq), step (T, nv) = v dt."""
+    for t in range(q.shape[0]):
+        for i in range(tree.parent.shape[0]):
+            kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
+            if kind == REVOLUTE or kind == SCREW:
+                result[t, a] = q[t, a] + step[t, b]
+            elif kind == SPHERICAL or kind == FREE:
+                r = (step[t, b], step[t, b + 1], step[t, b + 2])
+                if kind == FREE:
+                    u = (step[t, b + 3], step[t, b + 4], step[t, b + 5])
+                    # V u = u + (1 - cos a)/a^2 r x u + (a - sin a)/a^3 r x (r x u)
+                    c1, c2 = _bend(r)
+                    ru = cross(r, u)
+                    moved = add(u, add(scale(ru, c1), scale(cross(r, ru), c2)))
+                    R = quaternion_to_matrix(q[t, a + 3], q[t, a + 4], q[t, a + 5], q[t, a + 6])
+                    p = add((q[t, a], q[t, a + 1], q[t, a + 2]), rotate(R, moved))
+                    result[t, a], result[t, a + 1], result[t, a + 2] = p
+                    a += 3
+                turned = turn(q[t, a], q[t, a + 1], q[t, a + 2], q[t, a + 3], r)
+                result[t, a], result[t, a + 1], result[t, a + 2], result[t, a + 3] = turned
+
+
+@kernel
+def difference(tree, q0, q1, step):
+    """Fill step (T, nv) such that q0 (+) step = q1; q0, q1 (T, nq). Rotations take the shorter way."""
+    for t in range(q0.shape[0]):
+        for i in range(tree.parent.shape[0]):
+            kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
+            if kind == REVOLUTE or kind == SCREW:
+                step[t, b] = q1[t, a] - q0[t, a]
+            elif kind == SPHERICAL or kind == FREE:
+                at = a + 3 if kind == FREE else a
+                w, x, y, z = q0[t, at], q0[t, at + 1], q0[t, at + 2], q0[t, at + 3]
+                r = rotation_vector(w, x, y, z, q1[t, at], q1[t, at + 1], q1[t, at + 2], q1[t, at + 3])
+                step[t, b], step[t, b + 1], step[t, b + 2] = r
+                if kind == FREE:
+                    moved = sub((q1[t, a], q1[t, a + 1], q1[t, a + 2]), (q0[t, a], q0[t, a + 1], q0[t, a + 2]))
+                    moved = rotate_back(quaternion_to_matrix(w, x, y, z), moved)
+                    # V^-1 m = m - r x m / 2 + (1 - (a/2) cot(a/2)) / a^2  r x (r x m)
+                    c = _unbend(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+                    rm = cross(r, moved)
+                    u = add_scaled(add_scaled(moved, rm, -0.5), cross(r, rm), c)
+                    step[t, b + 3], step[t, b + 4], step[t, b + 5] = u
+
+
+@kernel
+def coordinate_rates(tree, q, v, rates):
+    """Fill rates (T, nq) = dq/dt for q (T, nq), v (T, nv)."""
+    for t in range(q.shape[0]):
+        for i in range(tree.parent.shape[0]):
+            kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
+            if kind == REVOLUTE or kind == SCREW:
+                rates[t, a] = v[t, b]
+            elif kind == SPHERICAL or kind == FREE:
+                at = a + 3 if kind == FREE else a
+                turn = (q[t, at], q[t, at + 1], q[t, at + 2], q[t, at + 3])
+                rate = quaternion_product(turn, (0.0, 0.5 * v[t, b], 0.5 * v[t, b + 1], 0.5 * v[t, b + 2]))
+                rates[t, at], rates[t, at + 1], rates[t, at + 2], rates[t, at + 3] = rate
+                if kind == FREE:
+                    R = quaternion_to_matrix(turn[0], turn[1], turn[2], turn[3])
+                    moved = rotate(R, (v[t, b + 3], v[t, b + 4], v[t, b + 5]))
+                    rates[t, a], rates[t, a + 1], rates[t, a + 2] = moved

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.kernels import normal
+from biodyn.kernels import linear_algebra
 from biodyn.model.body_model import SubjectModel, with_locked
 from biodyn.rigid_body import body_poses, joint_jacobians, normal_matrix
 
@@ -112,7 +112,9 @@ def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
     # another layout in memory would be another kernel to compile
     p_WM = np.ascontiguousarray(p[:, links] + np.einsum("nmij,mj->nmi", R[:, links], p_LM))
     J = np.empty((len(q), len(links), 3, tree.nv))
-    normal.marker_columns(joint_jacobians(tree, q), p_WM, np.ascontiguousarray(tree.paths[links], dtype=np.float64), J)
+    linear_algebra.marker_columns(
+        joint_jacobians(tree, q), p_WM, np.ascontiguousarray(tree.paths[links], dtype=np.float64), J
+    )
     return J
 
 

@@ -1,12 +1,12 @@
-"""Rigid-body dynamics over arrays of frames; see docs/engine.md. Names load what they need when first used.
+"""Rigid-body dynamics over arrays of frames; see docs/engine.md. Names are imported on first use.
 
-In: a `Multibody` (bodies, joints, masses) and arrays of its configuration, velocity, acceleration, forces, frames first.
-Out: arrays of the same length. Compiled loops are in `biodyn.kernels`; here are the checks of shapes and the public names,
-which `__init__.pyi` lists once for the program and for type checkers.
+In: a `Multibody` (bodies, joints, masses) and arrays of configuration, velocity, acceleration, forces, frames first.
+Out: arrays of the same length. Compiled loops are in `biodyn.kernels`; this package checks shapes and has the public names,
+which `__init__.pyi` lists for the program and for type checkers.
 
-Read `joint` and `multibody` (the model), `algorithms` (one call an algorithm), then what builds on them: `motion`, `dynamics`,
-`jacobians`, `whole_body`, `second_order`, `constraints`, `identification`, `simulation`, `marker_fit` (inverse kinematics),
-the formats `urdf`, `mjcf`, and `coupling` (coordinates that move several joints by a law) with `osim`, which needs it.
+`multibody` is the model; `kinematics` and `dynamics` have a function an algorithm; `marker_fit` is inverse kinematics;
+`simulation` integrates forwards; `model_files` reads and writes URDF and MJCF; `coupling` has coordinates that move several
+joints by functions, and `osim` the OpenSim models that need them. `compilation` compiles the kernels beforehand.
 """
 
 import lazy_loader

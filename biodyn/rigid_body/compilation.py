@@ -12,27 +12,19 @@ from typing import Final
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels import (
-    normal,
-    recursion,
-    text,
-)
+from biodyn.kernels import linear_algebra, signals, text
 from biodyn.kernels.jit import CACHE_FOLDER, FOLDER_VARIABLE
-from biodyn.rigid_body.algorithms import (
-    body_poses,
-    difference,
+from biodyn.rigid_body.dynamics import (
     energies,
     forward_dynamics,
-    integrate,
     inverse_dynamics,
     inverse_dynamics_derivatives,
-    joint_jacobians,
     mass_matrix,
     regressor,
 )
-from biodyn.rigid_body.joint import Body, Joint
+from biodyn.rigid_body.kinematics import body_poses, difference, integrate, joint_jacobians
 from biodyn.rigid_body.marker_fit import inverse_kinematics
-from biodyn.rigid_body.multibody import Multibody
+from biodyn.rigid_body.multibody import Body, Joint, Multibody
 from biodyn.threads import processors
 
 Progress = Callable[[str], None]
@@ -43,7 +35,9 @@ _COMPLETE: Final = "complete"  # a file in the cache folder: all kernels of a tr
 
 def is_compiled() -> bool:
     """Tell whether the kernels of a trial were compiled before, in this process or on disk."""
-    return bool(normal.add_rows.signatures) or (CACHE_FOLDER is not None and (CACHE_FOLDER / _COMPLETE).exists())
+    return bool(linear_algebra.add_rows.signatures) or (
+        CACHE_FOLDER is not None and (CACHE_FOLDER / _COMPLETE).exists()
+    )
 
 
 def compilation_note() -> str:
@@ -93,18 +87,18 @@ def _work() -> dict[str, Callable[[], object]]:
 def _normal_equations(n: int) -> None:
     """Add equations of n unknowns at one knot."""
     band, places, square, one, first = np.zeros((n, n)), np.arange(n), np.zeros((1, n, n)), np.ones(1), np.arange(1)
-    normal.add_rows(band, n, 0, np.zeros((1, 1, 1, n)), places, np.zeros((1, n)))
-    normal.add_weighted(band, 0, one, square)
+    linear_algebra.add_rows(band, n, 0, np.zeros((1, 1, 1, n)), places, np.zeros((1, n)))
+    linear_algebra.add_weighted(band, 0, one, square)
     room = np.empty((1, 1, 1, 1)), np.empty((3, 1))
-    normal.spread_rows(square, square, square, (0, 1), first, first, np.ones((3, 1)), one, one[None], *room)
+    linear_algebra.spread_rows(square, square, square, (0, 1), first, first, np.ones((3, 1)), one, one[None], *room)
 
 
 def _recursions() -> None:
     """Solve a band system of one unknown, and filter one sample."""
-    band, curves, work = np.ones((1, 1)), np.ones((1, 1)), np.empty((1 + recursion.FILTER_ROWS, recursion.LANES))
-    recursion.factorise_band(band)
-    recursion.solve_factorised(band, curves, np.empty((1, 1)), work)
-    recursion.filter_both_ways(curves, np.ones((1, 4)), work)
+    band, curves, work = np.ones((1, 1)), np.ones((1, 1)), np.empty((1 + signals.FILTER_ROWS, signals.LANES))
+    signals.factorise_band(band)
+    signals.solve_factorised(band, curves, np.empty((1, 1)), work)
+    signals.filter_both_ways(curves, np.ones((1, 4)), work)
 
 
 def _text() -> None:
@@ -120,8 +114,8 @@ def _marker_equations(mb: Multibody, q: FloatArray) -> None:
     square, pull, work = np.zeros((1, mb.nv, mb.nv)), np.zeros((1, mb.nv)), np.zeros((mb.nv, 3))
     joints, (R, p), links = joint_jacobians(mb, q), body_poses(mb, q), np.array([0])
     at = np.zeros((1, 3))
-    normal.marker_equations(joints, R, p, links, at, paths, lengths, one, at[None], square, pull, work)
-    normal.marker_columns(joints, at[None], np.ones((1, mb.nv)), np.empty((1, 1, 3, mb.nv)))
+    linear_algebra.marker_equations(joints, R, p, links, at, paths, lengths, one, at[None], square, pull, work)
+    linear_algebra.marker_columns(joints, at[None], np.ones((1, mb.nv)), np.empty((1, 1, 3, mb.nv)))
 
 
 def warm_up(progress: Progress | None = None) -> None:

@@ -14,13 +14,12 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.geometry.points import all_finite, rigid_fit
 from biodyn.geometry.rotations import quaternion_from_matrix
-from biodyn.kernels import ik
-from biodyn.kernels.ik_terms import Problem, Work
-from biodyn.kernels.joints import FREE
-from biodyn.kernels.sparse import stride as row_length
-from biodyn.kernels.types import Tree
-from biodyn.rigid_body.frames import checked
-from biodyn.rigid_body.motion import body_poses
+from biodyn.kernels import inverse_kinematics as ik
+from biodyn.kernels.inverse_kinematics import Problem, Work
+from biodyn.kernels.linear_algebra import stride as row_length
+from biodyn.kernels.tree import FREE, Tree
+from biodyn.rigid_body.arguments import checked
+from biodyn.rigid_body.kinematics import body_poses
 from biodyn.rigid_body.multibody import Multibody
 
 # Status of a frame.

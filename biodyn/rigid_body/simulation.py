@@ -1,4 +1,4 @@
-"""Forward in time: the equations of motion for standard solvers, and steps that stay on the configuration manifold."""
+"""Forward in time: the equations of motion for standard solvers, and steps that stay on the configuration kinematics."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
-from biodyn.kernels import manifold
+from biodyn.kernels import kinematics
+from biodyn.rigid_body.arguments import checked, state
 from biodyn.rigid_body.dynamics import Indices, forward_dynamics
-from biodyn.rigid_body.frames import checked, state
-from biodyn.rigid_body.motion import integrate
+from biodyn.rigid_body.kinematics import integrate
 from biodyn.rigid_body.multibody import Multibody
 
 #: Generalised forces (T, nv) at time t, q (T, nq), v (T, nv).
@@ -27,7 +27,7 @@ def coordinate_rates(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
     """Return dq/dt (T, nq) of q (T, nq) moving with v (T, nv): quaternions by q (0, omega) / 2."""
     positions, rates = state(mb, q, v=v)
     result = np.empty_like(positions)
-    manifold.coordinate_rates(mb.tree, positions, rates, result)
+    kinematics.coordinate_rates(mb.tree, positions, rates, result)
     return result
 
 

@@ -84,8 +84,7 @@ from biodyn.trial.stages import (
     next_stage,
 )
 from biodyn.uncertainty.bands import torque_bands
-from biodyn.uncertainty.inputs import TrialInputs, stride_time
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import TrialInputs, load_magnitudes, stride_time
 
 
 def reading(trial: Trial) -> Loaded:

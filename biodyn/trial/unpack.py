@@ -18,8 +18,8 @@ from biodyn.io.opensim.write import storage_text, trc_text
 from biodyn.output.store.record import versions
 from biodyn.output.store.write import write_export
 from biodyn.rigid_body.osim.document import document_of
+from biodyn.rigid_body.osim.joints import coordinates_down_the_tree
 from biodyn.rigid_body.osim.model import model_element, model_of
-from biodyn.rigid_body.osim.tree import coordinates_down_the_tree
 from biodyn.rigid_body.osim.write import component_name
 
 #: Read again beside the recordings (`io.subject_files`).

@@ -15,11 +15,17 @@ from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import body_poses
 from biodyn.uncertainty import error_sources
-from biodyn.uncertainty.error_sources import Columns, Fitted, Frames, Source
-from biodyn.uncertainty.fit_response import Towards, fit_of, held_coordinates, marker_places
-from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
-from biodyn.uncertainty.measurement_noise import MarkerMoments, marker_moments, pose_offsets, quadratic
+from biodyn.uncertainty.error_sources import (
+    Columns,
+    Fitted,
+    Frames,
+    MarkerMoments,
+    Source,
+    marker_moments,
+    pose_offsets,
+    quadratic,
+)
+from biodyn.uncertainty.inputs import Magnitudes, TrialInputs, load_magnitudes
 from biodyn.uncertainty.parameter_sensitivities import (
     RATE_HZ,
     Answers,
@@ -30,9 +36,12 @@ from biodyn.uncertainty.parameter_sensitivities import (
     answers_of,
     found_places,
 )
-from biodyn.uncertainty.settings import UncertaintySettings
-from biodyn.uncertainty.torque_response import (
+from biodyn.uncertainty.responses import (
+    Towards,
     along_segments,
+    fit_of,
+    held_coordinates,
+    marker_places,
     rates,
     single,
     torque_response,
@@ -41,6 +50,7 @@ from biodyn.uncertainty.torque_response import (
     unseen_steps,
     unseen_variance,
 )
+from biodyn.uncertainty.settings import UncertaintySettings
 
 _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
     "joint_centres": error_sources.joint_centres,

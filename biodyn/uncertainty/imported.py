@@ -22,14 +22,12 @@ from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.processing.signals.derivatives import LEAST_ROWS, coordinate_motion
 from biodyn.processing.signals.filtering import finite_stretches, measured_noise
 from biodyn.rigid_body import Body, Multibody, OpenSimModel
+from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.rigid_body.osim.model import Marker
-from biodyn.rigid_body.stick_figure import StickFigure
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.error_sources import LOWEST_CUTOFF_HZ
-from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+from biodyn.uncertainty.inputs import Magnitudes, TrialInputs, load_magnitudes
 from biodyn.uncertainty.parameter_sensitivities import RATE_HZ, PlaceUncertainty, largest_extent
-from biodyn.uncertainty.repeated import skin_movement
 from biodyn.uncertainty.settings import UncertaintySettings
 
 #: Draws of a source: the spread of so few is known to 16 % in a frame, to some 5 % over the time of the filter and all sources.
@@ -229,6 +227,21 @@ def sources_of_error(
     }
     found |= {"centre_of_pressure": pressure} if trial.model.coordinates and trial.bodies else {}
     return found | ({"cutoff": cutoff} if trial.cutoff_hz else {})
+
+
+def skin_movement(inputs: TrialInputs, magnitudes: Magnitudes, sd: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw movements (T, M, 3) m, in World, of the fitted markers against the bone; sd (M,) m: their standard deviations."""
+    stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
+    time_s = np.arange(inputs.markers.frame_count) / inputs.rate_hz
+    moved = np.zeros((len(time_s), len(sd), 3))
+    for k, share in enumerate(magnitudes.shares):
+        angle = 2.0 * np.pi * k * time_s / stride_s
+        for wave in (np.cos(angle), np.sin(angle)):
+            # The variance of a cos + b sin with independent a and b of variance s is s, and that of the offset too.
+            moved += np.sqrt(share) * wave[:, None, None] * sd[:, None] * rng.normal(size=(len(sd), 3))
+    links = inputs.model.marker_arrays()[0]
+    R = inputs.fit.link_R_W[:, links]
+    return np.asarray(np.nan_to_num(np.einsum("tmij,tmj->tmi", R, moved)))
 
 
 def centre_sd_m(model: ImportedModel, magnitudes: Magnitudes) -> dict[str, FloatArray]:

@@ -1,13 +1,18 @@
-"""What the propagation needs of an analysed trial."""
+"""Inputs of the propagation: an analysed trial, and one standard deviation of every source of error."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.errors import TableError
+from biodyn.library.load import load_table, nearest
+from biodyn.library.tables import for_each_side, user_table
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.processing.dynamics.solve import Dynamics
@@ -16,9 +21,222 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
 from biodyn.processing.kinematics.tracking import fit_with
 from biodyn.processing.kinematics.visibility import visibility_weights
+from biodyn.processing.signals.derivatives import DEGREE
+from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
 from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench
-from biodyn.uncertainty.magnitudes import Magnitudes
+
+_KIND = "uncertainty"
+_CUTOFF_HZ = 6.0  # the standard deviation of the cut-off is that of this one
+
+
+@dataclass(frozen=True)
+class Magnitudes:
+    """Standard deviations, SI; per axis where there are axes.
+
+    Attributes:
+        marker_noise_m: white noise of a marker, at least; noise_from_hz: above this a trial shows its own noise.
+        soft_tissue_m: movement of a marker against the bone, by segment; shares: of its variance, offset first, then the
+            harmonics of the stride; stride_s: where no stride is known.
+        joint_centre_m: (3,) along each axis of the parent, by the segment beyond the joint.
+        mass_share, moment_share: of a segment's mass and moments of inertia; com_m: of its centre of mass.
+        centre_of_pressure_m, cutoff_hz.
+        unseen_rad: by segment, tilt, list and turn (3,) of a segment without markers against its assumed motion: mean, and
+            movement in the stride; unseen_harmonics: of the variance of the latter.
+        calibration_m: by what stood for the static trial, what that adds to `joint_centre_m`, by the segment beyond the joint.
+        pose_noise: white noise of a measured pose, at least: of its origin, m, and attitude, rad. pose_error: what else it is
+            off; pose_shares: of its variance, offset first, then the harmonics of the stride.
+        citations: by source.
+    """
+
+    marker_noise_m: float
+    noise_from_hz: float
+    soft_tissue_m: Mapping[str, float]
+    shares: tuple[float, ...]
+    stride_s: float
+    joint_centre_m: Mapping[str, FloatArray]
+    mass_share: float
+    moment_share: float
+    com_m: float
+    centre_of_pressure_m: float
+    cutoff_hz: float
+    citations: Mapping[str, str]
+    unseen_rad: Mapping[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
+    unseen_harmonics: tuple[float, ...] = (1.0,)
+    calibration_m: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    pose_noise: tuple[float, float] = (0.0, 0.0)
+    pose_error: tuple[float, float] = (0.0, 0.0)
+    pose_shares: tuple[float, ...] = (1.0,)
+
+    def cutoff_sd_hz(self, used_hz: float) -> float:
+        """How far another choice would lie from the cut-off that was used: `cutoff_hz` at 6 Hz, in proportion above."""
+        return self.cutoff_hz * max(1.0, used_hz / _CUTOFF_HZ)
+
+
+def load_magnitudes(file: str | None = None) -> Magnitudes:
+    """Return the library's magnitudes, or those of a TOML file laid out alike.
+
+    Raises TableError where the file cannot be read or an entry is not valid.
+    """
+    return _from_table(load_table("uncertainty/magnitudes") if file is None else user_table(_KIND, file).content)
+
+
+def _from_table(table: Mapping[str, Any]) -> Magnitudes:
+    shares = tuple(float(share) for share in table["soft_tissue"]["shares"])
+    table = _of_poses() | dict(table)  # a file of one's own may say nothing of poses
+    return Magnitudes(
+        marker_noise_m=1e-3 * float(table["marker_noise"]["sd_mm"]),
+        noise_from_hz=float(table["marker_noise"]["from_hz"]),
+        soft_tissue_m=_by_segment(table["soft_tissue"]["sd_mm"]),
+        shares=shares,
+        stride_s=float(table["soft_tissue"]["stride_s"]),
+        joint_centre_m=_joint_centres(table["joint_centres"]),
+        mass_share=0.01 * float(table["inertias"]["mass_percent"]),
+        moment_share=0.01 * float(table["inertias"]["moment_percent"]),
+        com_m=1e-3 * float(table["inertias"]["centre_mm"]),
+        centre_of_pressure_m=1e-3 * float(table["centre_of_pressure"]["sd_mm"]),
+        cutoff_hz=float(table["cutoff"]["sd_hz"]),
+        unseen_rad=_unseen(table.get("unseen_segments", {})),
+        unseen_harmonics=tuple(table.get("unseen_segments", {}).get("harmonics", (1.0,))),
+        citations={name: str(entry.get("citation", "")) for name, entry in table.items()},
+        pose_noise=_origin_and_turn(table["pose_noise"]),
+        pose_error=_origin_and_turn(table["pose_errors"]),
+        pose_shares=tuple(float(share) for share in table["pose_errors"]["shares"]),
+        calibration_m=_by_source(table.get("calibration") or load_table("uncertainty/magnitudes")["calibration"]),
+    )
+
+
+def _of_poses() -> dict[str, Any]:
+    library = load_table("uncertainty/magnitudes")
+    return {name: library[name] for name in ("pose_noise", "pose_errors")}
+
+
+def _origin_and_turn(table: Mapping[str, Any]) -> tuple[float, float]:
+    return 1e-3 * float(table["origin_mm"]), float(np.deg2rad(table["turn_deg"]))
+
+
+def _unseen(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]]:
+    offset, stride = (
+        {name: np.deg2rad(deg) for pattern, deg in table.get(key, {}).items() for _, name in for_each_side(pattern)}
+        for key in ("offset_deg", "stride_deg")
+    )
+    return {name: (offset.get(name, np.zeros(3)), stride.get(name, np.zeros(3))) for name in {**offset, **stride}}
+
+
+def _joint_centres(table: Mapping[str, Any]) -> dict[str, FloatArray]:
+    """(3,) m by segment: a number for all axes, or what the fit of the subject's model believes of it."""
+    fit = _by_name(load_table("body/subject_fit")["centre_mm"])
+    believed = [name for pattern in table.get("believed", ()) for _, name in for_each_side(pattern)]
+    unknown = [name for name in believed if name not in fit]
+    if unknown:
+        raise TableError(
+            f"'joint_centres.believed': the fit of the subject's model believes nothing of {', '.join(unknown)}.",
+            nearest(unknown[0], sorted(fit)),
+        )
+    millimetres = _by_name(table["sd_mm"]) | {name: fit[name] for name in believed}
+    return {name: 1e-3 * np.broadcast_to(np.asarray(mm, dtype=float), 3) for name, mm in millimetres.items()}
+
+
+def _by_name(rows: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for pattern, value in rows.items() for _, name in for_each_side(pattern)}
+
+
+def _by_source(calibration: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    return {name.replace("_", " "): _by_segment(entry) for name, entry in calibration["sd_mm"].items()}
+
+
+def _by_segment(millimetres: Mapping[str, float]) -> dict[str, float]:
+    return {name: 1e-3 * float(mm) for name, mm in _by_name(millimetres).items()}
+
+
+# -- Variances of a marker's error and of its first two derivatives: white noise behind a filter, and skin over the stride.
+#
+# An error n(t) reaches a torque as g0 n + g1 n' + g2 n''. All that is needed of n are the six second moments of (n, n', n'').
+
+# (order, order) of the derivatives in a row of moments.
+PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+# Beyond so many cut-off periods from an end the filter no longer feels it.
+_END_PERIODS = 6
+_LEAST_FRAMES = 60
+
+
+def filtered_noise(seen: BoolArray, rate_hz: float, cutoff_hz: float, order: int) -> FloatArray:
+    """Moments (T, M or 1, 6) of unit white noise of markers seen (T, M) behind the filter and the spline of the derivatives."""
+    return white_noise(seen, rate_hz, cutoff_hz, lambda x: butterworth_lowpass(x, rate_hz, cutoff_hz, order))
+
+
+def white_noise(
+    seen: BoolArray, rate_hz: float, cutoff_hz: float, smooth: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Moments (T, M, 6) of unit white noise of markers seen (T, M), behind `smooth` (T, N) -> (T, N) and the spline.
+
+    `smooth` is made of filters with the cut-off, which take each unbroken stretch of a marker by itself (and leave it as it is
+    where it is too short). (T, 1, 6) where all markers are seen throughout.
+    """
+    frames = len(seen)
+    patterns = seen[:, :1] if seen.all() else seen
+    moments = np.zeros((frames, patterns.shape[1], len(PAIRS)))
+    known: dict[int, FloatArray] = {}
+    for m in range(patterns.shape[1]):
+        for first, stop in finite_stretches(patterns[:, m]):
+            if stop - first not in known:
+                known[stop - first] = _white_stretch(stop - first, rate_hz, cutoff_hz, smooth)
+            moments[first:stop, m] = known[stop - first]
+    return moments
+
+
+def _white_stretch(
+    frames: int, rate_hz: float, cutoff_hz: float, smooth: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Moments (T, 6) over one stretch.
+
+    All is linear, so the variance at a frame is the sum of the squares of its weights on all samples: exact, ends included.
+    Far from the ends the weights repeat themselves; they are computed for a short trial and its middle is stretched.
+    """
+    end = round(_END_PERIODS * rate_hz / cutoff_hz) if cutoff_hz else 0
+    short = min(frames, max(2 * end + 1, _LEAST_FRAMES))
+    filtered = smooth(np.eye(short))
+    weights = [filtered, *_derivatives(filtered, rate_hz)]
+    moments = np.stack([np.sum(weights[i] * weights[j], axis=1) for i, j in PAIRS], axis=1)
+    half = (short - 1) // 2
+    rows = np.full(frames, half)
+    rows[:half] = np.arange(half)
+    rows[frames - half :] = np.arange(short - half, short)
+    return np.asarray(moments[rows])
+
+
+def _derivatives(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+    """First and second derivative of samples (T, ...), of a spline whose degree is less where the samples are few."""
+    if len(x) == 1:  # a constant; SciPy 1.16 writes outside of its memory for the second derivative of degree 0
+        return np.zeros_like(x), np.zeros_like(x)
+    time_s = np.arange(len(x)) / rate_hz
+    spline = make_interp_spline(time_s, x, k=min(DEGREE, len(x) - 1))
+    return spline(time_s, nu=1), spline(time_s, nu=2)
+
+
+def stride_movement(
+    shares: Sequence[float], stride_s: float, rate_hz: float, cutoff_hz: float, order: int
+) -> FloatArray:
+    """Moments (6,) of a random curve of the gait cycle with variance 1: `shares` of it are an offset and the harmonics.
+
+    Every harmonic k has a random phase, so its moments are those of a stationary process: <n n> = s, <n' n'> = w^2 s,
+    <n n''> = -w^2 s, <n'' n''> = w^4 s with w = 2 pi k / stride. The low-pass filter weakens it by its gain.
+    """
+    moments = np.zeros(len(PAIRS))
+    for k, share in enumerate(shares):
+        w = 2.0 * np.pi * k / stride_s
+        s = share * filter_gain(k / stride_s, rate_hz, cutoff_hz, order) ** 2
+        moments += s * np.array([1.0, 0.0, -(w**2), w**2, 0.0, w**4])
+    return moments
+
+
+def filter_gain(frequency_hz: float, rate_hz: float, cutoff_hz: float, order: int) -> float:
+    """Gain of the zero-lag Butterworth filter, 1/sqrt(2) at the cut-off (dual-pass correction included)."""
+    if not cutoff_hz or not frequency_hz:
+        return 1.0
+    ratio = np.tan(np.pi * frequency_hz / rate_hz) / np.tan(np.pi * cutoff_hz / rate_hz)
+    # Each pass has gain (1 + C^order ratio^order)^-1/2 with C such that two passes make 1/sqrt(2) at ratio 1.
+    return float(1.0 / (1.0 + (np.sqrt(2.0) - 1.0) * ratio**order))
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,13 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.rigid_body import body_poses, effects_of_inertia, joint_jacobians
-from biodyn.rigid_body.jacobians import on_path
+from biodyn.rigid_body.kinematics import on_path
 from biodyn.uncertainty.error_sources import Fitted, Frames, Source
-from biodyn.uncertainty.fit_response import FitResponse, Towards, fit_of
-from biodyn.uncertainty.torque_response import (
+from biodyn.uncertainty.responses import (
+    FitResponse,
+    Towards,
     along_segments,
+    fit_of,
     rates,
     single,
     torque_response,

@@ -16,8 +16,7 @@ from biodyn.estimation.estimate import Estimate, estimate_trial
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.recording import GroundReaction
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import TrialInputs, load_magnitudes
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 UP = 4  # of a wrench [moment; force] in World, whose second axis is up

@@ -13,11 +13,9 @@ from biodyn.checks.facts import TrialFacts
 from biodyn.checks.motion import one_filter
 from biodyn.conventions import SIDES, FloatArray, IntArray
 from biodyn.estimation.estimate import estimate_trial
-from biodyn.estimation.gauss_newton import solve
-from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns, with_changed_inertias
+from biodyn.estimation.gauss_newton import posterior, solve
 from biodyn.estimation.noise_model import FRAME_S, Shares, noise_model_of, smooth_torques, torque_places
-from biodyn.estimation.plates import PlateUnknowns
-from biodyn.estimation.posterior import posterior
+from biodyn.estimation.parameters import InertiaUnknowns, PlateUnknowns, inertia_unknowns, with_changed_inertias
 from biodyn.estimation.problem import DEGREE, Knots, Path, Problem, apply_update
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.shared_parameters import correlation_length
@@ -39,10 +37,10 @@ from biodyn.processing.gait.events import plate_events
 from biodyn.processing.kinematics.fit import q_kinds
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.rigid_body import body_poses, difference, inverse_dynamics
-from biodyn.rigid_body.jacobians import jacobian
-from biodyn.rigid_body.second_order import inertial_parameters
+from biodyn.rigid_body.dynamics import inertial_parameters
+from biodyn.rigid_body.kinematics import jacobian
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes
 
 WALK = FilePath(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 FIRST, FRAMES = 100, 60

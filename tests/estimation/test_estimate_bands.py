@@ -17,10 +17,9 @@ from biodyn.model.body_model import with_misplaced_centre
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.error_sources import Frames, joint_centres
-from biodyn.uncertainty.fit_response import Towards
-from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import TrialInputs, load_magnitudes
 from biodyn.uncertainty.parameter_sensitivities import Skin, answers_of
+from biodyn.uncertainty.responses import Towards
 from biodyn.uncertainty.settings import UncertaintySettings
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"

@@ -10,14 +10,14 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.estimation.estimate import Estimate, estimate_trial
-from biodyn.estimation.inertias import inertia_unknowns, with_changed_inertias
+from biodyn.estimation.parameters import inertia_unknowns, with_changed_inertias
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.summary import EstimateSummary, estimate_findings
 from biodyn.model.body_model import SubjectModel, with_inertias
 from biodyn.model.skeleton import Inertia
 from biodyn.settings import QualityLimits
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 

@@ -14,14 +14,14 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import EstimateError
 from biodyn.estimation.estimate import Estimate, estimate_trial
-from biodyn.estimation.plates import PlateUnknowns, plate_unknowns
+from biodyn.estimation.parameters import PlateUnknowns, plate_unknowns
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.estimation.summary import estimate_findings
 from biodyn.recording import Contact, GroundReaction
 from biodyn.settings import QualityLimits
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 RATE_HZ = 100.0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from biodyn.rigid_body import Body, Joint, Multibody
-from biodyn.rigid_body.algorithms import inverse_dynamics
+from biodyn.rigid_body.dynamics import inverse_dynamics
 
 STILL = np.zeros((1, 1))
 

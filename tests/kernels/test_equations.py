@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
-from biodyn.kernels import normal as kernels
+from biodyn.kernels import linear_algebra as kernels
 
 # Sums of some hundred products of numbers near 1: round-off of a double.
 _ROUND_OFF = 1e-12

@@ -7,9 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from biodyn.kernels.blocks import blocks_with, drain, drain_blocks, fill
 from biodyn.kernels.jit import kernel
-from biodyn.kernels.lanes import WIDTH, LaneMemory, lanes_sine_cosine, load, store, value
+from biodyn.kernels.lanes import (
+    WIDTH,
+    LaneMemory,
+    blocks_with,
+    drain,
+    drain_blocks,
+    fill,
+    lanes_sine_cosine,
+    load,
+    store,
+    value,
+)
 
 
 @kernel

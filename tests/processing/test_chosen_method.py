@@ -22,7 +22,7 @@ from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial
 from biodyn.trial.sensitivity import vary_trial
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes
 
 FAST: Mapping[str, Any] = {"uncertainty": {"compute": False}}
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import binary_dilation
+from simulator.repeated_errors import draw, spread
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import TableError
@@ -30,16 +31,21 @@ from biodyn.rigid_body import (
     inverse_dynamics,
     regressor,
 )
-from biodyn.rigid_body.stick_figure import StickFigure
+from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.bands import BLOCK_FRAMES, SOURCES, blocks, torque_uncertainty
 from biodyn.uncertainty.error_sources import Fitted, Frames, filter_bias, fit_gradient
-from biodyn.uncertainty.fit_response import Towards, fit_of, fit_response, held_coordinates, marker_places
-from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import PAIRS, filter_gain, filtered_noise, load_magnitudes, stride_movement
+from biodyn.uncertainty.inputs import PAIRS, TrialInputs, filter_gain, filtered_noise, load_magnitudes, stride_movement
 from biodyn.uncertainty.parameter_sensitivities import largest_extent
-from biodyn.uncertainty.repeated import draw, spread
-from biodyn.uncertainty.torque_response import cross_motion_matrix, rates
+from biodyn.uncertainty.responses import (
+    Towards,
+    cross_motion_matrix,
+    fit_of,
+    fit_response,
+    held_coordinates,
+    marker_places,
+    rates,
+)
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 Solve = Callable[[SubjectModel, Markers], Fit]

@@ -6,12 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import SIDE_SIGN
-from biodyn.processing.dynamics.solve import solve_dynamics
-from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.repeated import (
+from simulator.repeated_errors import (
     lobe_changes,
     mean_changes,
     moved_moment,
@@ -19,6 +14,11 @@ from biodyn.uncertainty.repeated import (
     with_shifted_hips,
     with_shifted_pressure,
 )
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import SIDE_SIGN
+from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.trial.run import analyse_trial
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 

@@ -17,8 +17,8 @@ from biodyn.processing.kinematics.tracking import with_unseen_motion
 from biodyn.processing.signals.filtering import vector_rms
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.magnitudes import load_magnitudes
-from biodyn.uncertainty.torque_response import _directions, torque_response, unseen_variance
+from biodyn.uncertainty.inputs import load_magnitudes
+from biodyn.uncertainty.responses import _directions, torque_response, unseen_variance
 
 RATE_HZ = 100.0
 LEGS = ("pelvis", "femur", "tibia", "calcn")

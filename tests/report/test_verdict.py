@@ -23,7 +23,7 @@ from biodyn.output.store.read import in_current_words
 from biodyn.output.store.record import run_record
 from biodyn.output.store.write import view_of
 from biodyn.processing.signals.gaps import Gap
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes
 
 WEIGHT_N = MASS_KG * 9.80665
 

@@ -7,16 +7,17 @@ import pytest
 
 from biodyn.errors import ModelError
 from biodyn.rigid_body.coupling.functions import (
+    CoordinateMap,
     EllipsoidPoint,
     Linear,
     Polynomial,
     Scaled,
     Sine,
+    Term,
     cubic_spline,
     natural_spline,
     piecewise_linear,
 )
-from biodyn.rigid_body.coupling.maps import CoordinateMap, Term
 
 X = np.array([-1.0, -0.6, -0.3, 0.05, 0.3, 0.6, 1.0])
 Y = np.array([0.0, 0.02, 0.01, 0.03, 0.04, 0.02, 0.05])

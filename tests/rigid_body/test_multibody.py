@@ -7,7 +7,8 @@ import pytest
 
 from biodyn.errors import ModelError
 from biodyn.rigid_body import Body, Joint, Multibody, forward_dynamics, inverse_dynamics, mass_matrix
-from biodyn.rigid_body.jacobians import centroidal_momentum_matrix, joint_jacobians
+from biodyn.rigid_body.dynamics import centroidal_momentum_matrix
+from biodyn.rigid_body.kinematics import joint_jacobians
 
 HINGE = Joint("revolute", (0.0, 0.0, 1.0))
 ROUND = np.diag([0.2, 0.2, 0.2])

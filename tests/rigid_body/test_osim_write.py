@@ -13,9 +13,8 @@ from support.real import recordings
 
 from biodyn.errors import ModelError
 from biodyn.rigid_body import Body, Joint, Multibody, from_osim, mass_matrix
-from biodyn.rigid_body.osim.from_multibody import NamedCoordinate, with_cardan_base
 from biodyn.rigid_body.osim.model import Marker
-from biodyn.rigid_body.osim.write import osim_text
+from biodyn.rigid_body.osim.write import NamedCoordinate, osim_text, with_cardan_base
 
 SOLVER = Path(__file__).parents[1] / "support" / "opensim_solver.py"
 

@@ -21,7 +21,7 @@ from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, PlateWrench
-from biodyn.rigid_body import whole_body
+from biodyn.rigid_body import dynamics as whole_body
 
 # Least overlap of stance and load of a step, as a share of their union.
 _LEAST_OVERLAP = 0.5

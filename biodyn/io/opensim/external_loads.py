@@ -12,8 +12,7 @@ from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
 from biodyn.io.tables.columns import ForceColumns, force_columns
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, Spreadsheet, read_spreadsheet
 from biodyn.library.load import load_table
-from biodyn.rigid_body.osim.document import read_document
-from biodyn.rigid_body.osim.elements import is_true, members, name_of, shown, text_of
+from biodyn.rigid_body.osim.document import is_true, members, name_of, read_document, shown, text_of
 
 
 @dataclass(frozen=True)

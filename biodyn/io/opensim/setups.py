@@ -13,8 +13,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError
-from biodyn.rigid_body.osim.document import read_document
-from biodyn.rigid_body.osim.elements import is_true, members, name_of, number, numbers, text_of
+from biodyn.rigid_body.osim.document import is_true, members, name_of, number, numbers, read_document, text_of
 
 # The misspelt one occurs in files of OpenSim 2.
 _TOOLS: Final = ("InverseKinematicsTool", "InverseKinemtaticsTool", "IKTool")

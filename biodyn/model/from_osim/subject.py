@@ -24,7 +24,7 @@ from biodyn.model.from_osim.names import (
 )
 from biodyn.model.skeleton import BodyDefinition, Inertia, Skeleton
 from biodyn.rigid_body import OpenSimModel
-from biodyn.rigid_body.coupling.floating import FloatingTree, floating_tree
+from biodyn.rigid_body.coupling.reduced import FloatingTree, floating_tree
 from biodyn.rigid_body.osim.model import Coordinate as ModelCoordinate
 
 

@@ -22,7 +22,7 @@ from biodyn.output.figures.style import COLORS, INK, MUTED, SIDE_COLORS
 from biodyn.output.report.page import resource, script_json
 from biodyn.processing.dynamics.actuated import multibody_from_arrays
 from biodyn.rigid_body import Multibody, body_poses
-from biodyn.rigid_body.stick_figure import StickFigure
+from biodyn.rigid_body.kinematics import StickFigure
 
 #: Frames are thinned out evenly until they need no more than this: 300 kB of text.
 MOST_BYTES: Final = 210_000

@@ -29,7 +29,7 @@ from biodyn.output.store.folder import INPUTS_FOLDER, RECORD_VERSION
 from biodyn.processing.calibration.standing import SOURCE_WORDS
 from biodyn.processing.calibration.subject_fit.result import CentreShift
 from biodyn.processing.signals.filtering import rms
-from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.inputs import load_magnitudes
 from biodyn.variables.norm_choice import Walker, norms_record
 from biodyn.version import VERSION
 

@@ -18,8 +18,7 @@ from biodyn.errors import ModelError
 from biodyn.geometry.points import all_finite
 from biodyn.processing.kinematics.visibility import root_open, undetermined, visibility_weights
 from biodyn.processing.signals.filtering import rms
-from biodyn.rigid_body.coupling.followed import FollowedMarkers
-from biodyn.rigid_body.coupling.marker_fit import fit_coordinates
+from biodyn.rigid_body.coupling.coupled import FollowedMarkers, fit_coordinates
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
 from biodyn.rigid_body.osim.model import Coordinate, OpenSimModel
 

@@ -19,8 +19,7 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import NEIGHBOURS
 from biodyn.recording import Markers
-from biodyn.rigid_body.coupling.coupled import CoupledMultibody
-from biodyn.rigid_body.coupling.followed import FollowedMarkers
+from biodyn.rigid_body.coupling.coupled import CoupledMultibody, FollowedMarkers
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, UNDETERMINED, InverseKinematics
 
 #: Weight of a bridge: that of a marker of weight 1 at a lever of 10 cm, weak against well placed markers.

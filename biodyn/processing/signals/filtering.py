@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import SettingsError
-from biodyn.kernels.recursion import FILTER_ROWS, LANES, filter_both_ways
+from biodyn.kernels.signals import FILTER_ROWS, LANES, filter_both_ways
 
 _LEAST_FRAMES = 60
 _NORMAL_MAD = 1.4826  # standard deviation of normal numbers / their median absolute deviation

@@ -1,10 +1,9 @@
-"""Coordinates that move several joints by a law: z = f(q) around a tree of one-axis joints.
+"""Coordinates that move several joints by functions: z = f(q) around a tree of one-axis joints.
 
-In: coordinates q (T, n) of a model. Out: coordinates z (T, nz) of the `Multibody` beneath, and forces the other way round.
-The engine stays that of the textbook: an OpenSim knee, a patella or a ball joint with angular velocities is a layer around
-it, and the layers lie one over another.
+In: coordinates q (T, n) of a model. Out: coordinates z (T, nz) of the `Multibody` below, and generalised forces along q.
+The algorithms remain those of the tree: an OpenSim knee, a patella or a ball joint with angular velocities is a layer around it,
+and layers can be stacked.
 
-Read `functions` (scalar functions with two derivatives), `maps` (one layer: zdot = G v, zddot = G vdot + bias, tau_q = G^T
-tau_z), `coupled` (a multibody beneath its layers), `marker_fit` (inverse kinematics of its coordinates, over `laws`: the
-layers as the kernels take them), `floating` (the same bodies below a free root).
+`functions` has scalar functions, a layer (zdot = G v, zddot = G vdot + bias, tau_q = G^T tau_z) and the list that kernels take;
+`coupled` a multibody with its layers and the fit of its coordinates to markers; `reduced` the same bodies below a free root.
 """

@@ -11,20 +11,142 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
-from biodyn.kernels import crba, manifold, rnea
-from biodyn.kernels import reduced as kernels
-from biodyn.kernels.laws import Laws
-from biodyn.rigid_body.coupling.floating import FloatingTree
-from biodyn.rigid_body.coupling.laws import laws_of, room_for
-from biodyn.rigid_body.coupling.maps import CoordinateMap
-from biodyn.rigid_body.frames import external, workspace
-from biodyn.rigid_body.joint import Body, Joint
-from biodyn.rigid_body.motion import body_poses, integrate
-from biodyn.rigid_body.multibody import Multibody
-from biodyn.rigid_body.whole_body import centre_of_mass, subtree_mass
+from biodyn.geometry.rotations import continuous_quaternions
+from biodyn.kernels import coupled, dynamics, kinematics
+from biodyn.kernels.coupled import Laws
+from biodyn.rigid_body.arguments import external, workspace
+from biodyn.rigid_body.coupling.coupled import BLOCK, CoupledMultibody
+from biodyn.rigid_body.coupling.functions import CoordinateMap, laws_of, room_for
+from biodyn.rigid_body.dynamics import centre_of_mass, subtree_mass
+from biodyn.rigid_body.kinematics import body_accelerations, body_poses, body_velocities, integrate
+from biodyn.rigid_body.multibody import Body, Joint, Multibody
+
+_FROM_SCIPY = [3, 0, 1, 2]  # x y z w -> w x y z
+
+
+@dataclass(frozen=True, eq=False)
+class FloatingTree:
+    """The bodies of a coupled multibody below a free root.
+
+    Attributes:
+        coupled: the multibody it is made of. multibody: its first body is the root, on a free joint.
+        columns: (nv - 6,) where in the joints' coordinates z of `coupled` the coordinates behind the base's stand.
+    """
+
+    coupled: CoupledMultibody
+    multibody: Multibody
+    columns: IntArray
+
+    @property
+    def root(self) -> str:
+        """Name of the floating body."""
+        return self.multibody.body_names[0]
+
+    def motion(
+        self, q: FloatArray, v: FloatArray, vdot: FloatArray, R_WG: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return q, v, vdot (T, nq), (T, nv) of the floating tree for those of the coupled one (T, n); NaN rows stay NaN.
+
+        R_WG: (3, 3) turn from the model's ground to World; None = they are the same.
+        """
+        mb = self.multibody
+        known = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1) & np.isfinite(vdot).all(axis=1)
+        found = np.full((len(q), mb.nq), np.nan), np.full((len(q), mb.nv), np.nan), np.full((len(q), mb.nv), np.nan)
+        rows = np.flatnonzero(known)
+        for start in range(0, len(rows), BLOCK):
+            at = rows[start : start + BLOCK]
+            for out, part in zip(found, self._block(q[at], v[at], vdot[at], R_WG), strict=True):
+                out[at] = part
+        if len(rows):
+            found[0][rows, 3:7] = continuous_quaternions(found[0][rows, 3:7])
+        return found
+
+    def own_forces(self, q: FloatArray, tau: FloatArray) -> FloatArray:
+        """Return the forces (T, n) along the coordinates of the coupled multibody for forces tau (T, nv) of the floating tree.
+
+        Nothing acts in the joints between root and ground: what the free base carries is left out. NaN rows stay NaN.
+        """
+        found = np.full_like(q, np.nan)
+        rows = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1))
+        beneath = np.zeros((len(rows), self.coupled.multibody.nv))
+        beneath[:, self.columns] = tau[rows, 6:]
+        passed, z = [], q[rows]
+        for layer in self.coupled.layers:
+            passed.append(layer.at(z))
+            z = passed[-1].z
+        for one in reversed(passed):
+            beneath = one.forces(beneath)
+        found[rows] = beneath
+        return found
+
+    def _block(
+        self, q: FloatArray, v: FloatArray, vdot: FloatArray, R_WG: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        beneath = self.coupled.multibody
+        root = beneath.body_index(self.root)
+        z, zdot, zddot = self.coupled.motion(q, v, vdot)
+        R, p = (part[:, root] for part in body_poses(beneath, z))
+        if R_WG is not None:
+            R, p = R_WG @ R, p @ R_WG.T
+        quaternions = Rotation.from_matrix(R).as_quat(canonical=True)[:, _FROM_SCIPY]
+        twist = body_velocities(beneath, z, zdot)[:, root]
+        push = body_accelerations(beneath, z, zdot, zddot)[:, root]
+        return (
+            np.hstack([p, quaternions, z[:, self.columns]]),
+            np.hstack([twist, zdot[:, self.columns]]),
+            np.hstack([push, zddot[:, self.columns]]),
+        )
+
+
+def floating_tree(coupled: CoupledMultibody) -> FloatingTree | None:
+    """Return the bodies below a free root; None where not one body alone hangs on ground (axes have a '/' in their names)."""
+    beneath = coupled.multibody
+    roots = _first_bodies(beneath)
+    if len(roots) != 1:
+        return None
+    root = beneath.bodies[beneath.body_index(roots[0])]
+    before = _ancestors(beneath, root)
+    afloat = Body(
+        root.name,
+        None,
+        Joint("free"),
+        np.eye(3),
+        np.zeros(3),
+        root.mass_kg,
+        root.com_m,
+        root.inertia_com,
+        any_inertia=True,
+    )
+    others = [body for body in beneath.bodies if body.name != root.name and body.name not in before]
+    if any(body.parent is None or body.parent in before for body in others):
+        return None
+    tree = Multibody((afloat, *others), beneath.gravity_W)
+    columns = [beneath.v_slice(body.name).start for body in tree.bodies[1:] for _ in range(body.joint.nv)]
+    return FloatingTree(coupled, tree, np.array(columns, dtype=np.int64))
+
+
+def _ancestors(mb: Multibody, body: Body) -> set[str]:
+    found: set[str] = set()
+    while body.parent is not None:
+        found.add(body.parent)
+        body = mb.bodies[mb.body_index(body.parent)]
+    return found
+
+
+def _first_bodies(mb: Multibody) -> list[str]:
+    """Bodies that hang on ground, through the axes of one joint alone or directly."""
+    found = []
+    for body in mb.bodies:
+        if "/" in body.name:
+            continue
+        if all("/" in name for name in _ancestors(mb, body)):
+            found.append(body.name)
+    return found
+
 
 _BASE_Q, _BASE_V = 7, 6
 
@@ -79,7 +201,7 @@ class ReducedTree:
         nz, values = len(self.tree.columns), len(own.laws.kind)
         zq, zv = np.empty((frames, _BASE_Q + nz)), np.empty((frames, _BASE_V + nz))
         bias, G = np.empty((frames, nz)), np.zeros((frames, nz, len(self.places)))
-        kernels.beneath(
+        coupled.beneath(
             own.laws, self.tree.columns, own.spot, _plain(self.held), _plain(q), _plain(v), room_for(own.laws),
             np.empty(self.layers[-1].nz), np.empty(values), np.empty(values), np.empty(len(self.held)), zq, zv, bias, G,
         )  # fmt: skip
@@ -93,8 +215,8 @@ class ReducedTree:
         """Return the mass matrix of the tree: `mass_matrix` without looking at numbers that were made here."""
         tree, frames, nv = self.tree.multibody.tree, len(zq), self.tree.multibody.nv
         M = np.zeros((frames, nv, nv))
-        work = workspace(crba.work_size(tree, nv**2))
-        crba.mass_matrix(tree, self._mass_below, zq, M.reshape(frames, nv**2), work)
+        work = workspace(dynamics.work_size(tree, nv**2))
+        dynamics.mass_matrix(tree, self._mass_below, zq, M.reshape(frames, nv**2), work)
         return M
 
     def _tree_forces(
@@ -104,8 +226,8 @@ class ReducedTree:
         tree = self.tree.multibody.tree
         path, start = _paths(self.tree.multibody, tuple(bodies))
         tau = np.empty_like(zv)
-        work = workspace(rnea.work_size(tree))
-        rnea.inverse_dynamics(
+        work = workspace(dynamics.work_size(tree))
+        dynamics.inverse_dynamics(
             tree, zq, zv, zdd, _plain(wrenches), path, start, tau, np.empty((0, len(tree.parent), 6)), work
         )
         return tau
@@ -122,7 +244,7 @@ class ReducedTree:
     def _inertia(self, M: FloatArray, G: FloatArray) -> FloatArray:
         """Return G^T M G (T, nv, nv) with the base as it is."""
         H = np.zeros((len(M), self.nv, self.nv))
-        kernels.inertia(M, G, self._laws.start, self._laws.entries, H)
+        coupled.inertia(M, G, self._laws.start, self._laws.entries, H)
         return H
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
@@ -141,7 +263,7 @@ class ReducedTree:
         M = self._tree_mass(zq)
         pull = self._tree_forces(zq, zv, np.zeros_like(zv), wrenches, bodies)
         own, found = self._laws, np.empty((len(q), self.nv))
-        kernels.accelerations(M, pull, bias, G, own.start, own.entries, self._inertia(M, G), _plain(tau), found)
+        coupled.accelerations(M, pull, bias, G, own.start, own.entries, self._inertia(M, G), _plain(tau), found)
         return found
 
     def inverse_dynamics(
@@ -169,13 +291,13 @@ class ReducedTree:
         """Return the steps (T, nv) from q0 to q1 (T, nq)."""
         q0, q1 = np.broadcast_arrays(q0, q1)
         base = np.empty((len(q0), _BASE_V))
-        manifold.difference(self._base.tree, _plain(q0[:, :_BASE_Q]), _plain(q1[:, :_BASE_Q]), base)
+        kinematics.difference(self._base.tree, _plain(q0[:, :_BASE_Q]), _plain(q1[:, :_BASE_Q]), base)
         return np.concatenate([base, q1[:, _BASE_Q:] - q0[:, _BASE_Q:]], axis=1)
 
     def coordinate_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return dq/dt (T, nq)."""
         base = np.empty((len(q), _BASE_Q))
-        manifold.coordinate_rates(self._base.tree, _plain(q[:, :_BASE_Q]), _plain(v[:, :_BASE_V]), base)
+        kinematics.coordinate_rates(self._base.tree, _plain(q[:, :_BASE_Q]), _plain(v[:, :_BASE_V]), base)
         return np.concatenate([base, v[:, _BASE_V:]], axis=1)
 
 

@@ -16,15 +16,22 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.geometry.rotations import axis_angle
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody
-from biodyn.rigid_body.coupling.functions import Function, Linear, Scaled
-from biodyn.rigid_body.coupling.maps import CoordinateMap, Term
-from biodyn.rigid_body.joint import INERTIA_TOLERANCE, Body, Joint
-from biodyn.rigid_body.multibody import Multibody
-from biodyn.rigid_body.osim.document import read_document
-from biodyn.rigid_body.osim.elements import is_true, members, name_of, number, numbers, text_of
-from biodyn.rigid_body.osim.functions import function_of, is_function
-from biodyn.rigid_body.osim.joints import Step, steps_of, turning_coordinates
-from biodyn.rigid_body.osim.tree import Frame, JointElement, Mass, joints, masses, stations
+from biodyn.rigid_body.coupling.functions import CoordinateMap, Function, Linear, Scaled, Term
+from biodyn.rigid_body.multibody import INERTIA_TOLERANCE, Body, Joint, Multibody
+from biodyn.rigid_body.osim.document import is_true, members, name_of, number, numbers, read_document, text_of
+from biodyn.rigid_body.osim.joints import (
+    Frame,
+    JointElement,
+    Mass,
+    Step,
+    function_of,
+    is_function,
+    joints,
+    masses,
+    stations,
+    steps_of,
+    turning_coordinates,
+)
 
 _GRAVITY: Final = np.array([0.0, -9.80665, 0.0])
 

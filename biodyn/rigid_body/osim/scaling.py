@@ -15,9 +15,8 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
-from biodyn.rigid_body.osim.elements import members, name_of, number, numbers, text_of
-from biodyn.rigid_body.osim.functions import is_function
-from biodyn.rigid_body.osim.tree import bases, joints
+from biodyn.rigid_body.osim.document import members, name_of, number, numbers, text_of
+from biodyn.rigid_body.osim.joints import bases, is_function, joints
 
 _ONE = np.ones(3)
 _ZERO = np.zeros(3)

@@ -38,8 +38,7 @@ from biodyn.processing.kinematics.model_markers import ModelFit, Tasks
 from biodyn.processing.signals.filtering import rms
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
-from biodyn.rigid_body.coupling.floating import floating_tree
-from biodyn.rigid_body.coupling.reduced import ReducedTree, require_rates
+from biodyn.rigid_body.coupling.reduced import ReducedTree, floating_tree, require_rates
 from biodyn.rigid_body.marker_fit import STOPPED, UNDETERMINED, UNSEEN
 from biodyn.rigid_body.osim.document import document_of
 from biodyn.rigid_body.osim.model import model_element, model_of

@@ -34,8 +34,7 @@ from biodyn.recording.motion import point_label
 from biodyn.settings import Settings
 from biodyn.trial.bodies.skeleton import scaling_options
 from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
-from biodyn.uncertainty.inputs import PoseErrors, PoseOffset
-from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+from biodyn.uncertainty.inputs import Magnitudes, PoseErrors, PoseOffset, load_magnitudes
 
 # Joint centres of two segments that drift apart by more than this are no joint's.
 _APART_M = 0.05

@@ -50,8 +50,7 @@ from biodyn.recording import Markers
 from biodyn.settings import Settings
 from biodyn.trial.files import TrialFiles, is_quiet_somewhere
 from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
-from biodyn.uncertainty.inputs import PoseErrors
-from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+from biodyn.uncertainty.inputs import Magnitudes, PoseErrors, load_magnitudes
 
 #: Joint offsets of the laboratory's software that say where a joint lies beside its wand.
 WAND_OFFSETS = ("thigh_rotation_{s}", "shank_rotation_{s}", "ankle_abduction_{s}")

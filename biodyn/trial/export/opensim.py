@@ -19,9 +19,8 @@ from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_
 from biodyn.processing.signals.attitude import continuous_zxy
 from biodyn.processing.signals.derivatives import MIN_STRETCH_FRAMES
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.rigid_body.osim.from_multibody import BASE_AXES, NamedCoordinate, with_cardan_base
 from biodyn.rigid_body.osim.model import Marker, OpenSimModel
-from biodyn.rigid_body.osim.write import component_name, osim_text
+from biodyn.rigid_body.osim.write import BASE_AXES, NamedCoordinate, component_name, osim_text, with_cardan_base
 
 MODEL, MARKERS, COORDINATES, FORCES = "model.osim", "markers.trc", "coordinates.mot", "grf.mot"
 LOADS, TORQUES, SETUP = "external_loads.xml", "inverse_dynamics.sto", "inverse_dynamics_setup.xml"

@@ -24,7 +24,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.points import all_finite, point_by_point, squares
-from biodyn.kernels.recursion import LANES, factorise_band, solve_factorised
+from biodyn.kernels.signals import LANES, factorise_band, solve_factorised
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, gap_patterns, measured_noise
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
 

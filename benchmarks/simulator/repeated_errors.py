@@ -21,8 +21,8 @@ from biodyn.uncertainty.error_sources import (
     shared_load_errors,
     with_mass_factor,
 )
-from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import Magnitudes
+from biodyn.uncertainty.imported import skin_movement
+from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
 
 
 @dataclass(frozen=True)
@@ -86,21 +86,6 @@ def drawn_skin(inputs: TrialInputs, magnitudes: Magnitudes, rng: np.random.Gener
     """Draw movements of the fitted markers against the bone (T, M, 3) m in World."""
     sd = np.array([magnitudes.soft_tissue_m.get(marker.body, 0.0) for marker in inputs.model.markers])
     return skin_movement(inputs, magnitudes, sd, rng)
-
-
-def skin_movement(inputs: TrialInputs, magnitudes: Magnitudes, sd: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """The same for standard deviations sd (M,) m of the markers."""
-    stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
-    time_s = np.arange(inputs.markers.frame_count) / inputs.rate_hz
-    moved = np.zeros((len(time_s), len(sd), 3))
-    for k, share in enumerate(magnitudes.shares):
-        angle = 2.0 * np.pi * k * time_s / stride_s
-        for wave in (np.cos(angle), np.sin(angle)):
-            # The variance of a cos + b sin with independent a and b of variance s is s, and that of the offset too.
-            moved += np.sqrt(share) * wave[:, None, None] * sd[:, None] * rng.normal(size=(len(sd), 3))
-    links = inputs.model.marker_arrays()[0]
-    R = inputs.fit.link_R_W[:, links]
-    return np.asarray(np.nan_to_num(np.einsum("tmij,tmj->tmi", R, moved)))
 
 
 def drawn_inertias(model: SubjectModel, magnitudes: Magnitudes, rng: np.random.Generator) -> SubjectModel:

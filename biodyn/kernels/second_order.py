@@ -1,11 +1,28 @@
-"""The outward sweep that Coriolis matrix, regressor and derivatives share: everything in world axes about one point.
+"""Coriolis matrix, derivatives and regressor of inverse dynamics, in world axes about one point O fixed in space.
 
-About a point O that is fixed in space (the place of the origin of link 0), for every link i with coordinates j:
+O is the origin of link 0 in the frame. For every link i with coordinates j, outwards:
     s_j,   v_i = v_p + s qd,   a_i = a_p + s qdd + v_i x s qd    (a_world = -gravity)
     rate_j = v_i x s_j,   carried_j = v_p x s_j,   twice_j = a_p x s_j + v_p x carried_j
 and composites over the subtree of i: inertia I, force f = I a + v x* I v, and the matrix B of Niemeyer & Slotine
 (1991), with B v = v x* I v:   B = 1/2 ((v x*) I - I (v x) + (I v) xbar*).
-6-vectors are (angular, linear) 6-tuples of Lanes: eight frames go side by side (`lanes`).
+6-vectors are (angular, linear) 6-tuples of Lanes.
+
+Coriolis matrix: C v is the Coriolis and centrifugal force, dM/dt - 2 C is skew-symmetric. With the sum
+f_k = sum_j (I_k rate_j + B_k s_j) qd_j over the links k that both i and j move (Echeandia & Wensing 2021, doi 10.1115/1.4051169):
+    C_ij = s_i . (I rate_j + B s_j),  I and B those of the subtree of the deeper of the two.
+
+Derivatives of inverse dynamics, O(n d) for trees of depth d (Singh, Russell & Wensing 2022, doi 10.1109/LRA.2022.3141194),
+for j on the path of i:
+    dtau_i/dq_j = s_i . (2 B_i carried_j + I_i twice_j)
+    dtau_j/dq_i = s_j . (2 B_i carried_i + I_i twice_i + s_i x* f_i)        (j not of the same joint)
+    dtau_i/dv_j = s_i . (2 B_i s_j + I_i (carried_j + rate_j)),   dtau_j/dv_i = s_j . (2 B_i s_i + I_i (carried_i + rate_i))
+and dtau/dvdot = M. A wrench F fixed in the world adds s_i . (s_j x* F_i) to dtau_i/dq_j. Steps of q are those of
+`integrate`: along the coordinates of v.
+
+Regressor: tau = Y(q, v, vdot) phi, linear in every link's ten inertial parameters
+phi = [m, m c (3), I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the link origin, link axes]; a link's force is
+    f = m (du + w x u) + dw x h + w x (w x h),   n = L(dw) I + w x L(w) I + h x (du + w x u),   L(w) I = I w
+(Atkeson, An & Hollerbach 1986), and tau_j sums s_j . [n; f] over the links that coordinate j moves.
 """
 
 from __future__ import annotations
@@ -13,15 +30,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels.blocks import fill
 from biodyn.kernels.bundle import bundle
-from biodyn.kernels.jit import inline, part
-from biodyn.kernels.joints import joint_column, joint_pose
+from biodyn.kernels.jit import inline, kernel, part
 from biodyn.kernels.lanes import (
     WIDTH,
     LaneMemory,
     broadcast,
     broadcast3,
+    drain,
+    fill,
     load,
     load3,
     load6,
@@ -31,7 +48,8 @@ from biodyn.kernels.lanes import (
     store6,
     store9,
 )
-from biodyn.kernels.vec3 import add, compose, congruent, cross, rotate, row3, row6, sub
+from biodyn.kernels.tree import Tree, joint_column, joint_pose, outer_wrench
+from biodyn.kernels.vec3 import add, compose, congruent, cross, dot, rotate, rotate_back, row3, row6, sub
 
 
 @bundle
@@ -296,3 +314,165 @@ def weigh(tree, work):
                 _set_element(inertia, parent, k, _element(inertia, parent, k) + _element(inertia, i, k))
                 _set_element(B, parent, k, _element(B, parent, k) + _element(B, i, k))
             set6(work.f, parent, add_six(get6(work.f, parent), get6(work.f, i)))
+
+
+@kernel
+def coriolis_matrix(tree, q, v, C, matrix, work):
+    """Fill C (T, nv nv); q (T, nq), v (T, nv); matrix (nv nv WIDTH,), zeros; work a Sweep."""
+    nv = v.shape[1]
+    for first in range(0, q.shape[0], WIDTH):
+        place(tree, q, v, v, first, True, work)
+        weigh(tree, work)
+        for j in range(nv):
+            i = tree.dof_link[j]
+            s = get6(work.s, j)
+            down = add_six(times(work.inertia, i, get6(work.rate, j)), times(work.B, i, s))
+            across, back = times(work.inertia, i, s), times_transposed(work.B, i, s)
+            k = j
+            while k >= 0:
+                store(matrix, (k * nv + j) * WIDTH, dot_six(get6(work.s, k), down))
+                above = dot_six(get6(work.rate, k), across) + dot_six(get6(work.s, k), back)
+                store(matrix, (j * nv + k) * WIDTH, above)
+                k = tree.dof_parent[k]
+            for k in range(tree.idx_v[i], j):  # within a joint the composite is the same for both
+                store(matrix, (k * nv + j) * WIDTH, dot_six(get6(work.s, k), down))
+        drain(matrix, C, first)
+
+
+@part
+def _gather_wrenches(tree, wrenches, links, first, work):
+    """Fill the external wrench of every subtree about O."""
+    outer, zero, p_WO = work.outer, broadcast(0.0), load3(work.origin, 0)
+    for i in range(tree.parent.shape[0]):
+        set6(outer, i, (zero, zero, zero, zero, zero, zero))
+    for m in range(links.shape[0]):
+        n, f = outer_wrench(wrenches, m, first, work.wrench)
+        set6(outer, links[m], add_six(get6(outer, links[m]), six(sub(n, cross(p_WO, f)), f)))
+    for i in range(tree.parent.shape[0] - 1, 0, -1):
+        if tree.parent[i] >= 0:
+            set6(outer, tree.parent[i], add_six(get6(outer, tree.parent[i]), get6(outer, i)))
+
+
+@part
+def _fill_of(tree, i, j, of_q, of_v, of_vdot, work):
+    """Put in what coordinate j of link i has with those on its path, (nv, nv) a matrix in lane memory."""
+    nv = tree.dof_link.shape[0]
+    s = get6(work.s, j)
+    # rows above: tau of the path, moved by coordinate j
+    turned = scale_six(times(work.B, i, get6(work.carried, j)), 2.0)
+    turned = add_six(turned, times(work.inertia, i, get6(work.twice, j)))
+    sped = scale_six(times(work.B, i, s), 2.0)
+    both = add_six(get6(work.carried, j), get6(work.rate, j))
+    sped = add_six(sped, times(work.inertia, i, both))
+    pushed = times(work.inertia, i, s)
+    swung = add_six(turned, cross_force(s, get6(work.f, i)))
+    outer = cross_force(s, get6(work.outer, i))
+    # columns before: tau of coordinate j, moved by the path
+    back = scale_six(times_transposed(work.B, i, s), 2.0)
+    k = tree.idx_v[i] + tree.nv[i] - 1
+    while k >= 0:
+        s_k = get6(work.s, k)
+        above, before = (k * nv + j) * WIDTH, (j * nv + k) * WIDTH
+        own = tree.dof_link[k] == i
+        store(of_v, above, dot_six(s_k, sped))
+        mass = dot_six(s_k, pushed)
+        store(of_vdot, above, mass)
+        if own:
+            store(of_q, above, dot_six(s_k, turned) + dot_six(s_k, outer))
+        else:
+            store(of_q, above, dot_six(s_k, swung))
+            carried, rate = get6(work.carried, k), get6(work.rate, k)
+            # s_j . (s_k x* F) = -s_k . (s_j x* F)
+            of_path = dot_six(back, carried) + dot_six(pushed, get6(work.twice, k)) - dot_six(s_k, outer)
+            store(of_q, before, of_path)
+            store(of_v, before, dot_six(back, s_k) + dot_six(pushed, add_six(carried, rate)))
+            store(of_vdot, before, mass)
+        k = tree.dof_parent[k]
+
+
+@kernel
+def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, by_vdot, matrices, work):
+    """Fill by_q, by_v, by_vdot (T, nv nv); rows are tau.
+
+    wrenches (T, K, 6) about the world origin on the links (K,); matrices: see `derivatives_work_size`, zeros; work a Sweep.
+    """
+    numbers = by_q.shape[1] * WIDTH
+    of_q, of_v, of_vdot = matrices[:numbers], matrices[numbers : 2 * numbers], matrices[2 * numbers :]
+    for first in range(0, q.shape[0], WIDTH):
+        place(tree, q, v, vdot, first, False, work)
+        weigh(tree, work)
+        _gather_wrenches(tree, wrenches, links, first, work)
+        for i in range(tree.parent.shape[0]):
+            for j in range(tree.idx_v[i], tree.idx_v[i] + tree.nv[i]):
+                _fill_of(tree, i, j, of_q, of_v, of_vdot, work)
+        drain(of_q, by_q, first)
+        drain(of_v, by_v, first)
+        drain(of_vdot, by_vdot, first)
+
+
+def derivatives_work_size(tree: Tree) -> int:
+    """Return how many doubles `inverse_dynamics_derivatives` needs as `matrices`."""
+    return 3 * tree.dof_link.shape[0] ** 2 * WIDTH
+
+
+@inline
+def _last_coordinate(tree, i):
+    """Return the last velocity coordinate on the path to link i, -1 = none."""
+    while i >= 0:
+        if tree.nv[i] > 0:
+            return tree.idx_v[i] + tree.nv[i] - 1
+        i = tree.parent[i]
+    return -1
+
+
+@kernel
+def regressor(tree, q, v, vdot, Y, rows, matrix, work):
+    """Fill Y (T, rows 10 n) for the first `rows` coordinates; q (T, nq), v, vdot (T, nv).
+
+    matrix (rows 10 n WIDTH,), zeros; work a Sweep.
+    """
+    n = tree.parent.shape[0]
+    for first in range(0, q.shape[0], WIDTH):
+        place(tree, q, v, vdot, first, False, work)
+        for i in range(n):
+            R, p = load9(work.R_WB, 9 * i), load3(work.p_OB, 3 * i)
+            w, u = halves(get6(work.v, i))
+            dw, du = halves(get6(work.a, i))
+            # velocity and acceleration of the link origin, classical, in link axes
+            u, du = add(u, cross(w, p)), add(du, cross(dw, p))
+            a = rotate_back(R, add(du, cross(w, u)))
+            w, dw = rotate_back(R, w), rotate_back(R, dw)
+            j = _last_coordinate(tree, i)
+            while j >= rows:
+                j = tree.dof_parent[j]
+            while j >= 0:
+                s_w, s_u = halves(get6(work.s, j))
+                s_u = rotate_back(R, add(s_u, cross(s_w, p)))
+                s_w = rotate_back(R, s_w)
+                at = 10 * (j * n + i)
+                store(matrix, at * WIDTH, dot(s_u, a))
+                # f = dw x h + w x (w x h), n = h x a:  s.(A h) = (A^T s).h
+                along = add(cross(s_u, dw), cross(cross(s_u, w), w))
+                store3(matrix, at + 1, add(along, cross(a, s_w)))
+                # s_w . (I dw + w x I w) = s_w . I dw + (s_w x w) . I w
+                x = cross(s_w, w)
+                store3(
+                    matrix,
+                    at + 4,
+                    (
+                        s_w[0] * dw[0] + x[0] * w[0],
+                        s_w[0] * dw[1] + s_w[1] * dw[0] + x[0] * w[1] + x[1] * w[0],
+                        s_w[0] * dw[2] + s_w[2] * dw[0] + x[0] * w[2] + x[2] * w[0],
+                    ),
+                )
+                store3(
+                    matrix,
+                    at + 7,
+                    (
+                        s_w[1] * dw[1] + x[1] * w[1],
+                        s_w[1] * dw[2] + s_w[2] * dw[1] + x[1] * w[2] + x[2] * w[1],
+                        s_w[2] * dw[2] + x[2] * w[2],
+                    ),
+                )
+                j = tree.dof_parent[j]
+        drain(matrix, Y, first)

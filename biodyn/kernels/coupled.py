@@ -1,0 +1,592 @@
+"""Coordinates q that move a tree by functions, z = f(q): evaluation, inverse kinematics, equations of motion.
+
+The functions are a list of values, each computed from ones before it: the coordinates q come first, z last. G = df/dq is
+as sparse as the list, so every value has its gradient only for the q it depends on.
+
+Inverse kinematics is Newton's method as in `inverse_kinematics`, lifted to q. The cost of a frame is
+E(q) = sum_m w_m |p_WM - x_m(z)|^2 + W sum_j c_j (q_j - target_j)^2, W the sum of w over the visible markers.
+Limits of q are kept by an active set.
+
+Equations of motion of a floating tree in fewer coordinates u, z = f(u), with the six speeds of its base unchanged:
+    zdot = G udot,  zddot = G uddot + g        (G^T M G) a = tau - G^T (p + M g)
+with M and p the mass matrix and bias forces of the tree, G and g those of the functions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.kernels.bundle import bundle
+from biodyn.kernels.inverse_kinematics import (
+    COARSE_ITERATIONS,
+    COARSE_STEP,
+    CONVERGED,
+    CURVATURE_STEP,
+    HOLDING_DAMPING,
+    LEAST_PIVOT,
+    LONGEST_STEP,
+    QUADRATIC_RATE,
+    RIDGE,
+    STOPPED,
+    UNDETERMINED,
+    UNSEEN,
+    assemble,
+    evaluate,
+    gather_moments,
+)
+from biodyn.kernels.jit import kernel, merged, part
+from biodyn.kernels.vec3 import dot, row3
+
+GIVEN: Final = 0  # a coordinate q
+SAME: Final = 1  # another value
+LINEAR: Final = 2  # numbers: offset, slope of each source
+PIECES: Final = (
+    3  # numbers: knots K, degree, degree beyond the knots, K knots, coefficients of each piece from the highest down
+)
+POLYNOMIAL: Final = 4  # numbers: degree, coefficients from the highest down
+SINE: Final = 5  # numbers: amplitude, omega, phase, offset
+ELLIPSOID: Final = 6  # numbers: radius, component
+
+
+@bundle
+class Laws(NamedTuple):
+    """N values of which the first n are q and the last nz are z."""
+
+    kind: IntArray  # (N,)
+    factor: FloatArray  # (N,) what the function is multiplied by
+    first: IntArray  # (N + 1,) sources of value i stand at first[i] .. first[i + 1] of `source`
+    source: IntArray  # (S,) indices of values
+    at: IntArray  # (N,) first of a function's numbers
+    numbers: FloatArray  # (P,)
+    entry: IntArray  # (N + 1,) gradient of value i: entry[i] .. entry[i + 1] of `column`
+    column: IntArray  # (E,) index in q, increasing within a value
+    target: IntArray  # per value, source and entry of that source: the entry of the value it adds to
+
+
+@bundle
+class Passed(NamedTuple):
+    """What one evaluation leaves."""
+
+    x: FloatArray  # (N,)
+    slope: FloatArray  # (S,) derivative of a value by its source
+    curve: FloatArray  # (S,) second derivative by the same source
+    cross: FloatArray  # (N,) mixed second derivative of a value of two sources
+    gradient: FloatArray  # (E,)
+    pull: FloatArray  # (N,) adjoint
+
+
+@part
+def follow(laws, q, nz, passed, z):
+    """Fill the first nz of z and the derivatives of every value by its sources."""
+    x, slope, curve, numbers = passed.x, passed.slope, passed.curve, laws.numbers
+    count = x.shape[0]
+    for i in range(count):
+        kind, a, n, factor = laws.kind[i], laws.first[i], laws.at[i], laws.factor[i]
+        passed.cross[i] = 0.0
+        if kind == GIVEN:
+            x[i] = q[i]
+            continue
+        if kind == SAME:
+            x[i], slope[a], curve[a] = x[laws.source[a]], 1.0, 0.0
+            continue
+        if kind == LINEAR:
+            value = numbers[n]
+            for s in range(a, laws.first[i + 1]):
+                value += numbers[n + 1 + s - a] * x[laws.source[s]]
+                slope[s], curve[s] = factor * numbers[n + 1 + s - a], 0.0
+            x[i] = factor * value
+            continue
+        u = x[laws.source[a]]
+        if kind == SINE:
+            turn = numbers[n + 1] * u + numbers[n + 2]
+            f = numbers[n] * math.sin(turn)
+            x[i] = factor * (f + numbers[n + 3])
+            slope[a] = factor * numbers[n] * numbers[n + 1] * math.cos(turn)
+            curve[a] = -factor * numbers[n + 1] * numbers[n + 1] * f
+        elif kind == ELLIPSOID:
+            w, component = x[laws.source[a + 1]], numbers[n + 1]
+            sa, ca, sb, cb = math.sin(u), math.cos(u), math.sin(w), math.cos(w)
+            scale = factor * numbers[n]
+            if component == 0.0:
+                f, fa, fb, faa, fab = sb, 0.0, cb, 0.0, 0.0
+            elif component == 1.0:
+                f, fa, fb, faa, fab = -sa * cb, -ca * cb, sa * sb, sa * cb, ca * sb
+            else:
+                f, fa, fb, faa, fab = ca * cb, -sa * cb, -ca * sb, -ca * cb, sa * sb
+            x[i], slope[a], slope[a + 1] = scale * f, scale * fa, scale * fb
+            curve[a], curve[a + 1], passed.cross[i] = scale * faa, -scale * f, scale * fab
+        else:
+            away, beyond = 0.0, 2
+            if kind == POLYNOMIAL:
+                degree, begin = int(numbers[n]), n + 1
+            else:
+                knots, degree, low = int(numbers[n]), int(numbers[n + 1]), n + 3
+                last = low + knots - 1
+                inside = min(max(u, numbers[low]), numbers[last])
+                if u != inside:
+                    away, beyond = u - inside, int(numbers[n + 2])
+                left, right = low, last
+                while right - left > 1:
+                    middle = (left + right) // 2
+                    if numbers[middle] <= inside:
+                        left = middle
+                    else:
+                        right = middle
+                begin = last + 1 + (left - low) * (degree + 1)
+                u = inside - numbers[left]
+            f, df, ddf = 0.0, 0.0, 0.0
+            for k in range(degree + 1):
+                ddf = ddf * u + 2.0 * df
+                df = df * u + f
+                f = f * u + numbers[begin + k]
+            if beyond < 2:
+                ddf = 0.0
+            if beyond < 1:
+                df = 0.0
+            x[i] = factor * (f + away * (df + 0.5 * away * ddf))
+            slope[a], curve[a] = factor * (df + away * ddf), factor * ddf
+    for j in range(nz):
+        z[j] = x[count - nz + j]
+
+
+@part
+def slopes(laws, passed):
+    """Fill the gradient of every value by q."""
+    gradient, at = passed.gradient, 0
+    for e in range(gradient.shape[0]):
+        gradient[e] = 0.0
+    for i in range(passed.x.shape[0]):
+        if laws.kind[i] == GIVEN:
+            gradient[laws.entry[i]] = 1.0
+        for s in range(laws.first[i], laws.first[i + 1]):
+            one = laws.source[s]
+            for e in range(laws.entry[one], laws.entry[one + 1]):
+                gradient[laws.target[at]] += passed.slope[s] * gradient[e]
+                at += 1
+
+
+@part
+def lift(tree, laws, passed, hessian_z, drive_z, exact, hessian, drive):
+    """Fill the lower half of `hessian` (n, n) and `drive` (n,) of q from those of z: G^T H_z G - sum drive_z d2z, G^T drive_z.
+
+    hessian_z: rows by depth (sparse.py). `exact` adds the curvature of the functions.
+    """
+    n, nz, count = drive.shape[0], drive_z.shape[0], passed.x.shape[0]
+    below = count - nz
+    stride = hessian_z.shape[0] // nz
+    column, entry, gradient, pull = laws.column, laws.entry, passed.gradient, passed.pull
+    for i in range(n):
+        for k in range(i + 1):
+            hessian[i, k] = 0.0
+    for i in range(count):
+        pull[i] = 0.0
+    for j in range(nz):
+        pull[below + j] = drive_z[j]
+        for e in range(entry[below + j], entry[below + j + 1]):
+            g, c = gradient[e], column[e]
+            for f in range(entry[below + j], e + 1):
+                hessian[c, column[f]] += hessian_z[j * stride + tree.dof_depth[j]] * g * gradient[f]
+            for d in range(tree.dof_depth[j]):
+                b = below + tree.dof_path[j, d]
+                h = hessian_z[j * stride + d] * g
+                for f in range(entry[b], entry[b + 1]):
+                    k = column[f]
+                    if c > k:
+                        hessian[c, k] += h * gradient[f]
+                    elif k > c:
+                        hessian[k, c] += h * gradient[f]
+                    else:
+                        hessian[c, c] += 2.0 * h * gradient[f]
+    for i in range(count - 1, n - 1, -1):
+        a, b = laws.first[i], laws.first[i + 1]
+        for s in range(a, b):
+            one = laws.source[s]
+            pull[one] += passed.slope[s] * pull[i]
+            bend = pull[i] * passed.curve[s]
+            if exact and bend != 0.0:
+                for e in range(entry[one], entry[one + 1]):
+                    for f in range(entry[one], e + 1):
+                        hessian[column[e], column[f]] -= bend * gradient[e] * gradient[f]
+        bend = pull[i] * passed.cross[i]
+        if exact and bend != 0.0:
+            for e in range(entry[laws.source[a]], entry[laws.source[a] + 1]):
+                for f in range(entry[laws.source[a + 1]], entry[laws.source[a + 1] + 1]):
+                    c, k = column[e], column[f]
+                    twice = 2.0 if c == k else 1.0
+                    hessian[max(c, k), min(c, k)] -= twice * bend * gradient[e] * gradient[f]
+    for i in range(n):
+        drive[i] = pull[i]
+
+
+_POOR_FIT_M2 = 0.01  # m^2: markers 0.1 m from the model on average may be a pose that leads nowhere
+_RETRY_FRAMES = 50  # frames before such a pose is doubted again
+_LOWER_COST = 0.999  # another start must lower the cost by more than rounding
+
+
+@bundle
+class Goal(NamedTuple):
+    """What q is drawn to and held by; rows: 1 or T."""
+
+    lower: FloatArray  # (rows, n) rad or m; lower = upper: given
+    upper: FloatArray  # (rows, n)
+    pulls: FloatArray  # (n,) c
+    targets: FloatArray  # (rows, n)
+    starts: FloatArray  # (K, n) where the first frame is tried from
+    base: BoolArray  # (n,) coordinates that place the whole body
+
+
+@bundle
+class Room(NamedTuple):
+    """Numbers in use for one frame."""
+
+    q: FloatArray  # (n,) where the fit stands
+    trial: FloatArray  # (n,)
+    best: FloatArray  # (n,)
+    hessian: FloatArray  # (n, n) lower half
+    factors: FloatArray  # (n, n) lower half
+    drive: FloatArray  # (n,) minus half the gradient
+    right: FloatArray  # (n,)
+    step: FloatArray  # (n,)
+    pinned: BoolArray  # (n,)
+
+
+@part
+def _draw(goal, row, total, room):
+    """Add the pulls to the targets; return nothing."""
+    for j in range(room.drive.shape[0]):
+        c = goal.pulls[j] * total
+        if c > 0.0:
+            room.drive[j] += c * (goal.targets[row, j] - room.q[j])
+            room.hessian[j, j] += c
+
+
+@part
+def _distance(goal, row, total, q):
+    """Return what the pulls cost."""
+    cost = 0.0
+    for j in range(q.shape[0]):
+        c = goal.pulls[j]
+        if c > 0.0:
+            away = goal.targets[row, j] - q[j]
+            cost += c * total * away * away
+    return cost
+
+
+@part
+def _solve(goal, limits, damping, coarse, room):
+    """Fill step: the minimum of the damped quadratic model inside the limits; return the smallest relative pivot."""
+    n = room.step.shape[0]
+    q, pinned, step, H, L = room.q, room.pinned, room.step, room.hessian, room.factors
+    for j in range(n):
+        low, high = goal.lower[limits, j], goal.upper[limits, j]
+        still = not H[j, j] > 0.0 or low >= high or (coarse and not goal.base[j])
+        pinned[j] = still or (q[j] <= low and room.drive[j] < 0.0) or (q[j] >= high and room.drive[j] > 0.0)
+        step[j] = 0.0
+    least = math.inf
+    for _ in range(n + 1):
+        least = math.inf
+        for i in range(n):  # rows of the Cholesky factor, pinned coordinates left out
+            if pinned[i]:
+                continue
+            for k in range(i):
+                if not pinned[k]:
+                    value = H[i, k]
+                    for m in range(k):
+                        if not pinned[m]:
+                            value -= L[i, m] * L[k, m]
+                    L[i, k] = value / L[k, k]
+            whole = H[i, i] * (1.0 + damping)
+            pivot = whole
+            for m in range(i):
+                if not pinned[m]:
+                    pivot -= L[i, m] * L[i, m]
+            least = min(least, pivot / whole)
+            if not pivot > 0.0:
+                return pivot
+            L[i, i] = math.sqrt(pivot)
+        for i in range(n):
+            if not pinned[i]:
+                value = room.drive[i]
+                for k in range(n):
+                    if pinned[k]:
+                        value -= (H[i, k] if k < i else H[k, i]) * step[k]
+                for k in range(i):
+                    if not pinned[k]:
+                        value -= L[i, k] * room.right[k]
+                room.right[i] = value / L[i, i]
+        for i in range(n - 1, -1, -1):
+            if not pinned[i]:
+                value = room.right[i]
+                for k in range(i + 1, n):
+                    if not pinned[k]:
+                        value -= L[k, i] * step[k]
+                step[i] = value / L[i, i]
+        inside = True
+        for j in range(n):
+            low, high = goal.lower[limits, j], goal.upper[limits, j]
+            if not pinned[j] and not low <= q[j] + step[j] <= high:
+                step[j] = (low if q[j] + step[j] < low else high) - q[j]
+                pinned[j] = True
+                inside = False
+        if inside:
+            break
+    return least
+
+
+@merged
+def _fit(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations, work, passed, room):
+    """Minimise the cost of frame t from room.q on; return (cost, iterations, status)."""
+    q, trial, n = room.q, room.trial, room.step.shape[0]
+    limits, row = min(t, goal.lower.shape[0] - 1), min(t, goal.targets.shape[0] - 1)
+    coarse = restart
+    for j in range(n):
+        trial[j] = min(max(q[j], goal.lower[limits, j]), goal.upper[limits, j])
+    damping = 1e-2 if restart else 0.0
+    exact, stuck, done, damped = False, False, False, False
+    cost, size, last, least, iterations = math.inf, math.inf, 0.0, 0.0, 0
+    while True:
+        follow(laws, trial, work.step.shape[0], passed, work.trial)
+        trial_cost = evaluate(tree, problem, work.trial, t, work) + _distance(goal, row, total, trial)
+        if trial_cost <= cost or size < tolerance:
+            for j in range(n):
+                q[j] = trial[j]
+            cost = trial_cost
+            ahead = exact and last > 0.0 and damping == 0.0
+            if ahead:
+                ahead = max(QUADRATIC_RATE, size / (last * last)) * size * size < 0.1 * tolerance
+            done = done or (not coarse and (size < tolerance or ahead))
+            if done or stuck or iterations >= max_iterations:
+                break
+            if coarse and (size < COARSE_STEP or iterations >= COARSE_ITERATIONS):
+                coarse = False
+            exact = size < CURVATURE_STEP and not coarse
+            if size < math.inf:
+                damping = 0.0 if damping < 1e-4 else 0.1 * damping
+            last = size if size < math.inf else 0.0
+            gather_moments(tree, problem, t, work)
+            assemble(tree, exact, work)
+            slopes(laws, passed)
+            lift(tree, laws, passed, work.hessian, work.drive, exact, room.hessian, room.drive)
+            _draw(goal, row, total, room)
+        else:
+            damping = max(10.0 * damping, 1e-3)
+            if damping > 1e8 or iterations >= max_iterations:  # no descent left in any direction: rounding rules
+                done = size < 1e-6
+                stuck = True
+                for j in range(n):
+                    trial[j] = q[j]
+                continue
+        iterations += 1
+        least = _solve(goal, limits, damping + RIDGE, coarse, room)
+        if 0.0 < least < LEAST_PIVOT and damping < HOLDING_DAMPING:
+            damping = HOLDING_DAMPING
+            least = _solve(goal, limits, damping, coarse, room)
+        damped = damping > 0.0
+        if least > 0.0:
+            size = 0.0
+            for j in range(n):
+                size = max(size, abs(room.step[j]))
+            shorter = LONGEST_STEP / size if size > LONGEST_STEP else 1.0
+            size = min(size, LONGEST_STEP)
+            for j in range(n):
+                low, high = goal.lower[limits, j], goal.upper[limits, j]
+                trial[j] = min(max(q[j] + shorter * room.step[j], low), high)
+        else:  # not convex here: again without the curvature, which makes it so, then damped
+            if not exact:
+                damping = max(10.0 * damping, 1e-6)
+            size = math.inf
+            for j in range(n):
+                trial[j] = q[j]
+    status = CONVERGED if done else STOPPED
+    if done:
+        if damped:  # which hides what the markers leave open
+            least = _solve(goal, limits, RIDGE, False, room)
+        for j in range(n):
+            unseen = not room.hessian[j, j] > 0.0 and goal.lower[limits, j] < goal.upper[limits, j]
+            if unseen or least < LEAST_PIVOT:
+                status = UNDETERMINED
+    return cost, iterations, status
+
+
+@part
+def _seen(problem, t, work, marker_error):
+    """Fill the weights of the markers seen; return how many there are and their sum."""
+    row = min(t, problem.weights.shape[0] - 1)
+    seen, total = 0, 0.0
+    for m in range(problem.marker_link.shape[0]):
+        w = problem.weights[row, m]
+        there = problem.p_WM[t, m, 0] + problem.p_WM[t, m, 1] + problem.p_WM[t, m, 2]
+        visible = w > 0.0 and there == there  # NaN is not equal to itself
+        work.weight[m] = w if visible else 0.0
+        seen += visible
+        total += work.weight[m]
+        marker_error[t, m] = math.nan
+    return seen, total
+
+
+@kernel
+def coupled_inverse_kinematics(
+    tree, problem, laws, goal, tolerance, max_iterations, min_markers, work, passed, room, q, marker_error, cost, iterations,
+    status,
+):  # fmt: skip
+    """Fit every frame, each from the one before; the first, and those behind a failure, from every row of goal.starts.
+
+    All starts are tried again where markers lie far from the model, and where more are seen than in an undetermined frame before.
+    Fills q (T, n), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); NaN in q, cost and errors where fewer than
+    min_markers markers are seen. room.q is where the last frame left it.
+    """
+    n = room.q.shape[0]
+    tries = goal.starts.shape[0]
+    restart, wait, before, seen_before = tries > 0, 0, CONVERGED, 0
+    for t in range(problem.p_WM.shape[0]):
+        seen, total = _seen(problem, t, work, marker_error)
+        if seen < min_markers:
+            for j in range(n):
+                q[t, j] = math.nan
+            cost[t], iterations[t], status[t] = math.nan, 0, UNSEEN
+            restart = tries > 0
+            continue
+        best, turns, k = math.inf, 0, 1 if restart else 0
+        wait = max(wait - 1, 0)
+        while True:  # 0: from the frame before, then from every start, then on from the best of them
+            if 0 < k <= tries:
+                for j in range(n):
+                    room.q[j] = goal.starts[k - 1, j]
+            elif k > tries:
+                for j in range(n):
+                    room.q[j] = room.best[j]
+            one, steps, state = _fit(
+                tree, problem, laws, goal, t, total, 0 < k <= tries, tolerance, max_iterations, work, passed, room
+            )
+            turns += steps
+            cost[t], status[t] = one, state
+            if k > tries:
+                break
+            if not one > _LOWER_COST * best:
+                best = one
+                for j in range(n):
+                    room.best[j] = room.q[j]
+            if k == 0:
+                poor_fit = one > _POOR_FIT_M2 * total and wait == 0
+                if tries == 0 or not (poor_fit or (before == UNDETERMINED and seen > seen_before)):
+                    break
+                wait = _RETRY_FRAMES
+            k += 1
+        before, seen_before = status[t], seen
+        iterations[t] = turns
+        restart = status[t] == STOPPED and tries > 0
+        for j in range(n):
+            q[t, j] = room.q[j]
+        for m in range(problem.marker_link.shape[0]):
+            if work.weight[m] > 0.0:
+                r = row3(work.residual, m)
+                marker_error[t, m] = math.sqrt(dot(r, r))
+
+
+BASE: Final = 6
+_PLACE: Final = 7  # position coordinates of the base
+
+
+@kernel
+def beneath(laws, columns, spot, held, q, v, passed, every, rate, bend, top, zq, zv, bias, G):
+    """Fill zq (T, 7 + nz), zv (T, 6 + nz), bias (T, nz) and G (T, nz, nu), given as zeros, of q (T, 7 + nu), v (T, 6 + nu).
+
+    columns (nz,): which of all coordinates beneath are wanted; spot (n,): where each coordinate at the top stands in u, -1 = it
+    is held at `held` (n,). every: room for all beneath; rate, bend (N,): for every value of the laws; top (n,).
+    """
+    n, count, below = held.shape[0], passed.x.shape[0], every.shape[0]
+    for t in range(q.shape[0]):
+        for i in range(_PLACE):
+            zq[t, i] = q[t, i]
+        for i in range(BASE):
+            zv[t, i] = v[t, i]
+        for i in range(n):
+            top[i] = q[t, _PLACE + spot[i]] if spot[i] >= 0 else held[i]
+        follow(laws, top, below, passed, every)
+        slopes(laws, passed)
+        for i in range(count):
+            first = laws.first[i]
+            moving, bent = 0.0, 0.0
+            if laws.kind[i] == GIVEN:
+                moving = v[t, BASE + spot[i]] if spot[i] >= 0 else 0.0
+            else:
+                for s in range(first, laws.first[i + 1]):
+                    one = laws.source[s]
+                    moving += passed.slope[s] * rate[one]
+                    bent += passed.slope[s] * bend[one] + passed.curve[s] * rate[one] * rate[one]
+                if passed.cross[i] != 0.0:
+                    bent += 2.0 * passed.cross[i] * rate[laws.source[first]] * rate[laws.source[first + 1]]
+            rate[i], bend[i] = moving, bent
+        for j in range(columns.shape[0]):
+            i = count - below + columns[j]
+            zq[t, _PLACE + j], zv[t, BASE + j], bias[t, j] = passed.x[i], rate[i], bend[i]
+            for e in range(laws.entry[i], laws.entry[i + 1]):
+                k = spot[laws.column[e]]
+                if k >= 0:
+                    G[t, j, k] = passed.gradient[e]
+
+
+@kernel
+def inertia(M, G, start, entries, H):
+    """Fill H (T, 6 + nu, 6 + nu), given as zeros, with G^T M G for M (T, 6 + nz, 6 + nz).
+
+    Row j of G has its entries in the columns entries[start[j]:start[j + 1]].
+    """
+    nz = G.shape[1]
+    for t in range(M.shape[0]):
+        for i in range(BASE):
+            for k in range(BASE):
+                H[t, i, k] = M[t, i, k]
+        for j in range(nz):
+            for e in range(start[j], start[j + 1]):
+                g, c = G[t, j, entries[e]], BASE + entries[e]
+                for i in range(BASE):
+                    H[t, c, i] += g * M[t, BASE + j, i]
+                    H[t, i, c] += g * M[t, i, BASE + j]
+                for m in range(nz):
+                    share = g * M[t, BASE + j, BASE + m]
+                    if share != 0.0:
+                        for f in range(start[m], start[m + 1]):
+                            H[t, c, BASE + entries[f]] += share * G[t, m, entries[f]]
+
+
+@kernel
+def accelerations(M, pull, bias, G, start, entries, H, tau, vdot):
+    """Fill vdot (T, 6 + nu) for tau (T, 6 + nu): M (T, 6 + nz, 6 + nz) and pull (T, 6 + nz) of the tree, H of `inertia`.
+
+    H is factored in place, U^T U in its upper half; NaN where it is not positive definite.
+    """
+    nz, nv = G.shape[1], tau.shape[1]
+    for t in range(M.shape[0]):
+        for i in range(nv):
+            vdot[t, i] = tau[t, i]
+        for j in range(BASE + nz):
+            force = pull[t, j]
+            for m in range(nz):
+                force += M[t, j, BASE + m] * bias[t, m]
+            if j < BASE:
+                vdot[t, j] -= force
+            else:
+                for e in range(start[j - BASE], start[j - BASE + 1]):
+                    vdot[t, BASE + entries[e]] -= G[t, j - BASE, entries[e]] * force
+        # U^T U in the upper half, by rows: sums run along memory
+        for k in range(nv):
+            pivot = math.sqrt(H[t, k, k])
+            for i in range(k, nv):
+                H[t, k, i] /= pivot
+            for i in range(k + 1, nv):
+                share = H[t, k, i]
+                if share != 0.0:
+                    for j in range(i, nv):
+                        H[t, i, j] -= share * H[t, k, j]
+        for k in range(nv):
+            vdot[t, k] /= H[t, k, k]
+            for i in range(k + 1, nv):
+                vdot[t, i] -= H[t, k, i] * vdot[t, k]
+        for i in range(nv - 1, -1, -1):
+            value = vdot[t, i]
+            for m in range(i + 1, nv):
+                value -= H[t, i, m] * vdot[t, m]
+            vdot[t, i] = value / H[t, i, i]
