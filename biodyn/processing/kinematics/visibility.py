@@ -160,7 +160,7 @@ def long_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
     return lost
 
 
-# Limit of the fit: relative curvature that remains for a coordinate when all others may follow (`kernels.coupled_ik`).
+# Limit of the fit: relative curvature that remains for a coordinate when all others may follow (`kernels.coupled`).
 _DETERMINED: Final = 1e-5
 _RIDGE: Final = 1e-10
 # Number of examined frames: undetermined coordinates depend on the visible markers, and hardly change within a walk.
