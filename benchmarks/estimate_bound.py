@@ -335,7 +335,7 @@ def _problem(scene: Scene, knots: Knots, weights: FloatArray, noise_m: float, ba
         since_strike_s=np.full((knots.frames, len(SIDES)), np.inf),
         inertias=InertiaUnknowns.none(),
         plates=PlateUnknowns.none(knots.rate_hz),
-        tells_constants=False,
+        estimates_parameters=False,
     )
 
 

@@ -32,7 +32,7 @@ def monte_carlo(runs: int, seed: int, record: Record) -> None:
     analysis = analyse_trial(_SAMPLE, settings=_FILTERED)
     inputs = analysis.propagation
     assert inputs is not None
-    found = torque_uncertainty(inputs, load_magnitudes(), noise_taken_off=False)
+    found = torque_uncertainty(inputs, load_magnitudes(), subtract_noise=False)
     print(f"{_SAMPLE.name}: rms over frames of 1 SD (Nm), linear / Monte Carlo of {runs} runs")
     for sources in (*((name,) for name in SOURCES), SOURCES):
         drawn = spread(inputs, load_magnitudes(), found.noise_m, sources, runs, seed)

@@ -1,4 +1,4 @@
-"""The estimate of a whole trial: every unbroken stretch of the fitted motion by itself."""
+"""The estimate of a whole trial: every unbroken stretch of the fitted motion separately."""
 
 from __future__ import annotations
 
@@ -8,14 +8,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import EstimateError, ModelError
-from biodyn.estimation.gauss_newton import (
-    Posterior,
-    ResidualElimination,
-    Solution,
-    eliminate_residual,
-    posterior,
-    solve,
-)
+from biodyn.estimation.gauss_newton import Posterior, Solution, eliminate_residual, posterior, solve
 from biodyn.estimation.noise_model import (
     NoiseModel,
     SmoothTorques,
@@ -28,9 +21,9 @@ from biodyn.estimation.noise_model import (
 from biodyn.estimation.parameters import (
     InertiaUnknowns,
     PlateUnknowns,
+    corrected_reaction,
     inertia_unknowns,
     plate_unknowns,
-    reaction_put_right,
 )
 from biodyn.estimation.problem import Knots, Path, Problem, TimeWindow, windows_of
 from biodyn.estimation.settings import EstimationSettings
@@ -46,11 +39,11 @@ from biodyn.recording import GroundReaction
 from biodyn.rigid_body import body_poses, integrate
 from biodyn.uncertainty.bands import TorqueUncertainty, torque_bands
 from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
-from biodyn.uncertainty.parameter_sensitivities import FoundConstants
+from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
 from biodyn.uncertainty.settings import UncertaintySettings
 
-# The source that the estimate's own uncertainty stands for, and the one that no longer exists: there is no cut-off to choose.
-_RANDOM, _FILTER = "marker_noise", "cutoff"
+#: Plate forces are used up to this share of the marker rate: frames represent half of it at most.
+WIDEST_SHARE_OF_RATE = 0.4
 
 
 def estimate_bands(
@@ -58,51 +51,44 @@ def estimate_bands(
     fit: Fit,
     dynamics: Dynamics,
     reaction: GroundReaction,
-    account: EstimateSummary,
+    summary: EstimateSummary,
     settings: UncertaintySettings,
 ) -> TorqueUncertainty | None:
-    """Return the bands of an estimate's torques; None where the settings switch them off, or the estimate was made without."""
-    if account.random is None:
+    """Return the uncertainty of an estimate's torques; None where the settings switch it off, or the estimate has no posterior.
+
+    Random errors come from the posterior of the estimate and of its parameters; there is no cut-off. The points of the joints
+    keep the noise of the fitted motion, an upper bound of that of the estimate: centres and soft tissue are nearly all of it.
+    """
+    if summary.random is None:
         return None
-    off = settings.model_copy(update={"scale": {**settings.scale, _FILTER: 0.0}})
+    random, filtering = "marker_noise", "cutoff"
+    without_filter = settings.model_copy(update={"scale": {**settings.scale, filtering: 0.0}})
     of_estimate = replace(inputs, fit=fit, dynamics=dynamics, reaction=reaction, curved=False)
-    found = torque_bands(of_estimate, off, noise_in_torques=False, constants=account.constants)
-    if found is None:
+    bands = torque_bands(of_estimate, without_filter, noise_in_torques=False, constants=summary.constants)
+    if bands is None:
         return None
-    factor = dict(settings.scale).get("marker_noise", 1.0)
-    # The motion's noise, the constants being known, and the constants' own.
-    random = np.hypot(
-        np.where(np.isnan(dynamics.torques), np.nan, factor * account.random.force), found.by_source[_RANDOM]
-    )
-    by_source = {name: sd for name, sd in found.by_source.items() if name != _FILTER}
-    # Where the joints are keeps the noise of the fitted motion, which the estimate lies no farther from: centres and skin are
-    # nearly all of it.
-    return replace(found, by_source={**by_source, _RANDOM: random})
-
-
-#: Plate forces are taken up to this share of the marker rate: half of it is all that frames can hold.
-WIDEST_SHARE_OF_RATE = 0.4
-# Shorter stretches tell nothing of accelerations.
-_LEAST_FRAMES = 10
-# So many tell what markers know on the average.
-_ENOUGH_FRAMES = 1000
+    factor = dict(settings.scale).get(random, 1.0)
+    motion_noise = np.where(np.isnan(dynamics.torques), np.nan, factor * summary.random.force)
+    by_source = {name: sd for name, sd in bands.by_source.items() if name != filtering}
+    by_source[random] = np.hypot(motion_noise, bands.by_source[random])
+    return replace(bands, by_source=by_source)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Motion and forces of a trial as one estimate.
+    """Joint estimate of motion and forces of a trial.
 
     Attributes:
         fit, dynamics: of the estimated motion, on the model with the estimated inertias.
-        reaction: the ground reaction without the errors of the plates that were found.
-        account: what was left over, what was moved, what changed.
+        reaction: the ground reaction without the estimated errors of the plates.
+        summary: residuals, changes and parameters.
         shared_parameters: information of this trial alone on inertias and plates, for the other walks of its session.
     """
 
     fit: Fit
     dynamics: Dynamics
     reaction: GroundReaction
-    account: EstimateSummary
+    summary: EstimateSummary
     shared_parameters: InformationForm | None = None
 
 
@@ -118,80 +104,80 @@ def estimate_trial(
 ) -> Estimate:
     """Return the estimate of a trial; `reaction` is the ground reaction up to `force_cutoff_hz`, `inputs` the trial as fitted.
 
-    bands: compute how certain it is, too (`posterior`), which takes about as long again.
-    R_WL: (3, 3) turns the laboratory's axes into World's; None = they are the same.
-    others: what other walks of the session tell of inertias and plates, each `Estimate.shared_parameters` of its own.
+    bands: compute the `posterior` too, which takes about as long again.
+    R_WL: (3, 3) rotation from the laboratory's axes to World; None = they are the same.
+    others: information of other walks of the session on inertias and plates, each from `Estimate.shared_parameters`.
 
-    The window in which the body must be in balance in most frames tells the inertias, the errors of the plates and the error
-    of the balance; the others take them over.
+    The window with most frames in balance estimates the inertias, the errors of the plates and the error of the balance; the
+    other windows use them.
 
-    Raises EstimateError where there are too few frames, where the equations have no solution, and where their solution leaves
-    the motion that was fitted or needs a plate or a body mass that cannot be.
+    Raises EstimateError where there are too few frames, where the equations have no solution, and where their solution is far
+    from the fitted motion or requires an impossible plate or body mass.
     """
     loads = known_loads(inputs.fit, reaction)
-    trial = _Trial.of(inputs, reaction, smooth_torques(inputs, loads))
-    windows = trial.windows(loads.balanced)
+    trial = _Trial.of(inputs, reaction, loads, noise_model_of(inputs, magnitudes))
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
-    measured = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
+    known = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
     axes = np.eye(3) if R_WL is None else R_WL
-    plates = plate_unknowns(inputs.contacts, sides, len(trial.moving), inputs.rate_hz, axes, settings, measured)
+    plates = plate_unknowns(inputs.contacts, sides, len(trial.moving), inputs.rate_hz, axes, settings, known)
     unknowns = inertia_unknowns(inputs.model, settings)
-    known = _Known(inputs.model, loads, noise_model_of(inputs, magnitudes))
-    found = _Found.nothing(inputs, bands)
-    parameters, precision = None, np.zeros((len(trial.moving), 6))
+    motion, count = inputs.fit.motion, len(inputs.model.coordinates)
+    update, unbalanced = np.zeros_like(motion.v), np.full((len(motion.v), 6), np.nan)
+    random = Posterior(*(np.full((len(motion.v), count), np.nan) for _ in range(2))) if bands else None
+    parameters, precision = None, np.zeros((len(motion.v), 6))
     of_stretch: dict[int, FloatArray] = {}
-    for window in windows:
-        problem = trial.problem(known, window.rows)
+    for window in trial.windows(loads.balanced):
+        problem = trial.problem(window.rows)
         if parameters is None:
             of_window = plates.of_frames(window.rows)
-            problem = replace(problem, inertias=unknowns, plates=of_window, tells_constants=True)
+            problem = replace(problem, inertias=unknowns, plates=of_window, estimates_parameters=True)
         if window.rows != window.stretch and window.stretch.start not in of_stretch:
-            of_stretch[window.stretch.start] = trial.mean_information(known, window.stretch)
+            of_stretch[window.stretch.start] = trial.mean_information(window.stretch)
         solution = _solved(problem, of_stretch.get(window.stretch.start), bands, others)
-        found.take(window, problem, solution)
+        if random is not None:
+            _keep_posterior(random, window, problem, solution)
+        try:
+            elimination = eliminate_residual(problem, solution)
+        except np.linalg.LinAlgError as error:
+            raise EstimateError(f"The elimination of the residual has no solution ({error}).") from error
+        update[window.rows] += window.weights[:, None] * elimination.deviation
+        unbalanced[window.kept] = elimination.unbalanced[window.inner]
         if solution.parameters is not None:
             parameters, sizes = solution.parameters, solution.problem.sizes
             precision[window.rows] = problem.balanced[:, None] / (sizes.alike_frames * sizes.balance**2)
-            put_right = replace(loads, wrenches=plates.put_right(loads.wrenches, parameters.plates))
-            known = _Known(solution.model, put_right, sizes)
+            corrected = replace(loads, wrenches=plates.corrected(loads.wrenches, parameters.plates))
+            trial = replace(trial, model=solution.model, loads=corrected, sizes=sizes)
     assert parameters is not None  # there is a window
-    q = inputs.fit.motion.q.copy()
-    q[trial.moving] = integrate(known.model.multibody, q[trial.moving], found.deviation[trial.moving])
-    fit = _fit_of(inputs, known.model, q)
-    reaction = reaction_put_right(reaction, sides, plates, parameters.plates)
+    q = motion.q.copy()
+    q[trial.moving] = integrate(trial.model.multibody, q[trial.moving], update[trial.moving])
+    fit = _fit_of(inputs, trial.model, q)
+    reaction = corrected_reaction(reaction, sides, plates, parameters.plates)
     dynamics = solve_dynamics(fit, reaction)
-    account = summarise(
+    walks = 1 + len(others)
+    effects = None
+    if bands:
+        effects = _parameter_effects(trial.model, unknowns, plates, parameters, precision, dynamics, walks)
+    summary = summarise(
         inputs,
         fit,
         dynamics,
-        unknowns if len(parameters.inertias) else None,
+        unknowns,
         parameters.inertias,
         force_cutoff_hz,
-        balance_of(known.sizes, inputs.rate_hz),
-        found.unbalanced,
-        plates.account(parameters.plates, parameters.plates_sd, parameters.plates_prior_sd),
-        found.certain,
-        walks=1 + len(others),
-        constants=_parameters_for_bands(known.model, unknowns, plates, parameters, precision, dynamics, 1 + len(others))
-        if bands
-        else None,
+        balance_of(trial.sizes, inputs.rate_hz),
+        unbalanced,
+        plates.summary(parameters.plates, parameters.plates_sd, parameters.plates_prior_sd),
+        random,
+        walks,
+        effects,
     )
-    require_plausible(account)
-    return Estimate(fit, dynamics, reaction, account, parameters.shared_parameters)
-
-
-@dataclass(frozen=True)
-class _Known:
-    """The body, the forces on it and the sizes of all errors: as given, then as the first window found them."""
-
-    model: SubjectModel
-    loads: Loads
-    sizes: NoiseModel
+    require_plausible(summary)
+    return Estimate(fit, dynamics, reaction, summary, parameters.shared_parameters)
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """What all windows share.
+    """Inputs that all windows share, and the current model, loads and noise model.
 
     moving: (T,) frames with accelerations. to_close, since_strike_s: of `Problem`, for all frames.
     """
@@ -201,37 +187,40 @@ class _Trial:
     moving: BoolArray
     to_close: BoolArray
     since_strike_s: FloatArray
+    model: SubjectModel
+    loads: Loads
+    sizes: NoiseModel
 
     @classmethod
-    def of(cls, inputs: TrialInputs, reaction: GroundReaction, torques: SmoothTorques) -> _Trial:
-        """Return what the inputs tell."""
+    def of(cls, inputs: TrialInputs, reaction: GroundReaction, loads: Loads, sizes: NoiseModel) -> _Trial:
+        """Return the trial as given."""
         moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
         to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
         since_s = since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
-        return cls(inputs, torques, moving, to_close, since_s)
+        torques = smooth_torques(inputs, loads)
+        return cls(inputs, torques, moving, to_close, since_s, inputs.model, loads, sizes)
 
-    def windows(self, balanced: BoolArray) -> list[TimeWindow]:
-        """The windows to solve, the one with most frames in balance first; EstimateError where there is none."""
-        stretches = [slice(a, b) for a, b in finite_stretches(self.moving) if b - a >= _LEAST_FRAMES]
-        found = [window for rows in stretches for window in windows_of(rows, self.inputs.rate_hz)]
-        if not found:
+    def windows(self, balanced: BoolArray, least_frames: int = 10) -> list[TimeWindow]:
+        """Return the windows to solve, the one with most frames in balance first; EstimateError where there is none."""
+        stretches = [slice(a, b) for a, b in finite_stretches(self.moving) if b - a >= least_frames]
+        windows = [window for rows in stretches for window in windows_of(rows, self.inputs.rate_hz)]
+        if not windows:
             raise EstimateError(
-                f"No {_LEAST_FRAMES} frames in a row have a motion with accelerations.",
-                "A longer recording has them.",
+                f"No {least_frames} consecutive frames have a motion with accelerations.", "Use a longer recording."
             )
-        return sorted(found, key=lambda window: -int(balanced[window.rows].sum()))
+        return sorted(windows, key=lambda window: -int(balanced[window.rows].sum()))
 
-    def problem(self, known: _Known, rows: slice) -> Problem:
-        """The problem of some frames, inertias and plates being known."""
-        inputs, loads = self.inputs, known.loads
+    def problem(self, rows: slice) -> Problem:
+        """Return the problem of some frames with known inertias and plates."""
+        inputs, loads = self.inputs, self.loads
         motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
         seen = np.isfinite(raw[..., 0])
         weights = np.where(seen, inputs.marker_weights(seen), 0.0)
         return Problem(
-            model=known.model,
+            model=self.model,
             start=Path(motion.q[rows], motion.v[rows], motion.vdot[rows]),
             knots=Knots(rows.stop - rows.start, knot_step(inputs.rate_hz), inputs.rate_hz),
-            sizes=known.sizes,
+            sizes=self.sizes,
             seen_at=np.nan_to_num(raw)[rows],
             weights=weights[rows],
             wrenches=loads.wrenches[rows],
@@ -244,60 +233,41 @@ class _Trial:
             since_strike_s=self.since_strike_s[rows],
             inertias=InertiaUnknowns.none(),
             plates=PlateUnknowns.none(inputs.rate_hz),
-            tells_constants=False,
+            estimates_parameters=False,
         )
 
-    def mean_information(self, known: _Known, stretch: slice) -> FloatArray:
-        """What the markers tell in a frame of a stretch on the average, (nv, nv)."""
-        some = slice(stretch.start, stretch.stop, 1 + (stretch.stop - stretch.start - 1) // _ENOUGH_FRAMES)
-        several = self.problem(known, some)
-        return np.asarray(marker_information(several, several.start.q)[0].mean(axis=0))
+    def mean_information(self, stretch: slice, most_frames: int = 1000) -> FloatArray:
+        """Return the mean information (nv, nv) of the markers in a frame of a stretch, from at most some of the frames."""
+        some = slice(stretch.start, stretch.stop, 1 + (stretch.stop - stretch.start - 1) // most_frames)
+        problem = self.problem(some)
+        return np.asarray(marker_information(problem, problem.start.q)[0].mean(axis=0))
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The results of all windows: update (T, nv), `ResidualElimination.unbalanced` (T, 6), and standard deviations."""
-
-    deviation: FloatArray
-    unbalanced: FloatArray
-    certain: Posterior | None
-
-    @classmethod
-    def nothing(cls, inputs: TrialInputs, bands: bool) -> _Found:
-        """Return what is known before: that nothing deviates."""
-        motion, count = inputs.fit.motion, len(inputs.model.coordinates)
-        certain = Posterior(*(np.full((len(motion.v), count), np.nan) for _ in range(2))) if bands else None
-        return cls(np.zeros_like(motion.v), np.full((len(motion.v), 6), np.nan), certain)
-
-    def take(self, window: TimeWindow, problem: Problem, solution: Solution) -> None:
-        """Put in what a window found, and close it."""
-        if self.certain is not None:
-            found = posterior(problem, solution.factor, solution.derivatives)
-            columns = [coordinate.v_index for coordinate in problem.model.coordinates]
-            self.certain.place[window.kept] = found.place[window.inner][:, columns]
-            self.certain.force[window.kept] = found.force[window.inner][:, columns]
-        closing = _closed(problem, solution)
-        self.deviation[window.rows] += window.weights[:, None] * closing.deviation
-        self.unbalanced[window.kept] = closing.unbalanced[window.inner]
+def _keep_posterior(random: Posterior, window: TimeWindow, problem: Problem, solution: Solution) -> None:
+    """Put the posterior of a window into that of the trial."""
+    of_window = posterior(problem, solution.factor, solution.derivatives)
+    columns = [coordinate.v_index for coordinate in problem.model.coordinates]
+    random.place[window.kept] = of_window.place[window.inner][:, columns]
+    random.force[window.kept] = of_window.force[window.inner][:, columns]
 
 
-def _parameters_for_bands(
+def _parameter_effects(
     model: SubjectModel,
     unknowns: InertiaUnknowns,
     plates: PlateUnknowns,
-    found: EstimatedParameters,
+    parameters: EstimatedParameters,
     precision: FloatArray,
     dynamics: Dynamics,
     walks: int,
-) -> FoundConstants | None:
-    """The constants as the bands ask for them; other walks of the session are taken to tell as much as this one."""
+) -> ParameterEffects | None:
+    """Return the parameters for the uncertainty of torques; other walks are assumed to have as much information as this one."""
     if not unknowns.count + plates.count:
         return None
-    return FoundConstants(
+    return ParameterEffects(
         parameters=unknowns.parameter_changes(model),
         wrenches=plates.changes(np.nan_to_num(dynamics.foot_wrenches)),
         precision=walks * precision,
-        before=np.concatenate([np.ones(unknowns.count), 1.0 / found.plates_prior_sd**2]),
+        prior=np.concatenate([np.ones(unknowns.count), 1.0 / parameters.plates_prior_sd**2]),
         rate_hz=plates.rate_hz,
     )
 
@@ -308,38 +278,30 @@ def _solved(
     certainty: bool,
     others: tuple[InformationForm, ...],
 ) -> Solution:
-    """The solution of a window; EstimateError where its equations have none."""
+    """Return the solution of a window; EstimateError where its equations have none."""
     try:
         solution = solve(problem, mean_information=mean_information, certainty=certainty, others=others)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"Its equations have no solution ({error}).") from error
     except ModelError as error:
-        raise EstimateError(f"It asks for an impossible body: {error.message}") from error
+        raise EstimateError(f"It requires an impossible body: {error.message}") from error
     if not np.isfinite(solution.path.q).all():
         raise EstimateError("Its equations have no solution (numbers that are not finite).")
     return solution
 
 
-def _closed(problem: Problem, solution: Solution) -> ResidualElimination:
-    """The last step of a window; EstimateError where its equations have no solution."""
-    try:
-        return eliminate_residual(problem, solution)
-    except np.linalg.LinAlgError as error:
-        raise EstimateError(f"The equations of its last step have no solution ({error}).") from error
-
-
 def _fit_of(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
-    """The fit with the estimated motion q (T, nq); frames that no estimate covers stay as they were fitted."""
-    before = inputs.fit
+    """Return the fit with the estimated motion q (T, nq); frames without an estimate stay as fitted."""
+    raw = inputs.fit
     mb = model.multibody
-    R, p = body_poses(mb, np.where(before.solved[:, None], q, mb.neutral()))
-    R[~before.solved], p[~before.solved] = np.nan, np.nan
+    R, p = body_poses(mb, np.where(raw.solved[:, None], q, mb.neutral()))
+    R[~raw.solved], p[~raw.solved] = np.nan, np.nan
     error = np.linalg.norm(inputs.fitted(inputs.raw) - model.marker_places(R, p), axis=2)
     return replace(
-        before,
+        raw,
         model=model,
-        motion=motion_from_configuration(before.motion.time_s, q, q_kinds(model)),
-        marker_error=np.where(np.isfinite(before.marker_error), error, np.nan),
+        motion=motion_from_configuration(raw.motion.time_s, q, q_kinds(model)),
+        marker_error=np.where(np.isfinite(raw.marker_error), error, np.nan),
         link_R_W=R,
         link_p_W=p,
     )

@@ -20,24 +20,13 @@ from biodyn.rigid_body import inverse_dynamics
 from biodyn.rigid_body.kinematics import on_path
 from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
 
-# Segments that no marker shows move with the stride: the second harmonic of a fast one, and little above.
-_CARRIED_HZ = 3.0
-_BENT = 3  # the derivative that is held small, as in the smoothing spline
-# What settings of errors are given for: a frame of this length. Others count in proportion.
+#: Errors are stated for a frame of this length; the variance of the error of other frames is in proportion.
 FRAME_S = 0.01
-# A coordinate keeps to where it was fitted within this where its markers tell it well, and the closer the less they tell.
-_KEPT_RAD = np.radians(2.0)
-_KEPT_LEVER_M = 0.06
-_AT_LIMIT_RAD = np.radians(0.1)
-_LIMIT_TOLERANCE_RAD = 1e-6
-# Expected error of the balance of moments in a hundredth of a second, Nm.
-MOMENT_SD_NM = 1.5
-FORCE_SD_N = 3.0
-# Factor on the smoothness that the markers themselves ask for.
-_SMOOTHNESS = 5.0
-# Time over which errors of the body model stay similar_times, s.
-_CORRELATION_S = 0.07
-# Knots of the estimated trajectory, 1/s.
+# A coordinate is held to its fitted value within this SD where its markers determine it well, and more firmly otherwise.
+_FIT_SD_RAD = np.radians(2.0)
+#: Expected error of the balance in a hundredth of a second: of moments, Nm, and of forces, N.
+MOMENT_SD_NM, FORCE_SD_N = 1.5, 3.0
+#: Knots of the estimated trajectory, 1/s.
 KNOTS_HZ = 100.0
 # Share of the variance of the torques' changes at foot strikes that all strikes of a person have in common.
 _STRIKES_ALIKE = 0.9
@@ -49,11 +38,11 @@ class NoiseModel:
 
     Attributes:
         marker_sd_m: (M,) error of each fitted marker in a frame, an axis.
-        stiffness: (nv,) of the smoothing spline with the cut-off that the markers of the segment ask for.
-        balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame: as expected, later as found.
+        stiffness: (nv,) of the smoothing spline with the optimal cut-off of the segment's markers.
+        balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame: expected, later estimated.
         strikes_alike_share: of the variance of the torques' changes at strikes, that all strikes have in common.
-        alike_frames: how many frames a model's error stays similar_times.
-        unseen_sd_rad: (nv,) of coordinates whose motion is assumed; infinite for others.
+        alike_frames: for how many frames a model's error is correlated.
+        unseen_sd_rad: (nv,) of coordinates with assumed motion; infinite for others.
     """
 
     marker_sd_m: FloatArray
@@ -65,7 +54,7 @@ class NoiseModel:
 
 
 def knot_step(rate_hz: float) -> int:
-    """Return how many frames lie between two knots."""
+    """Return the number of frames from one knot to the next."""
     return max(round(rate_hz / KNOTS_HZ), 1)
 
 
@@ -81,25 +70,29 @@ def noise_model_of(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m: float
     )
     cutoffs = coordinate_cutoffs(model, optimal_cutoffs(raw, rate_hz), inputs.cutoff_hz)
     frame = np.sqrt(FRAME_S * rate_hz)
-    similar_times = max(2.0 * _CORRELATION_S * rate_hz, 1.0)
+    smoothness, derivative = (
+        5.0,
+        3,
+    )  # factor on the smoothness of the markers; the derivative that is small, as in the spline
+    correlation_s = 0.07  # of errors of the body model
     return NoiseModel(
         marker_sd_m=np.hypot(noise, skin_sd_m * frame),
-        stiffness=_SMOOTHNESS * np.array([stiffness(hz, rate_hz, _BENT) for hz in cutoffs]),
+        stiffness=smoothness * np.array([stiffness(hz, rate_hz, derivative) for hz in cutoffs]),
         balance=frame * np.repeat([MOMENT_SD_NM, FORCE_SD_N], 3),
         strikes_alike_share=_STRIKES_ALIKE,
-        alike_frames=similar_times,
+        alike_frames=max(2.0 * correlation_s * rate_hz, 1.0),
         unseen_sd_rad=_unseen(model, magnitudes) * frame,
     )
 
 
 def balance_of(sizes: NoiseModel, rate_hz: float) -> tuple[float, float]:
-    """Return the error of the balance of forces, N, and of moments, Nm, as the settings give it: in a hundredth of a second."""
+    """Return the error of the balance of forces, N, and of moments, Nm, in a hundredth of a second."""
     force, moment = sizes.balance[[3, 0]] / np.sqrt(FRAME_S * rate_hz)
     return float(force), float(moment)
 
 
 def coordinate_cutoffs(model: SubjectModel, marker_hz: FloatArray, otherwise_hz: float) -> FloatArray:
-    """Return the cut-off (nv,) of each coordinate: the mean of the markers on its segment, else on the next towards the root."""
+    """Return the cut-off (nv,) of each coordinate: the mean of the markers on its segment, else on its parent and so on."""
     parent = {body.definition.name: body.definition.parent for body in model.bodies}
     of_body: dict[str, list[float]] = {}
     for marker, hz in zip(model.markers, marker_hz, strict=True):
@@ -116,28 +109,29 @@ def coordinate_cutoffs(model: SubjectModel, marker_hz: FloatArray, otherwise_hz:
     for coordinate in model.coordinates:
         result[coordinate.v_index] = cutoff(coordinate.body)
     for coordinate in model.assumed:
-        result[coordinate.v_index] = _CARRIED_HZ
+        result[coordinate.v_index] = 3.0  # the second harmonic of a fast stride, little above
     return result
 
 
 def fit_precision(model: SubjectModel, q: FloatArray, lever_m: FloatArray, sizes: NoiseModel) -> FloatArray:
-    """Return the precision (T, nv) with which coordinates keep to where they were fitted, 1/rad^2 and 1/m^2.
+    """Return the precision (T, nv) of the prior that coordinates equal their fitted values, 1/rad^2 and 1/m^2.
 
-    lever_m: (T, nv) how far the markers move for one radian of a coordinate that nothing else undoes. One that rests on its
-    limit stays there; one that is assumed keeps to its assumption within what is known of people.
+    lever_m: (T, nv) change of the markers for one radian of a coordinate with all others free. A coordinate at its limit is held
+    there; an assumed one is held to its assumption within the variation among people.
     """
+    at_limit_rad, lever_half_m = np.radians(0.1), 0.06
     sd = np.full(q.shape[:1] + (model.multibody.nv,), 1e3)
     for coordinate in model.coordinates:
         at = coordinate.v_index
-        sd[:, at] = _KEPT_RAD / (1.0 + (_KEPT_LEVER_M / np.maximum(lever_m[:, at], 1e-3)) ** 2)
-        sd[_resting(q[:, coordinate.q_index], coordinate.range_rad), at] = _AT_LIMIT_RAD
+        sd[:, at] = _FIT_SD_RAD / (1.0 + (lever_half_m / np.maximum(lever_m[:, at], 1e-3)) ** 2)
+        sd[_at_limit(q[:, coordinate.q_index], coordinate.range_rad), at] = at_limit_rad
     sd = np.where(np.isfinite(sizes.unseen_sd_rad), sizes.unseen_sd_rad, sd)
     return 1.0 / sd**2
 
 
-def _resting(angle: FloatArray, range_rad: tuple[float, float]) -> BoolArray:
+def _at_limit(angle: FloatArray, range_rad: tuple[float, float], tolerance_rad: float = 1e-6) -> BoolArray:
     low, high = range_rad
-    return np.asarray((angle <= low + _LIMIT_TOLERANCE_RAD) | (angle >= high - _LIMIT_TOLERANCE_RAD))
+    return np.asarray((angle <= low + tolerance_rad) | (angle >= high - tolerance_rad))
 
 
 def _unseen(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
@@ -146,38 +140,34 @@ def _unseen(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
     for coordinate in model.assumed:
         offset, stride = magnitudes.unseen_rad.get(coordinate.body, (np.zeros(3), np.zeros(3)))
         sd = float(np.sqrt(np.mean(offset**2 + stride**2)))
-        result[coordinate.v_index] = sd or _KEPT_RAD
+        result[coordinate.v_index] = sd or _FIT_SD_RAD
     return result
 
 
-# A strike is felt from before it, muscles expect it, until the forefoot is down; s.
-_BEFORE_S, _AFTER_S = 0.08, 0.15
-# -- How fast torques and motion change about foot strikes, as the trial itself shows it.
+# -- How fast torques and motion change about foot strikes, estimated from the trial itself
 #
-# Muscles meet the ground with bursts: within a tenth of a second of a strike the torques of hip, knee and trunk bend five to ten
-# times as much as in the rest of the stride. One limit for the whole stride flattens them. So a first step of the estimate leaves
-# motion and torques nearly free at a strike. A person's strikes are alike, and what that step shows at the same time after all of
-# them, of both sides, tells the limits of the next one.
+# Muscles respond to the ground with bursts: within a tenth of a second of a strike the curvature of the torques of hip, knee and
+# trunk is five to ten times as large as in the rest of the stride. One limit for the whole stride flattens them. So the first
+# step of the estimate leaves motion and torques nearly free at a strike. A person's strikes are similar: the changes of the first
+# step at the same time after all strikes, of both sides, determine the limits of the next step.
 
-# The burst itself: heel and shank are stopped, and muscles meet it, within some hundredths of a second.
-_BURST_S = 0.04
-#: So many hundredths of a second a strike lasts.
+# A strike has effects from before it, since muscles anticipate it, until the forefoot is down; s.
+_BEFORE_S, _AFTER_S = 0.08, 0.15
+#: Duration of a strike in hundredths of a second.
 OF_A_STRIKE = round((_BEFORE_S + _AFTER_S) / FRAME_S) + 1
-# Of each kind: the rest of the stride, then times after a strike of its own side, then after one of the other side.
+# Numbers of a kind of coordinate: the rest of the stride, times after a strike of its own side, then of the other side.
 _OF_A_KIND = 1 + 2 * OF_A_STRIKE
-# Known frames that sum to less than this share of one tell little, and nothing in the limit of none.
-_LEAST_SHARE = 1e-3
 
 
 def since_strikes(contacts: Sequence[Contact], frames: int, rate_hz: float) -> FloatArray:
     """Return the times (frames, 2) s since the nearest strike of each of `SIDES`, negative before it; infinite without one.
 
-    A strike is where a foot comes from the air on to a plate: none is a foot that stands on one at the first frame, or that steps
-    from one plate on to the next.
+    A strike is a foot contact that begins in the air: not a foot on a plate at the first frame, nor one that steps from one plate
+    to the next.
     """
     events = plate_events(contacts, frames / rate_hz, 1.0 / rate_hz)
-    strike_shares = [[e.time_s for e in events if e.kind == "foot_strike" and e.side == side] for side in SIDES]
-    return np.stack([_since_nearest(np.arange(frames) / rate_hz, own) for own in strike_shares], axis=1)
+    strikes_s = [[e.time_s for e in events if e.kind == "foot_strike" and e.side == side] for side in SIDES]
+    return np.stack([_since_nearest(np.arange(frames) / rate_hz, times_s) for times_s in strikes_s], axis=1)
 
 
 def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray:
@@ -189,40 +179,41 @@ def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray
 
 
 def midway_since_strike(before_s: FloatArray, after_s: FloatArray) -> FloatArray:
-    """Return the times since a strike, s, midway_since_strike between two knots, from `since_strikes` (..., 2) at both of them.
+    """Return the times since a strike, s, midway between two knots, from `since_strikes` (..., 2) at both of them.
 
-    Where another strike comes nearer between them, the two count from different strikes: the earlier one stands.
+    Where another strike becomes the nearest between them, the earlier value is used.
     """
     return np.where(after_s < before_s, before_s, 0.5 * (before_s + after_s))
 
 
 def strike_nearness(since_s: FloatArray) -> FloatArray:
-    """Return how near each time (T,) is to a strike of either side, 1 at it and 0 beyond `_BURST_S`; since_s: (T, 2)."""
-    away = np.minimum(np.abs(since_s).min(axis=1), _BURST_S)
-    return np.asarray(np.cos(0.5 * np.pi * away / _BURST_S) ** 2)
+    """Return how near each time (T,) is to a strike of either side, 1 at it and 0 beyond the burst; since_s: (T, 2)."""
+    burst_s = 0.04  # heel and shank are stopped, and muscles respond, within some hundredths of a second
+    distance_s = np.minimum(np.abs(since_s).min(axis=1), burst_s)
+    return np.asarray(np.cos(0.5 * np.pi * distance_s / burst_s) ** 2)
 
 
 class Kinds(NamedTuple):
-    """What stands at places in v: a number (R,) that both sides share, and the side, "" in the middle."""
+    """Kinds of coordinates at places in v: a number (R,) common to both sides, and the side, "" in the middle."""
 
     number: IntArray
     side: tuple[str, ...]
 
 
 def kinds_of(model: SubjectModel, places: IntArray) -> Kinds:
-    """Return the kinds of the coordinates at `places` (R,) in v; those of the root are a kind each."""
-    named = {c.v_index: (c.plain, c.side) for c in (*model.coordinates, *model.assumed)}
-    own = [named.get(at, (f"root {at}", "")) for at in places.tolist()]
-    order = sorted({plain for plain, _ in own})
-    return Kinds(np.array([order.index(plain) for plain, _ in own], dtype=np.int64), tuple(side for _, side in own))
+    """Return the kinds of the coordinates at `places` (R,) in v; each coordinate of the root is its own kind."""
+    names = {c.v_index: (c.plain, c.side) for c in (*model.coordinates, *model.assumed)}
+    kinds = [names.get(at, (f"root {at}", "")) for at in places.tolist()]
+    order = sorted({plain for plain, _ in kinds})
+    return Kinds(np.array([order.index(plain) for plain, _ in kinds], dtype=np.int64), tuple(side for _, side in kinds))
 
 
 @dataclass(frozen=True)
 class Shares:
-    """What values (K, R) at knots are made of, by the time after strikes: a linear map from P numbers.
+    """Linear map from P numbers, by the time after strikes, to values (K, R) at knots.
 
     Attributes:
-        at, of, weight: (N,) places in the flat values, the number that each is made of, and its weight.
+        at, of, weight: (N,) entries: place in the flat values, number, and weight.
         shape: (K, R). count: P.
     """
 
@@ -233,13 +224,13 @@ class Shares:
     count: int
 
     def values(self, numbers: FloatArray) -> FloatArray:
-        """Return the values (K, R) that the numbers (P,) stand for; 0 where no number has a share."""
+        """Return the values (K, R) of the numbers (P,); 0 where no number has a weight."""
         parts = self.weight * numbers[self.of]
         flat = np.bincount(self.at, weights=parts, minlength=self.shape[0] * self.shape[1])
         return np.asarray(flat.reshape(self.shape), dtype=np.float64)
 
     def gathered(self, values: FloatArray) -> FloatArray:
-        """Return the transposed of `values`: the numbers (P,) that values (K, R) pull at."""
+        """Apply the transpose of `values` to values (K, R): (P,)."""
         return self._summed(self.weight * values.ravel()[self.at])
 
     def squares(self, values: FloatArray) -> FloatArray:
@@ -251,18 +242,18 @@ class Shares:
 
 
 def near_strikes(since_s: FloatArray) -> Iterator[tuple[Side, IntArray, IntArray, FloatArray]]:
-    """Yield a side, frames (N,), hundredths of a second (N,) since a strike of it is felt, and the frames' shares (N,) of them.
+    """Yield a side, frames (N,), hundredths of a second (N,) since the effects of its strike begin, and the frames' weights (N,).
 
-    since_s: (T, 2) of `since_strikes`. A frame belongs to the two hundredths beside it, the more the nearer, and less than wholly
-    beyond the first and the last one; near strikes of both sides to both. So nothing jumps where a time differs in its last bits.
+    since_s: (T, 2) of `since_strikes`. A frame is interpolated between the two nearest hundredths, with weights that fade out
+    beyond the first and the last one; near strikes of both sides it belongs to both. So the result is continuous in the times.
     """
-    felt = (since_s + _BEFORE_S) / FRAME_S
-    within = np.clip(np.minimum(felt + 1.0, OF_A_STRIKE - felt), 0.0, 1.0)
+    elapsed = (since_s + _BEFORE_S) / FRAME_S
+    within = np.clip(np.minimum(elapsed + 1.0, OF_A_STRIKE - elapsed), 0.0, 1.0)
     both = np.maximum(within.sum(axis=1), 1.0)
-    for side, own in zip(SIDES, felt.T, strict=True):
-        near = np.flatnonzero((own > -1.0) & (own < OF_A_STRIKE))
-        before = np.floor(own[near]).astype(np.int64)
-        late = own[near] - before
+    for side, of_side in zip(SIDES, elapsed.T, strict=True):
+        near = np.flatnonzero((of_side > -1.0) & (of_side < OF_A_STRIKE))
+        before = np.floor(of_side[near]).astype(np.int64)
+        late = of_side[near] - before
         for at, share in ((before, 1.0 - late), (before + 1, late)):
             inside = (at >= 0) & (at < OF_A_STRIKE) & (share > 0.0)
             yield side, near[inside], at[inside], (share / both[near])[inside]
@@ -271,15 +262,15 @@ def near_strikes(since_s: FloatArray) -> Iterator[tuple[Side, IntArray, IntArray
 def strike_shares(
     kinds: Kinds, since_s: FloatArray, first: IntArray, middle: Side | None = None
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return what `Shares` of values (T, R) strikes have, since_s (T, 2): places, numbers and weights (N,).
+    """Return the entries of `Shares` at strikes, since_s (T, 2): places, numbers and weights (N,).
 
-    first: (R,) number of the first hundredth of a strike of a value's own side; those of the other side follow. middle: the side
-    that what has none counts as its own; None = both, as one.
+    first: (R,) number of the first hundredth of a strike of a value's own side, before those of the other side. middle: the side
+    that coordinates without a side have; None = both, as one.
     """
     flat = np.arange(since_s.shape[0] * len(kinds.side)).reshape(-1, len(kinds.side))
     parts = []
     for side, frames, hundredth, share in near_strikes(since_s):
-        other = np.array([OF_A_STRIKE if (own or middle or side) != side else 0 for own in kinds.side], dtype=np.int64)
+        other = np.array([OF_A_STRIKE if (one or middle or side) != side else 0 for one in kinds.side], dtype=np.int64)
         at = flat[frames]
         parts.append((at, first + other + hundredth[:, None], np.broadcast_to(share[:, None], at.shape)))
     at, of, weight = (np.concatenate([part[i].ravel() for part in parts]) for i in range(3))
@@ -287,10 +278,10 @@ def strike_shares(
 
 
 def similar_times(kinds: Kinds, since_s: FloatArray) -> Shares:
-    """Return the shares of values (T, R) in what is similar_times: the same kind, as long after a strike; since_s (T, 2).
+    """Return the map to values (T, R) from one number for each kind and time after a strike; since_s (T, 2).
 
-    Both sides count as one; what has no side has every strike for its own. The nearest known strike counts. Shares of a value
-    sum to 1: what no strike has of it is the rest of the stride.
+    Both sides count as one, and all strikes are own ones of coordinates without a side. The nearest known strike counts. The
+    weights of a value sum to 1, including the one of the rest of the stride.
     """
     shape, first = (len(since_s), len(kinds.side)), kinds.number * _OF_A_KIND
     at, of, weight = strike_shares(kinds, since_s, first + 1)
@@ -306,12 +297,13 @@ def similar_times(kinds: Kinds, since_s: FloatArray) -> Shares:
 
 
 def shown_sizes(values: FloatArray, known: BoolArray, shares: Shares, knot_s: float) -> FloatArray:
-    """Return the root mean square (K, R) of values (K, R), a knot apart, among those that are `similar_times`.
+    """Return the root mean square (K, R) of values (K, R) at knots over all strikes, see `similar_times`.
 
-    known: (K, R) those that count. Smoothed over a hundredth of a second; 0 where nothing is known.
+    known: (K, R) values that count. Smoothed over a hundredth of a second; 0 where nothing is known.
     """
+    least_weight = 1e-3  # of known values
     squares = shares.gathered(np.where(known, values**2, 0.0))
-    mean = squares / np.maximum(shares.gathered(known.astype(np.float64)), _LEAST_SHARE)
+    mean = squares / np.maximum(shares.gathered(known.astype(np.float64)), least_weight)
     return np.asarray(np.sqrt(gaussian_filter1d(shares.values(mean), FRAME_S / knot_s, axis=0)))
 
 
@@ -320,33 +312,21 @@ def shown_changes(tau: FloatArray, known: BoolArray, shares: Shares, knot_s: flo
 
     shares: of the knots between the first and the last one.
     """
-    own = known[:-2] & known[1:-1] & known[2:]
-    return shown_sizes(np.diff(tau, 2, axis=0), own, shares, knot_s)
+    return shown_sizes(np.diff(tau, 2, axis=0), known[:-2] & known[1:-1] & known[2:], shares, knot_s)
 
 
-# -- The torques that an estimate holds smooth: which, where they are known, and how fast each of them may change.
+# -- Smooth torques: which, where they are known, and how fast each of them may change
 #
-# Muscles do not change their torque at once. How fast they do is the movement's own: a runner's hip changes its torque ten times
-# as fast as that of one who walks slowly, and his ankle a fifth as fast as his hip.
-
-# A joint that carries more of the body's mass than this is one of the trunk.
-_MUCH = 0.15
-# Four fifths of the changes of a random walk lie within 1.28 of their standard deviation; strikes are among the others.
-_SHARE, _DEVIATIONS = 0.8, 1.2816
-# Fewer second differences than this tell nothing.
-_LEAST_CHANGES = 20
-# Torques about an axis that hardly moves change by this at least, Nm/kg per s^1.5.
-_LEAST_ROUGHNESS = 1.0
-# The slope of a torque may change (as a random walk) by this factor times the usual change in the filtered motion.
-_ROUGHNESS = 2.0
+# Muscles cannot change their torque at once. How fast they do depends on the movement: a runner's hip changes its torque ten
+# times as fast as that of a slow walker, and his ankle a fifth as fast as his hip.
 
 
 @dataclass(frozen=True)
 class SmoothTorques:
-    """Torques that are held smooth.
+    """Torques with a smoothness prior.
 
     Attributes:
-        places: (R,) in v. known: (T, R) where the loads tell them.
+        places: (R,) in v. known: (T, R) where the loads are known.
         change_nm: (R,) standard deviation of the second difference of each from knot to knot, Nm; infinite = no limit.
     """
 
@@ -356,10 +336,13 @@ class SmoothTorques:
 
 
 def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
-    """Return the torques of legs and trunk, and how fast they change in the motion as it was fitted.
+    """Return the torques of legs and trunk, and how fast they change in the fitted motion.
 
-    Both sides count as one torque. One that is never known long enough may change as it likes: nothing is asked of it.
+    Both sides count as one torque; one with fewer than 20 known second differences has no limit. Strikes are among the largest
+    fifth of the changes, so the size of the others is estimated from the 80th percentile, 1.28 standard deviations. The slope of
+    a torque may change, as a random walk, by twice that size, and by at least 1 Nm/kg per s^1.5: some axes hardly move.
     """
+    least_count, quantile, deviations, factor, least_roughness = 20, 0.8, 1.2816, 2.0, 1.0
     model = inputs.model
     places = torque_places(model)
     known = _known(model, loads, places)
@@ -367,32 +350,32 @@ def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
     if len(places):
         step = knot_step(inputs.rate_hz)
         knot_s = step / inputs.rate_hz
-        least = _LEAST_ROUGHNESS * model.mass_kg * knot_s**1.5
+        least = least_roughness * model.mass_kg * knot_s**1.5
         differences = _second_differences(inputs, loads, places, known, step)
         kinds = kinds_of(model, places).number
         for columns in (np.flatnonzero(kinds == kind) for kind in np.unique(kinds)):
-            own = differences[:, columns][np.isfinite(differences[:, columns])]
-            if len(own) >= _LEAST_CHANGES:
-                usual = float(np.quantile(own, _SHARE)) / _DEVIATIONS
-                change[columns] = max(_ROUGHNESS * usual, least)
+            of_kind = differences[:, columns][np.isfinite(differences[:, columns])]
+            if len(of_kind) >= least_count:
+                usual = float(np.quantile(of_kind, quantile)) / deviations
+                change[columns] = max(factor * usual, least)
     return SmoothTorques(places, known, change)
 
 
-def torque_places(model: SubjectModel) -> IntArray:
-    """Return the places in v of the legs' coordinates, and of those that carry much of the body (the trunk)."""
+def torque_places(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
+    """Return the places in v of the coordinates of the legs and of the trunk: those that carry more than a share of the body."""
     mb = model.multibody
     soles = [on_path(mb, model.frames[body].link) for body in model.sole_body.values()]
     carried = np.zeros(mb.nv)
     for link, body in enumerate(mb.bodies):
         carried += on_path(mb, link) * body.mass_kg
-    heavy = carried > _MUCH * mb.total_mass_kg
+    heavy = carried > trunk_share * mb.total_mass_kg
     moving = np.array([c.v_index for c in (*model.coordinates, *model.assumed)], dtype=np.int64)
     chosen = np.any([*soles, heavy], axis=0)
     return np.array([at for at in moving if chosen[at]], dtype=np.int64)
 
 
 def _known(model: SubjectModel, loads: Loads, places: IntArray) -> BoolArray:
-    """Where (T, R) each torque is known; assumed coordinates where the whole body is in balance."""
+    """Return where (T, R) each torque is known; those of assumed coordinates where the whole body is in balance."""
     columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
     result = np.zeros((len(loads.balanced), len(places)), dtype=bool)
     for row, at in enumerate(places.tolist()):
@@ -401,7 +384,7 @@ def _known(model: SubjectModel, loads: Loads, places: IntArray) -> BoolArray:
 
 
 def _second_differences(inputs: TrialInputs, loads: Loads, places: IntArray, known: BoolArray, step: int) -> FloatArray:
-    """NoiseModel (K - 2, R) of the second differences of the torques from knot to knot, Nm; NaN where one is not known."""
+    """Return the sizes (K - 2, R) of the second differences of the torques from knot to knot, Nm; NaN where not known."""
     motion = inputs.fit.motion
     moving = np.isfinite(motion.vdot).all(axis=1)
     tau = np.full((len(motion.q), len(places)), np.nan)

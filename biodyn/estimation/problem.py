@@ -1,8 +1,8 @@
-"""What the estimate of one stretch of a trial is computed from: the unknown trajectory update, the data, and time windows.
+"""Inputs of the estimate of one stretch of a trial: the unknown trajectory update, the data, and time windows.
 
 The update of the coordinates along v is a quintic spline with knots at every r-th frame, d(t) = sum_k c_k B_k(t), as the fitted
 motion is (`signals.derivatives`), with fewer knots. A frame u knots behind knot k depends on the coefficients k .. k + 5. The
-root rotates and moves about its own axes: for q = q0 exp(d) its velocity is Ad(exp(-d)) v0 + J(d) d', with J the right Jacobian
+update of the root is along its own axes: for q = q0 exp(d) its velocity is Ad(exp(-d)) v0 + J(d) d', with J the right Jacobian
 of the rigid motions (Barfoot 2017, ch. 7).
 """
 
@@ -66,36 +66,36 @@ class Knots:
     def weights(self) -> tuple[FloatArray, ...]:
         """Weights (step, 6) of place, rate and acceleration of frames behind a knot, on the coefficients from the knot's on."""
         basis = BSpline.basis_element(np.arange(-DEGREE, 2.0), extrapolate=False)
-        # Behind its knot by u, the coefficient k + j is that of the basis whose support began u + 5 - j knots ago.
+        # At u behind its knot the basis of the coefficient k + j has been non-zero for u + 5 - j knots.
         at = np.arange(self.step)[:, None] / self.step - np.arange(DEGREE + 1.0)
         scales = (1.0, 1.0 / self.knot_s, 1.0 / self.knot_s**2)
         return tuple(np.nan_to_num(basis(at, nu=nu)) * scale for nu, scale in enumerate(scales))
 
     def values(self, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return place, rate and acceleration (T, n) of the spline with coefficients c (count, n)."""
-        found = tuple(np.zeros((self.frames, c.shape[1])) for _ in range(3))
+        results = tuple(np.zeros((self.frames, c.shape[1])) for _ in range(3))
         for offset in range(self.step):
-            for order, result in enumerate(found):
+            for order, result in enumerate(results):
                 rows = result[offset :: self.step]
                 for j, weight in enumerate(self.weights[order][offset]):
                     rows += weight * c[j : j + len(rows)]
-        return found[0], found[1], found[2]
+        return results[0], results[1], results[2]
 
 
 def apply_update(mb: Multibody, start: Path, knots: Knots, c: FloatArray) -> Path:
-    """Return the motion that deviates from `start` by coefficients c (count, nv); the root's terms to the third order."""
+    """Return the motion `start` updated by coefficients c (count, nv); the root's terms to the third order."""
     whole, d1, d2 = knots.values(c)
     v, vdot = start.v + d1, start.vdot + d2
     if _has_free_root(mb):
         d, d1, d2 = whole[:, _ROOT], d1[:, _ROOT], d2[:, _ROOT]
-        carried = inverse_adjoint(d)
+        adjoint = inverse_adjoint(d)
         bracket = bracket_matrix(d)
-        own_v = _times(carried, start.v[:, _ROOT])
+        start_v = _times(adjoint, start.v[:, _ROOT])
         xi = _right_jacobian(bracket, d1)
-        v[:, _ROOT] = own_v + xi
+        v[:, _ROOT] = start_v + xi
         vdot[:, _ROOT] = (
-            _times(carried, start.vdot[:, _ROOT])
-            + _times(bracket_matrix(own_v), xi)
+            _times(adjoint, start.vdot[:, _ROOT])
+            + _times(bracket_matrix(start_v), xi)
             + _right_jacobian(bracket, d2)
             + _times(bracket_matrix(d1), _times(bracket, d1)) / 6.0
         )
@@ -105,9 +105,9 @@ def apply_update(mb: Multibody, start: Path, knots: Knots, c: FloatArray) -> Pat
 def chain_to_update(
     mb: Multibody, path: Path, by_q: FloatArray, by_v: FloatArray, by_vdot: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Turn derivatives (T, m, nv) by q, v and vdot into those by the deviation, its rate and its acceleration, in place.
+    """Convert derivatives (T, m, nv) by q, v and vdot to those by the update, its rate and its acceleration, in place.
 
-    The root's axes turn with it: dv = d' + [v, d] and dvdot = d'' + [v, d'] + [vdot, d].
+    The root's axes rotate with it: dv = d' + [v, d] and dvdot = d'' + [v, d'] + [vdot, d].
     """
     if not _has_free_root(mb):
         return by_q, by_v, by_vdot
@@ -126,7 +126,7 @@ def bracket_matrix(twist: FloatArray) -> FloatArray:
 
 
 def inverse_adjoint(d: FloatArray) -> FloatArray:
-    """Return Ad(exp(-d)) (T, 6, 6) of twists d (T, 6): what a twist is in axes apply_update by exp(d)."""
+    """Return Ad(exp(-d)) (T, 6, 6) of twists d (T, 6): it expresses a twist in axes moved by exp(d)."""
     w = cross_matrix(d[:, :3])
     square = w @ w
     angle2 = np.sum(d[:, :3] ** 2, axis=1)[:, None, None]
@@ -134,9 +134,9 @@ def inverse_adjoint(d: FloatArray) -> FloatArray:
     R = np.eye(3) + (1.0 - angle2 / 6.0 + angle2**2 / 120.0) * w + (half + angle2**2 / 720.0) * square
     p = _times(np.eye(3) + half * w + sixth * square, d[:, 3:])
     result = np.zeros((len(d), 6, 6))
-    turned = R.transpose(0, 2, 1)
-    result[:, :3, :3] = result[:, 3:, 3:] = turned
-    result[:, 3:, :3] = -turned @ cross_matrix(p)
+    R_inverse = R.transpose(0, 2, 1)
+    result[:, :3, :3] = result[:, 3:, 3:] = R_inverse
+    result[:, 3:, :3] = -R_inverse @ cross_matrix(p)
     return result
 
 
@@ -163,7 +163,7 @@ def cross_matrix(x: FloatArray) -> FloatArray:
     return result
 
 
-# Longer stretches are solved in windows. What happens beyond the overlap is hardly felt, and neighbours fade into each other
+# Longer stretches are solved in windows. Frames beyond the overlap have hardly any effect, and neighbours fade into each other
 # over it.
 _LONGEST_S = 10.5
 _WINDOW_S = 5.0
@@ -172,7 +172,7 @@ _OVERLAP_S = 1.0
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """Frames `rows` of a stretch that are solved at once, and those of them whose result is kept."""
+    """Frames `rows` of a stretch that are solved at once, and the frames `kept` of the result."""
 
     stretch: slice
     rows: slice
@@ -185,10 +185,10 @@ class TimeWindow:
 
     @property
     def weights(self) -> FloatArray:
-        """How much (rows,) each frame counts beside the same one of the neighbours: windows fade into each other smoothly.
+        """Weights (rows,) of the frames against the same ones of the neighbours: windows fade into each other smoothly.
 
-        Two windows close the same imbalance by motions that differ by some micrometres, or by more where one of them takes only a
-        part of its last step; at a seam that is an impact.
+        Two windows eliminate the same residual by motions that differ by some micrometres, or by more where one of them uses only
+        a part of its last step; without fading that is an impact.
         """
         frames = np.arange(self.rows.start, self.rows.stop)
         result = np.ones(len(frames))
@@ -225,16 +225,16 @@ class Problem:
     """One stretch of T frames.
 
     Attributes:
-        model: the body; start: the motion that the estimate deviates from; knots: of the spline of the deviation.
+        model: the body; start: the motion that is updated; knots: of the spline of the update.
         seen_at: (T, M, 3) m markers as measured, gaps filled; weights: (T, M) of the fit, 0 where unseen.
         wrenches: (T, K, 6) on the links `wrench_links` (K,), about the world's origin.
         balanced: (T,) frames in which every contact is known, so that the whole body must be in balance; to_close: the same, and
-            those at the ends of the recording where the accelerations of the start are no use.
-        torque_rows: (R,) places in v of the torques that are held smooth; torque_known: (T, R) where they are known;
-            torque_change_nm: (R,) of `torques.SmoothTorques`.
-        since_strike_s: (T, 2) of `strikes.since_strikes`.
-        inertias: what the trial may change of the body's inertias; plates: of its plates.
-        tells_constants: whether inertias, plates and the error of the balance are found from this stretch.
+            frames at the ends of the recording where the accelerations of the start are unreliable.
+        torque_rows: (R,) places in v of the torques with a smoothness prior; torque_known: (T, R) where they are known;
+            torque_change_nm: (R,) of `noise_model.SmoothTorques`.
+        since_strike_s: (T, 2) of `noise_model.since_strikes`.
+        inertias, plates: the unknown inertias and plate errors.
+        estimates_parameters: whether inertias, plates and the error of the balance are estimated from this stretch.
     """
 
     model: SubjectModel
@@ -253,7 +253,7 @@ class Problem:
     since_strike_s: FloatArray
     inertias: InertiaUnknowns
     plates: PlateUnknowns
-    tells_constants: bool = True
+    estimates_parameters: bool = True
 
     @property
     def strikes_known(self) -> bool:
@@ -262,9 +262,10 @@ class Problem:
 
     @cached_property
     def torque_groups(self) -> tuple[tuple[IntArray, IntArray], ...]:
-        """Torques that depend on the same coordinates: their places in `torque_rows`, and those of the coordinates in v.
+        """Groups of torques that depend on the same coordinates: their places in `torque_rows`, and places of the coordinates in
+        v.
 
-        A torque depends on what moves the bodies beyond its joint: the path to them, and the joints among them.
+        A torque depends on the coordinates that move the bodies beyond its joint: on the path to them, and of joints among them.
         """
         mb = self.model.multibody
         moves = np.stack([on_path(mb, body) for body in range(len(mb.bodies))])

@@ -1,6 +1,6 @@
 """Banded normal equations of a trajectory: assembly, Cholesky factor, solutions, and the inverse near the diagonal.
 
-The unknowns are n numbers at each of T knots, coupled with those of the next `reach` knots. LAPACK's banded Cholesky
+The unknowns are n numbers at each of T knots, coupled with the unknowns of the next `reach` knots. LAPACK's banded Cholesky
 factorisation solves them; blocks of the inverse follow from the factor backwards in time (Takahashi 1973; for banded matrices
 Asif & Moura 2005, doi 10.1109/TSP.2004.842192). Time and memory grow linearly with T.
 """
@@ -56,11 +56,11 @@ class NormalEquations:
         """Add the same for diagonal squares, given as `precision` (T', n)."""
         count, n = precision.shape
         blocks = self.band.reshape(len(self.right), n, -1)
-        for i, left in enumerate(weights):
+        for i, weight in enumerate(weights):
             here = slice(first + i, first + i + count)
-            self.right[here] += left * gradient
+            self.right[here] += weight * gradient
             for j in range(i, len(weights)):
-                blocks[here, :, (j - i) * n] += (left * weights[j]) * precision
+                blocks[here, :, (j - i) * n] += (weight * weights[j]) * precision
 
 
 class CholeskyFactor:
@@ -120,9 +120,9 @@ class CholeskyFactor:
             inverse = self._inverse[k]
             gain = inverse.T @ self._below[k]
             crossed = -gain @ near
-            own = inverse.T @ inverse - crossed @ gain.T
+            diagonal = inverse.T @ inverse - crossed @ gain.T
             before, near = near, np.empty_like(near)
-            near[:n, :n] = 0.5 * (own + own.T)  # unless symmetric, the recursion grows without bound
+            near[:n, :n] = 0.5 * (diagonal + diagonal.T)  # unless symmetric, the recursion grows without bound
             near[:n, n:] = crossed[:, :-n]
             near[n:, :n] = near[:n, n:].T
             near[n:, n:] = before[:-n, :-n]

@@ -1,4 +1,4 @@
-"""Summary of an estimate: residuals before and after, what was moved, what changed; its plausibility and its findings."""
+"""Summary of an estimate: residuals before and after, changes of motion and parameters; its plausibility and its findings."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import EstimateError
 from biodyn.estimation.gauss_newton import Posterior
-from biodyn.estimation.parameters import InertiaUnknowns, PlateAccount
 from biodyn.estimation.noise_model import FORCE_SD_N
+from biodyn.estimation.parameters import InertiaUnknowns, PlateErrors, PlateSummary
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import rms, vector_rms
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
 from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.parameter_sensitivities import FoundConstants
+from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
 
-#: Farther off than this many standard deviations an unknown is not what people and plates differ in.
+#: A parameter more than so many prior standard deviations from 0 is outside of how people and plates differ.
 FAR_SD = 3.0
 
 
 @dataclass(frozen=True)
 class EstimateSummary:
-    """What the estimate did.
+    """Changes made by an estimate.
 
     Attributes:
         raw_fit, raw_dynamics, raw_reaction: before it: the motion as fitted, its torques, the ground reaction filtered alike.
         force_cutoff_hz: of the plate forces in the estimate.
         residual_before, residual_after: RMS of the base residual's force N and moment Nm, each over its own frames.
-        residual_unclosed: the same before the last step, which brings the motion in balance (`closing`).
-        balance_sd: error of the balance of forces N and of moments Nm in a hundredth of a second, as the trial showed it.
-        coordinates: names; moved_rms_rad, moved_max_rad: (C,) how far each was moved.
-        marker_rms_m, marker_max_m: how far the model's markers were moved.
-        centre_shifts_m: (3,) of the mass centres by segment, in its own axes; centre_sd_m: (3,) what was known of it before.
-        mass_change_kg: of the whole body; mass_sd_kg: what was known before.
-        segment_mass_changes: of each segment, share of its own mass, that of the body's among it; segment_mass_sd: of
-            each, known before.
-        plates: what was found of the force plates, and taken into account.
+        residual_unclosed: the same before the residual is eliminated.
+        balance_sd: estimated error of the balance of forces N and of moments Nm in a hundredth of a second.
+        coordinates: names; moved_rms_rad, moved_max_rad: (C,) change of each.
+        marker_rms_m, marker_max_m: change of the model's markers.
+        centre_shifts_m: (3,) of the mass centres by segment, in its own axes; centre_sd_m: (3,) prior standard deviations.
+        mass_change_kg: of the whole body; mass_sd_kg: prior standard deviation.
+        segment_mass_changes: of each segment, share of its own mass, including the change of the body's; segment_mass_sd: prior
+            standard deviations.
+        plates: estimated errors of the force plates, which are corrected.
         torque_change: (C,) Nm RMS where the torque is known before and after.
-        random: one standard deviation (T, C) of angles and torques from what is random in the measurements; None if not asked.
-        walks: of the session that told mass centres, mass and plates, this one among them.
-        constants: these, as the bands ask for them (`parameter_sensitivities`); None if not asked, or where there are none.
+        random: one standard deviation (T, C) of angles and torques from random errors; None if not computed.
+        walks: number of walks of the session that contribute to mass centres, mass and plates, including this one.
+        constants: the parameters for the uncertainty of the torques; None if not computed, or where there are none.
     """
 
     raw_fit: Fit
@@ -68,39 +68,38 @@ class EstimateSummary:
     segment_mass_changes: Mapping[str, float]
     segment_mass_sd: Mapping[str, float]
     torque_change: FloatArray
-    plates: PlateAccount
+    plates: PlateSummary
     random: Posterior | None = None
     walks: int = 1
-    constants: FoundConstants | None = None
+    constants: ParameterEffects | None = None
 
 
 def summarise(
     inputs: TrialInputs,
     fit: Fit,
     dynamics: Dynamics,
-    unknowns: InertiaUnknowns | None,
+    unknowns: InertiaUnknowns,
     values: FloatArray,
     force_cutoff_hz: float,
     balance_sd: tuple[float, float],
     unbalanced: FloatArray,
-    plates: PlateAccount,
+    plates: PlateSummary,
     random: Posterior | None = None,
     walks: int = 1,
-    constants: FoundConstants | None = None,
+    constants: ParameterEffects | None = None,
 ) -> EstimateSummary:
-    """Return the account of an estimate of the trial `inputs`; unbalanced: (T, 6) [moment; force] before the last step."""
-    before, model = inputs.fit, fit.model
-    known = np.isfinite(before.motion.q).all(axis=1) & np.isfinite(fit.motion.q).all(axis=1)
-    steps = np.zeros((int(known.sum()), model.multibody.nv))
-    if known.any():
-        steps = difference(model.multibody, before.motion.q[known], fit.motion.q[known])
+    """Return the summary of an estimate of the trial `inputs`; unbalanced: (T, 6) [moment; force] before its elimination."""
+    raw, model = inputs.fit, fit.model
+    known = np.isfinite(raw.motion.q).all(axis=1) & np.isfinite(fit.motion.q).all(axis=1)
     columns = [coordinate.v_index for coordinate in model.coordinates]
-    moved = steps[:, columns] if len(steps) else np.zeros((1, len(columns)))
-    places = [model.marker_places(f.link_R_W, f.link_p_W) for f in (before, fit)]
-    apart = np.linalg.norm(places[1] - places[0], axis=2)[known]
-    mass_kg = before.model.mass_kg
+    steps = np.zeros((1, len(columns)))
+    if known.any():
+        steps = difference(model.multibody, raw.motion.q[known], fit.motion.q[known])[:, columns]
+    places = [model.marker_places(f.link_R_W, f.link_p_W) for f in (raw, fit)]
+    distance = np.linalg.norm(places[1] - places[0], axis=2)[known]
+    mass_kg = raw.model.mass_kg
     return EstimateSummary(
-        raw_fit=before,
+        raw_fit=raw,
         raw_dynamics=inputs.dynamics,
         raw_reaction=inputs.reaction,
         force_cutoff_hz=force_cutoff_hz,
@@ -109,18 +108,16 @@ def summarise(
         residual_unclosed=(float(vector_rms(unbalanced[:, 3:])), float(vector_rms(unbalanced[:, :3]))),
         balance_sd=balance_sd,
         coordinates=tuple(coordinate.name for coordinate in model.coordinates),
-        moved_rms_rad=np.sqrt(np.mean(moved**2, axis=0)),
-        moved_max_rad=np.abs(moved).max(axis=0),
-        marker_rms_m=float(np.sqrt(np.mean(apart**2))) if apart.size else float("nan"),
-        marker_max_m=float(apart.max()) if apart.size else float("nan"),
-        centre_shifts_m={} if unknowns is None else unknowns.centre_shifts_m(values),
-        centre_sd_m={} if unknowns is None else dict(zip(unknowns.segments, unknowns.sd_m.tolist(), strict=True)),
-        mass_change_kg=0.0 if unknowns is None else mass_kg * unknowns.body_share(values),
-        mass_sd_kg=0.0 if unknowns is None else mass_kg * unknowns.mass_share_sd,
-        segment_mass_changes={} if unknowns is None else unknowns.mass_changes(values),
-        segment_mass_sd={}
-        if unknowns is None
-        else dict(zip(unknowns.bodies, unknowns.segment_share_sd.tolist(), strict=True)),
+        moved_rms_rad=np.sqrt(np.mean(steps**2, axis=0)),
+        moved_max_rad=np.abs(steps).max(axis=0),
+        marker_rms_m=float(np.sqrt(np.mean(distance**2))) if distance.size else float("nan"),
+        marker_max_m=float(distance.max()) if distance.size else float("nan"),
+        centre_shifts_m=unknowns.centre_shifts_m(values),
+        centre_sd_m=dict(zip(unknowns.segments, unknowns.sd_m.tolist(), strict=True)),
+        mass_change_kg=mass_kg * unknowns.body_share(values),
+        mass_sd_kg=mass_kg * unknowns.mass_share_sd,
+        segment_mass_changes=unknowns.mass_changes(values),
+        segment_mass_sd=dict(zip(unknowns.bodies, unknowns.segment_share_sd.tolist(), strict=True)),
         torque_change=np.asarray(rms((dynamics.torques - inputs.dynamics.torques).T)),
         plates=plates,
         random=random,
@@ -133,132 +130,126 @@ def _residual(dynamics: Dynamics) -> tuple[float, float]:
     return float(vector_rms(dynamics.residual_force)), float(vector_rms(dynamics.residual_moment))
 
 
-# -- What no sound trial asks an estimate for: markers far from where they were seen, a body or plates that cannot be.
-#
-# The estimate has not converged then, the model is not of these markers, or something acted that no plate measured: a crutch, a
-# hand on a rail, a person who helps. It looks like another mass, and like plates that read too much.
+# -- Plausibility: an implausible estimate has not converged, the model does not belong to these markers, or a force was not
+# measured (a crutch, a hand on a rail, a helping person), which appears as another mass and as plates that read too much.
 
-# An estimate moves the model's markers by half a millimetre; this is the limit of a sound fit itself.
-_FARTHEST_M = 0.02
-# What is found of plates and of the body's mass is computed to first order: beyond these the second order is some per cent of a
-# force. An aid that carries a tenth of the body all the time looks like another mass: the estimate is as good as the filter
-# there, and half as good at the hip where it carries a fifth.
-_MOST_GAIN, _MOST_MASS, _MOST_PLACE_M = 0.15, 0.15, 0.15
-# Tables of segments differ by 8 %, and a prosthesis weighs half of what it stands for. A boot weighs as much as a foot.
-_MOST_MASS_SHARE, _MOST_FOOT_SHARE = 0.6, 1.2
-# A gross error is believed where motion and forces agree with it. Beyond so many times the expected error of the balance they do
-# not: of real walks it comes to 1 to 2.5 times, beside a moved plate as well; with crutches beside the plates to 3 and more.
-_MOST_UNBALANCED = 3.0
-_LOOK = "Look for a force that no plate measured (an aid, a hand on a rail), a foot on two plates, a wrong body mass or plate."
+# An estimate changes the model's markers by half a millimetre; this is the limit of a sound fit itself, m.
+_MOST_MARKER_CHANGE_M = 0.02
+_LOOK = "Look for a force that was not measured (an aid, a hand on a rail), a foot on two plates, a wrong body mass or plate."
 
 
-def require_plausible(account: EstimateSummary) -> None:
-    """Raise EstimateError where the estimate left the markers, or needs a plate or a body that cannot be."""
-    if account.marker_rms_m > _FARTHEST_M:
+def require_plausible(summary: EstimateSummary) -> None:
+    """Raise EstimateError where the estimate is far from the markers, or requires an impossible plate or body.
+
+    Errors of plates and of the body's mass are computed to first order; beyond 15 % or 15 cm the second order is some per cent of
+    a force. An aid that carries a tenth of the body all the time appears as another mass: the estimate is then as good as the
+    filter, and half as good at the hip where it carries a fifth. Segment tables differ by 8 %; a prosthesis weighs half of the
+    segment it replaces, a boot as much as a foot.
+    """
+    most_share, most_shift_m, most_segment_share, most_foot_share = 0.15, 0.15, 0.6, 1.2
+    if summary.marker_rms_m > _MOST_MARKER_CHANGE_M:
         raise EstimateError(
-            f"It has not converged: it moved the markers of the model by {1e3 * account.marker_rms_m:.0f} mm RMS, more than "
-            f"{1e3 * _FARTHEST_M:.0f} mm."
+            f"It did not converge: it changed the markers of the model by {1e3 * summary.marker_rms_m:.0f} mm RMS, more than "
+            f"{1e3 * _MOST_MARKER_CHANGE_M:.0f} mm."
         )
-    for plate in account.plates.errors:
+    for plate in summary.plates.errors:
         shift_m = float(np.abs(plate.shift_m).max())
-        if abs(plate.gain) > _MOST_GAIN:
-            much = "much" if plate.gain > 0 else "little"
-            raise _impossible(f"plate {plate.number} would have to read {100 * abs(plate.gain):.0f} % too {much}")
-        if shift_m > _MOST_PLACE_M:
-            raise _impossible(f"plate {plate.number} would have to stand {100 * shift_m:.0f} cm beside its place")
-    mass_kg, change_kg = account.raw_fit.model.mass_kg, account.mass_change_kg
-    if abs(change_kg) > _MOST_MASS * mass_kg:
-        # what is expected of a stated mass draws this towards 0: the true change is larger
+        if abs(plate.gain) > most_share:
+            amount = "high" if plate.gain > 0 else "low"
+            raise _implausible(f"a gain of plate {plate.number} that is {100 * abs(plate.gain):.0f} % too {amount}")
+        if shift_m > most_shift_m:
+            raise _implausible(f"plate {plate.number} to be offset by {100 * shift_m:.0f} cm")
+    mass_kg, change_kg = summary.raw_fit.model.mass_kg, summary.mass_change_kg
+    if abs(change_kg) > most_share * mass_kg:
+        # the prior of the mass shrinks the change: the true one is larger
         amount = f"at least {abs(change_kg):.0f} kg {'less' if change_kg < 0.0 else 'more'}"
-        raise _impossible(f"the body would have to weigh {amount} than the {mass_kg:.0f} kg that are used")
-    feet = account.raw_fit.model.sole_body.values()
-    for segment, share in account.segment_mass_changes.items():
-        if abs(share) > (_MOST_FOOT_SHARE if segment in feet and share > 0.0 else _MOST_MASS_SHARE):
-            raise _impossible(f"the mass of {segment} would have to be another one by {100 * share:+.0f} %")
-    gross = _gross(account)
-    if gross and account.balance_sd[0] > _MOST_UNBALANCED * FORCE_SD_N:
+        raise _implausible(f"a body mass of {amount} than the {mass_kg:.0f} kg that are used")
+    feet = summary.raw_fit.model.sole_body.values()
+    for segment, share in summary.segment_mass_changes.items():
+        if abs(share) > (most_foot_share if segment in feet and share > 0.0 else most_segment_share):
+            raise _implausible(f"the mass of {segment} to change by {100 * share:+.0f} %")
+    # An outlier is accepted where motion and forces agree with it. The error of the balance of real walks is 1 to 2.5 times the
+    # expected one, also with a shifted plate; with crutches next to the plates it is 3 times and more.
+    outlier = _outlier(summary)
+    if outlier and summary.balance_sd[0] > 3.0 * FORCE_SD_N:
         raise EstimateError(
-            f"Motion and forces disagree by {account.residual_unclosed[0]:.0f} N even with {gross}.",
-            _LOOK,
+            f"Motion and forces disagree by {summary.residual_unclosed[0]:.0f} N even with {outlier}.", _LOOK
         )
 
 
-def _gross(account: EstimateSummary) -> str:
-    """The first error that is found to be far beyond the usual, in words; "" for none."""
-    expected = account.plates.expected
-    for plate in account.plates.errors:
+def _outlier(summary: EstimateSummary) -> str:
+    """Return the first parameter that is an outlier, in words; "" for none."""
+    expected = summary.plates.expected
+    for plate in summary.plates.errors:
         shift_m = float(np.abs(plate.shift_m).max())
         if shift_m > FAR_SD * expected.place_m:
-            return f"plate {plate.number} {100 * shift_m:.0f} cm beside its place"
+            return f"plate {plate.number} offset by {100 * shift_m:.0f} cm"
         if abs(plate.gain) > FAR_SD * expected.gain:
-            return f"another gain of plate {plate.number} by {100 * plate.gain:+.0f} %"
-    if abs(account.mass_change_kg) > FAR_SD * account.mass_sd_kg:
-        return f"another body mass by {account.mass_change_kg:+.1f} kg"
+            return f"the gain of plate {plate.number} changed by {100 * plate.gain:+.0f} %"
+    if abs(summary.mass_change_kg) > FAR_SD * summary.mass_sd_kg:
+        return f"the body mass changed by {summary.mass_change_kg:+.1f} kg"
     return ""
 
 
-def _impossible(what: str) -> EstimateError:
-    return EstimateError(f"For motion and forces to agree {what}.", _LOOK)
+def _implausible(what: str) -> EstimateError:
+    return EstimateError(f"Agreement of motion and forces would require {what}.", _LOOK)
 
 
-# A plate whose place was checked stands within one: at two it is worth a look.
-_FAR_PLACE_SD = 2.0
-_LEAST_TOLD = 1e-3  # share of what was expected that a trial tells; less is nothing
+# -- Findings
 
 
-# Shoes weigh 0.2 to 0.5 kg, boots up to one, and an adult's foot one; what is told of bare feet differs by less.
-_LIGHTEST_SHOE, _HEAVIEST_SHOE = 0.2, 1.0
+def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collection[str] = ()) -> list[Diagnostic]:
+    """Return a warning for every mass centre, mass, plate and delay outside of how people and plates differ.
 
-
-def estimate_findings(account: EstimateSummary, late_s: float, assumed: Collection[str] = ()) -> list[Diagnostic]:
-    """Return a warning for every mass centre, plate and for mass and time that went farther than people and plates differ.
-
-    late_s: how late or early forces are in sound recordings, at most. assumed: segments whose motion no marker shows; their mass
-    centres stand for a posture that nobody knows, too, and are none.
+    late_s: largest delay of forces in sound recordings. assumed: segments whose motion is assumed; the shifts of their mass
+    centres also compensate their unknown posture and are not reported.
     """
-    notes = [*_plate_notes(account.plates), *_delay_notes(account.plates, late_s)]
-    for segment, shift in account.centre_shifts_m.items():
-        sd, size = account.centre_sd_m[segment], float(np.abs(shift).max())
+    notes = [note for error in summary.plates.errors for note in _plate_notes(error, summary.plates)]
+    notes += _delay_notes(summary.plates, late_s)
+    for segment, shift in summary.centre_shifts_m.items():
+        sd, size = summary.centre_sd_m[segment], float(np.abs(shift).max())
         if size > FAR_SD * sd and segment not in assumed:
             notes.append(
                 Diagnostic(
                     "estimate-segment-mass",
                     "warning",
-                    f"To make motion and forces agree the mass centre of {segment} was moved by {100 * size:.1f} cm, more than "
-                    "people differ from the tables.",
+                    f"The estimate shifted the mass centre of {segment} by {100 * size:.1f} cm, more than people differ from the "
+                    "tables.",
                     value=size,
                     limit=FAR_SD * sd,
                     unit="m",
-                    hint="Look for a moved plate, a wrong body mass, or a posture that the static trial did not show; the "
-                    "residual before the estimate tells how much is at stake.",
+                    hint="Look for a shifted plate, a wrong body mass, or a posture that differs from the static trial; the "
+                    "residual before the estimate shows the possible effect.",
                     about=segment,
                 )
             )
-    notes += _shoes(account)
-    for segment, share in account.segment_mass_changes.items():
-        limit = FAR_SD * account.segment_mass_sd[segment]
-        if limit and abs(share) > limit and not (segment in _feet(account) and 0.0 < share <= _HEAVIEST_SHOE):
+    feet = tuple(summary.raw_fit.model.sole_body.values())
+    heaviest_shoe = 1.0  # a boot: the mass of an adult's foot
+    notes += _shoes(summary, feet, heaviest_shoe)
+    for segment, share in summary.segment_mass_changes.items():
+        limit = FAR_SD * summary.segment_mass_sd[segment]
+        if limit and abs(share) > limit and not (segment in feet and 0.0 < share <= heaviest_shoe):
             notes.append(
                 Diagnostic(
                     "estimate-segment-mass",
                     "warning",
-                    f"To make motion and forces agree the mass of {segment} was changed by {100 * share:+.0f} %, "
-                    "more than people differ from the tables.",
+                    f"The estimate changed the mass of {segment} by {100 * share:+.0f} %, more than people differ from the "
+                    "tables.",
                     value=100.0 * abs(share),
                     limit=100.0 * limit,
                     unit="%",
-                    hint="Look for a prosthesis or a load that is carried, else for markers that lie elsewhere.",
+                    hint="Look for a prosthesis or a carried load, otherwise for misplaced markers.",
                     about=segment,
                 )
             )
-    if account.mass_sd_kg and abs(account.mass_change_kg) > FAR_SD * account.mass_sd_kg:
+    if summary.mass_sd_kg and abs(summary.mass_change_kg) > FAR_SD * summary.mass_sd_kg:
         notes.append(
             Diagnostic(
                 "estimate-mass",
                 "warning",
-                f"To make motion and forces agree the body's mass was changed by {account.mass_change_kg:+.1f} kg.",
-                value=abs(account.mass_change_kg),
-                limit=FAR_SD * account.mass_sd_kg,
+                f"The estimate changed the body mass by {summary.mass_change_kg:+.1f} kg.",
+                value=abs(summary.mass_change_kg),
+                limit=FAR_SD * summary.mass_sd_kg,
                 unit="kg",
                 hint="Check the body mass (--mass) and the scale of the plates.",
             )
@@ -266,24 +257,19 @@ def estimate_findings(account: EstimateSummary, late_s: float, assumed: Collecti
     return notes
 
 
-def _feet(account: EstimateSummary) -> tuple[str, ...]:
-    """The segments that the body stands on."""
-    return tuple(account.raw_fit.model.sole_body.values())
-
-
-def _shoes(account: EstimateSummary) -> list[Diagnostic]:
-    """What feet that are heavier than bare ones are taken for; both are alike by the estimate's account."""
-    foot = next((name for name in _feet(account) if name in account.segment_mass_changes), None)
-    share = account.segment_mass_changes[foot] if foot else 0.0
-    if foot is None or not _LIGHTEST_SHOE < share <= _HEAVIEST_SHOE:
+def _shoes(summary: EstimateSummary, feet: Collection[str], heaviest: float, lightest: float = 0.2) -> list[Diagnostic]:
+    """Report feet with the mass of shoes, both alike; shoes weigh 0.2 to 0.5 kg, an adult's foot one."""
+    foot = next((name for name in feet if name in summary.segment_mass_changes), None)
+    share = summary.segment_mass_changes[foot] if foot else 0.0
+    if foot is None or not lightest < share <= heaviest:
         return []
-    bare_kg = next(b.inertia.mass for b in account.raw_fit.model.bodies if b.definition.name == foot)
+    bare_kg = next(b.inertia.mass for b in summary.raw_fit.model.bodies if b.definition.name == foot)
     return [
         Diagnostic(
             "estimate-shoes",
             "info",
-            f"Motion and forces agree with feet that are {100 * share:.0f} % ({share * bare_kg:.2f} kg each) heavier than bare "
-            "ones of this body mass, as shoes make them; they are used so.",
+            f"The estimated feet are {100 * share:.0f} % ({share * bare_kg:.2f} kg each) heavier than bare feet at this body "
+            "mass, as with shoes; these masses are used.",
             value=share * bare_kg,
             unit="kg",
             about=foot,
@@ -292,96 +278,101 @@ def _shoes(account: EstimateSummary) -> list[Diagnostic]:
 
 
 def estimate_failed(error: EstimateError) -> Diagnostic:
-    """Return the warning that the filtered motion stands, where an estimate was to be made and cannot be."""
+    """Return the warning that the filtered result is used because no estimate was possible."""
     why = f"{error.message[:1].lower()}{error.message[1:]}"
     look = f"{error.look} " if error.look else ""
     return Diagnostic(
         "estimate-not-made",
         "warning",
-        f"Motion and forces could not be made one estimate, the filtered motion stands: {why}",
-        hint=f"{look}Torques of this trial are computed otherwise than those of others: take means of both with care. "
-        'signals.method = "butterworth" for all of them makes them alike.',
+        f"No joint estimate of motion and forces; the filtered result is used: {why}",
+        hint=f"{look}Torques of this trial come from another method than those of other trials: average both with care. "
+        'signals.method = "butterworth" for all trials makes them comparable.',
     )
 
 
-def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
-    """Plates farther off than well-kept ones are: a fault of the laboratory, told although its effect was taken out."""
+def _plate_notes(error: PlateErrors, plates: PlateSummary) -> list[Diagnostic]:
+    """Report a plate with larger errors than well-maintained ones: a fault of the laboratory, although it is corrected."""
     notes, expected = [], plates.expected
-    for error in plates.errors:
-        at = int(np.abs(error.shift_m).argmax())
-        far = float(abs(error.shift_m[at]))
-        if far > _FAR_PLACE_SD * expected.place_m:
-            along = " and ".join(
-                f"{100 * shift:+.1f} cm along {axis}" for shift, axis in zip(error.shift_m, plates.axes, strict=True)
+    about = f"plate {error.number}"
+    at = int(np.abs(error.shift_m).argmax())
+    shift_m, limit_m = float(abs(error.shift_m[at])), 2.0 * expected.place_m  # a checked plate is within one SD
+    if shift_m > limit_m:
+        offset = " and ".join(
+            f"{100 * shift:+.1f} cm along {axis}" for shift, axis in zip(error.shift_m, plates.axes, strict=True)
+        )
+        without_prior = _without_prior(shift_m, float(error.shift_sd_m[at]), error.shift_prior_sd_m)
+        notes.append(
+            Diagnostic(
+                "estimate-plate-place",
+                "warning",
+                f"Motion and forces suggest that plate {error.number} is offset by {offset} of the laboratory, more than plates "
+                "that were checked.",
+                value=shift_m,
+                limit=limit_m,
+                unit="m",
+                hint="Check the plate's corners with an instrumented pole. "
+                + _corrected(f"{100 * without_prior:.0f} cm")
+                + " The checks judge the motion before the estimate, with the plate at its position in the file.",
+                about=about,
             )
-            notes.append(
-                Diagnostic(
-                    "estimate-plate-place",
-                    "warning",
-                    f"Motion and forces agree better where plate {error.number} stands {along} of the laboratory "
-                    "beside its place in the file, more than plates that were checked.",
-                    value=far,
-                    limit=_FAR_PLACE_SD * expected.place_m,
-                    unit="m",
-                    hint="Check the plate's corners with an instrumented pole. "
-                    + _drawn(f"{100 * _alone(far, float(error.shift_sd_m[at]), error.shift_prior_sd_m):.0f} cm")
-                    + " The checks judge the motion before the estimate, with the plate where the file has it.",
-                    about=f"plate {error.number}",
-                )
+        )
+    if abs(error.gain) > FAR_SD * expected.gain:
+        without_prior = _without_prior(abs(error.gain), error.gain_sd, error.gain_prior_sd)
+        notes.append(
+            Diagnostic(
+                "estimate-plate-gain",
+                "warning",
+                f"Motion and forces suggest that plate {error.number} reads {abs(100 * error.gain):.1f} % too "
+                f"{'much' if error.gain > 0 else 'little'}.",
+                value=100.0 * abs(error.gain),
+                limit=100.0 * FAR_SD * expected.gain,
+                unit="%",
+                hint="Check the plate's sensitivity and the body mass (--mass). "
+                + _corrected(f"{100 * without_prior:.0f} %"),
+                about=about,
             )
-        if abs(error.gain) > FAR_SD * expected.gain:
-            notes.append(
-                Diagnostic(
-                    "estimate-plate-gain",
-                    "warning",
-                    f"Motion and forces agree better where plate {error.number} reads {abs(100 * error.gain):.1f} % too "
-                    f"{'much' if error.gain > 0 else 'little'}.",
-                    value=100.0 * abs(error.gain),
-                    limit=100.0 * FAR_SD * expected.gain,
-                    unit="%",
-                    hint="Check the plate's sensitivity and the body mass (--mass). "
-                    + _drawn(f"{100 * _alone(abs(error.gain), error.gain_sd, error.gain_prior_sd):.0f} %"),
-                    about=f"plate {error.number}",
-                )
-            )
+        )
     return notes
 
 
-def _delay_notes(plates: PlateAccount, late_s: float) -> list[Diagnostic]:
-    """Forces later or earlier than markers, by what the recordings themselves ask for.
+def _delay_notes(plates: PlateSummary, late_s: float) -> list[Diagnostic]:
+    """Report forces later or earlier than markers, by the value without the prior.
 
-    What is found is drawn towards 0 the less, the more walks tell it; what they ask for is not, and is as large in a session as
-    in each of its walks. Real walks of six laboratories ask for 2 ms early to 11 ms late: bodies are not of rigid segments.
+    The prior shrinks the estimate less the more walks contribute; without it the value is as large in a session as in each of its
+    walks. Real walks of six laboratories give 2 ms early to 11 ms late, because bodies do not consist of rigid segments.
     """
     if not plates.expected.delay_s:
         return []
-    alone_s = _alone(plates.delay_s, plates.delay_sd_s, plates.expected.delay_s)
-    told = max(1.0 - (plates.delay_sd_s / plates.expected.delay_s) ** 2, _LEAST_TOLD)
-    limit_s = max(late_s, FAR_SD * plates.delay_sd_s / np.sqrt(told))
-    if abs(alone_s) <= limit_s:
+    delay_s = _without_prior(plates.delay_s, plates.delay_sd_s, plates.expected.delay_s)
+    information = max(1.0 - (plates.delay_sd_s / plates.expected.delay_s) ** 2, _LEAST_INFORMATION)
+    limit_s = max(late_s, FAR_SD * plates.delay_sd_s / np.sqrt(information))
+    if abs(delay_s) <= limit_s:
         return []
     return [
         Diagnostic(
             "estimate-force-delay",
             "warning",
-            f"All forces seem {abs(1e3 * alone_s):.1f} ms {'late' if alone_s > 0 else 'early'} against the markers: so shifted, "
-            "they agree best with the motion.",
-            value=abs(alone_s),
+            f"Motion and forces agree best with all forces shifted: they seem {abs(1e3 * delay_s):.1f} ms "
+            f"{'late' if delay_s > 0 else 'early'} against the markers.",
+            value=abs(delay_s),
             limit=limit_s,
             unit="s",
-            hint="Check how cameras and plates were synchronised. Expecting them to be, the estimate took only "
-            f"{abs(1e3 * plates.delay_s):.1f} ms of it out of the torques.",
+            hint="Check how cameras and plates were synchronised. Synchronised recordings are expected: the estimate corrected "
+            f"only {abs(1e3 * plates.delay_s):.1f} ms of it in the torques.",
         )
     ]
 
 
-def _alone(found: float, sd: float, expected: float) -> float:
-    """What the trial asks for by itself: 0 +- `expected` and what it says, two normal densities, together are `found` +- `sd`."""
-    return found / max(1.0 - (sd / expected) ** 2, _LEAST_TOLD)
+_LEAST_INFORMATION = 1e-3  # share of the prior variance that a trial must remove
 
 
-def _drawn(alone: str) -> str:
+def _without_prior(mean: float, sd: float, prior_sd: float) -> float:
+    """Return the estimate of the trial without the prior 0 +- `prior_sd`, from the posterior `mean` +- `sd`."""
+    return mean / max(1.0 - (sd / prior_sd) ** 2, _LEAST_INFORMATION)
+
+
+def _corrected(without_prior: str) -> str:
     return (
-        "The estimate took this out of the torques; expecting plates to be right, it finds less than there is: the trial alone "
-        f"asks for about {alone}."
+        "The estimate corrected this in the torques. Correct plates are expected, so it corrects less than the whole error: "
+        f"the trial alone suggests about {without_prior}."
     )

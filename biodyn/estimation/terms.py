@@ -1,4 +1,4 @@
-"""What measurements and expectations say of the deviation: a term of the normal equations each."""
+"""Terms of the normal equations: markers, smoothness, prior of the fit, balance of the whole body, smooth torques."""
 
 from __future__ import annotations
 
@@ -24,19 +24,16 @@ from biodyn.rigid_body import Multibody, body_poses, inverse_dynamics, joint_jac
 from biodyn.rigid_body.dynamics import inverse_dynamics_derivatives
 from biodyn.rigid_body.kinematics import on_path
 
-#: Third differences of coefficients: what the smoothness of a motion is made of.
+#: Third differences of coefficients, for the smoothness of a motion.
 THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
 _SECOND = np.array([1.0, -2.0, 1.0])
 _ITSELF = np.ones(1)
-_ROOT = 6
+#: Generalised forces of the free root: the balance of the whole body.
+ROOT = 6
 #: How many coefficients ahead the widest term couples: the second difference of torques at knots, each of five coefficients.
 REACH = len(_SECOND) + DEGREE - 2
-# A coordinate that no marker tells counts as one that is known within this, for its smoothness.
-_UNSEEN_RAD = np.radians(3.0)
-# In the first step, at a foot strike: change of a torque's slope in a hundredth of a second, Nm/kg, and factor by which
-# accelerations may change faster than elsewhere. That step shows how fast both do change.
-_STRIKE_TORQUE_NM_KG, _STRIKE_MOTION = 1.0, 16.0
-# In later steps: factors on the changes of torques and accelerations that the step before showed at the same time after a strike.
+#: In steps after the first: factors on the changes of torques and accelerations of the previous step at the same time after a
+#: strike.
 TORQUE_SHOWN, _MOTION_SHOWN = 2.0, 1.5
 
 
@@ -44,12 +41,12 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
     """Return J^T W J (T, nv, nv) and J^T W r (T, nv) of the markers at q (T, nq), divided by their variances."""
     mb = problem.model.multibody
     links, p_LM, _ = problem.model.marker_arrays()
-    moving = [np.flatnonzero(on_path(mb, int(link))) for link in links]
-    paths = np.zeros((len(links), max(len(path) for path in moving)), dtype=np.int64)
-    for row, path in zip(paths, moving, strict=True):
+    on_paths = [np.flatnonzero(on_path(mb, int(link))) for link in links]
+    paths = np.zeros((len(links), max(len(path) for path in on_paths)), dtype=np.int64)
+    for row, path in zip(paths, on_paths, strict=True):
         row[: len(path)] = path
     joints, (R, p) = joint_jacobians(mb, q), body_poses(mb, q)
-    lengths, on_links = np.array([len(path) for path in moving]), np.asarray(links, dtype=np.int64)
+    lengths, on_links = np.array([len(path) for path in on_paths]), np.asarray(links, dtype=np.int64)
     # another layout in memory would be another kernel to compile
     scale = np.ascontiguousarray(np.sqrt(problem.weights) / problem.sizes.marker_sd_m)
     seen_at = np.ascontiguousarray(problem.seen_at)
@@ -59,9 +56,9 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
 
 
 def levers(problem: Problem, information: FloatArray) -> FloatArray:
-    """Return how far (T, nv) the markers move for one unit of a coordinate that no other undoes, m a radian or m a m."""
+    """Return the change (T, nv) of the markers for one unit of a coordinate with all others free, m a radian or m a m."""
     n = information.shape[1]
-    # one coordinate may be known a million times better than another: inverted with a diagonal of ones
+    # scaled to a diagonal of ones: one coordinate may have a million times the information of another
     scale = np.sqrt(np.diagonal(information, axis1=1, axis2=2) + 1e-3)
     scaled = (information + 1e-3 * np.eye(n)) / (scale[:, :, None] * scale[:, None, :])
     variance = np.diagonal(np.linalg.inv(scaled), axis1=1, axis2=2) / scale**2
@@ -72,16 +69,17 @@ def levers(problem: Problem, information: FloatArray) -> FloatArray:
 def smoothness(problem: Problem, information: FloatArray) -> FloatArray:
     """Return the precision (nv,) of the third difference of each coordinate; information (nv, nv): of the markers in a frame.
 
-    The smoothing spline's: its stiffness times the information of the markers on the coordinate, others free to follow.
+    As of the smoothing spline: its stiffness times the information of the markers on the coordinate with the others free. A joint
+    coordinate has at least the information of a standard deviation of 3 degrees.
     """
     mean = information + 1e-3 * np.eye(len(information))
-    own = 1.0 / np.diag(np.linalg.inv(mean))
-    own[6:] = np.maximum(own[6:], 1.0 / _UNSEEN_RAD**2)
-    return np.asarray(own * problem.sizes.stiffness)
+    marginal = 1.0 / np.diag(np.linalg.inv(mean))
+    marginal[ROOT:] = np.maximum(marginal[ROOT:], 1.0 / np.radians(3.0) ** 2)
+    return np.asarray(marginal * problem.sizes.stiffness)
 
 
 def add_markers(normal: NormalEquations, problem: Problem, information: FloatArray, right: FloatArray) -> None:
-    """The markers lie where they were measured: their `marker_information`."""
+    """Add the markers: their `marker_information`."""
     step = problem.knots.step
     for offset, weights in enumerate(problem.knots.weights[0]):
         normal.add_weighted(0, used_weights(weights), information[offset::step], right[offset::step])
@@ -90,7 +88,7 @@ def add_markers(normal: NormalEquations, problem: Problem, information: FloatArr
 def add_smoothness(
     normal: NormalEquations, problem: Problem, c: FloatArray, precision: FloatArray, shown: bool = False
 ) -> None:
-    """Accelerations change little: the third derivative of the motion is small (`smooth_thirds`)."""
+    """Add the smoothness: the third derivative of the motion is small (`smooth_thirds`)."""
     weights, third = smooth_thirds(problem, c, precision, shown)
     normal.add_diagonal(0, THIRD, weights, -weights * third)
 
@@ -100,13 +98,14 @@ def smooth_thirds(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the precisions of the third differences of the motion, and these (count - 3, nv); c: (count, nv) coefficients.
 
-    precision: (nv,) a frame, see `smoothness`. shown: the motion is that of an earlier step, which shows how fast accelerations
-    change about strikes; without one they may change `_STRIKE_MOTION` times as fast at a strike.
+    precision: (nv,) a frame, see `smoothness`. shown: the motion comes from an earlier step, which shows how fast accelerations
+    change about strikes; in the first step they may change 16 times as fast at a strike.
     """
+    strike_factor = 16.0
     knots = problem.knots
     count = knots.count - len(THIRD) + 1
     third = third_differences(c)
-    # Third differences of the coefficients k .. k + 3 stand for the time between the knots k - 1 and k.
+    # Third differences of the coefficients k .. k + 3 belong to the time between the knots k - 1 and k.
     third[1 : knots.knots] += np.diff(problem.start.vdot[:: knots.step], axis=0) * knots.knot_s**2
     usual = precision / knots.step**DEGREE
     if shown and problem.strikes_known:
@@ -115,32 +114,34 @@ def smooth_thirds(
     struck = np.zeros(count)
     struck[: knots.knots] = nearest
     struck[1 : knots.knots] = np.maximum(nearest[1:], nearest[:-1])
-    return usual / (1.0 + (_STRIKE_MOTION - 1.0) * struck[:, None]) ** 2, third
+    return usual / (1.0 + (strike_factor - 1.0) * struck[:, None]) ** 2, third
 
 
 def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
-    """The root mean squares of third differences (count, nv) among those as long after a strike (`strikes.shown_sizes`)."""
+    """Return the root mean squares of third differences (count, nv) over all strikes (`noise_model.shown_sizes`)."""
     knots, since_s = problem.knots, problem.since_strike_s[:: problem.knots.step]
     between = np.clip(np.arange(len(third)), 1, knots.knots - 1)
     middle = midway_since_strike(since_s[between - 1], since_s[between])
     shares = similar_times(kinds_of(problem.model, np.arange(third.shape[1])), middle)
     known = np.zeros(third.shape, dtype=np.bool_)
-    known[1 : knots.knots] = True  # what lies beyond the first and the last knot is no motion
+    known[1 : knots.knots] = True  # outside of the first and the last knot they do not describe motion
     return shown_sizes(third, known, shares, knots.knot_s)
 
 
-def add_kept(normal: NormalEquations, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
-    """Coordinates keep to where they were fitted, within what little is known of them. precision: (T, nv) a frame."""
+def add_fit_prior(normal: NormalEquations, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
+    """Add the prior that coordinates equal their fitted values. precision: (T, nv) a frame."""
     step = problem.knots.step
-    own = step * precision[::step]
-    normal.add_diagonal(0, used_weights(problem.knots.weights[0][0]), own, -own * problem.knots.values(c)[0][::step])
+    of_knots = step * precision[::step]
+    update = problem.knots.values(c)[0][::step]
+    normal.add_diagonal(0, used_weights(problem.knots.weights[0][0]), of_knots, -of_knots * update)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A part of the balance: rows (count, 6, W, nv) on the coefficients from the k-th on, and its rest (count, 6), in SD.
+    """A part of the balance: rows (count, 6, W, nv) on the coefficients from the k-th on, and minus its residual (count, 6), in
+    SDs.
 
-    `frames` picks the frames that it is made of.
+    frames: of the part.
     """
 
     frames: slice
@@ -153,7 +154,7 @@ class TorqueRows:
     """Second differences of some torques from knot to knot, divided by their standard deviations.
 
     rows_at: (m,) of them among the `Problem.torque_rows`; columns: (n,) in v that they depend on. rows: (count, m, W, n) on the
-    coefficients from the k-th on; rest: (count, m); scale: (count, m) one through the standard deviation, 0 where not known.
+    coefficients from the k-th on; rest: (count, m); scale: (count, m) reciprocal standard deviations, 0 where not known.
     """
 
     rows_at: IntArray
@@ -167,23 +168,22 @@ Derivatives = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def torque_derivatives(problem: Problem, mb: Multibody, path: Path) -> Derivatives:
-    """Return the derivatives (T, nv, nv) of all generalised forces by place, rate and acceleration of the deviation."""
-    found = inverse_dynamics_derivatives(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
-    return chain_to_update(mb, path, *found)
+    """Return the derivatives (T, nv, nv) of all generalised forces by place, rate and acceleration of the update."""
+    by_motion = inverse_dynamics_derivatives(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
+    return chain_to_update(mb, path, *by_motion)
 
 
 def add_dynamics(
     normal: NormalEquations, problem: Problem, mb: Multibody, path: Path, parts: Derivatives, shown: bool = False
 ) -> tuple[list[Rows], list[TorqueRows]]:
-    """The whole body is in balance, and torques are smooth: their `torque_derivatives`. Returns the rows of both.
+    """Add the balance of the whole body and smooth torques by their `torque_derivatives`; return the rows of both.
 
-    shown: the path is that of an earlier step, whose torques show how fast they change.
+    shown: the path comes from an earlier step, whose torques show how fast they change.
     """
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     scale = problem.balanced[:, None] / problem.sizes.balance
-    rest, step = -tau[:, :6] * scale, problem.knots.step
-
-    found = [balance_rows(problem, parts, rest, scale, offset) for offset in range(step)]
+    rest, step = -tau[:, :ROOT] * scale, problem.knots.step
+    balance = [balance_rows(problem, parts, rest, scale, offset) for offset in range(step)]
     torques: list[TorqueRows] = []
     if problem.knots.knots >= len(_SECOND) and np.isfinite(problem.torque_change_nm).any():
         change = torque_changes(problem, tau[::step, problem.torque_rows] if shown else None)
@@ -191,11 +191,11 @@ def add_dynamics(
             _torque_rows(problem, parts, tau[::step], rows_at, columns, change)
             for rows_at, columns in problem.torque_groups
         ]
-    for rows in found:
+    for rows in balance:
         normal.add_rows(0, rows.rows, rows.rest)
-    for one in torques:
-        normal.add_rows(0, one.rows, one.rest, one.columns)
-    return found, torques
+    for group in torques:
+        normal.add_rows(0, group.rows, group.rest, group.columns)
+    return balance, torques
 
 
 def balance_rows(
@@ -206,9 +206,9 @@ def balance_rows(
     offset: int,
     columns: IntArray | None = None,
 ) -> Rows:
-    """The balance in the frames that lie `offset` behind a knot; rest, scale: (T, 6); columns: as of `rows_of`."""
+    """Return the balance in the frames `offset` behind a knot; rest, scale: (T, 6); columns: as of `rows_of`."""
     frames = slice(offset, None, problem.knots.step)
-    rows = rows_of(problem.knots, parts, np.arange(_ROOT), columns, scale[frames], offset)
+    rows = rows_of(problem.knots, parts, np.arange(ROOT), columns, scale[frames], offset)
     return Rows(frames, rows, rest[frames])
 
 
@@ -221,10 +221,10 @@ def rows_of(
     offset: int,
     differences: FloatArray = _ITSELF,
 ) -> FloatArray:
-    """Derivatives by the coefficients (T', m, W, n) of forces in frames that lie `offset` behind a knot, times scale (T', m).
+    """Return derivatives (T', m, W, n) by the coefficients of forces in frames `offset` behind a knot, times scale (T', m).
 
     parts: derivatives (T, nv, nv) by place, rate and acceleration. places: (m,) in v of the forces; columns: (n,) in v of the
-    coordinates, None = all. differences: weights of the forces in so many frames, a knot apart.
+    coordinates, None = all. differences: weights of the forces at successive knots.
     """
     used = np.ascontiguousarray(used_weights(np.stack([weights[offset] for weights in knots.weights])))
     among = np.arange(parts[0].shape[2]) if columns is None else columns
@@ -237,26 +237,26 @@ def rows_of(
 def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
     """Return the standard deviations (knots - 2, R) of the second differences of the torques from knot to knot, Nm.
 
-    tau: (knots, R) of an earlier step; None = there is none yet, and at a strike torques may change by
-    `_STRIKE_TORQUE_NM_KG`.
+    tau: (knots, R) of an earlier step; None = first step: at a strike the slope of a torque may change by 1 Nm/kg in a hundredth
+    of a second.
     """
     if tau is None:
         struck = strike_nearness(problem.since_strike_s[:: problem.knots.step][1:-1])
-        burst_nm = _STRIKE_TORQUE_NM_KG * problem.model.mass_kg * (problem.knots.knot_s / FRAME_S) ** 1.5
+        burst_nm = 1.0 * problem.model.mass_kg * (problem.knots.knot_s / FRAME_S) ** 1.5
         return np.maximum(problem.torque_change_nm, burst_nm * struck[:, None])
-    own = TORQUE_SHOWN * np.sqrt(1.0 - problem.sizes.strikes_alike_share)
-    return np.hypot(problem.torque_change_nm, own * shown_torques(problem, tau))
+    factor = TORQUE_SHOWN * np.sqrt(1.0 - problem.sizes.strikes_alike_share)
+    return np.hypot(problem.torque_change_nm, factor * shown_torques(problem, tau))
 
 
 def shown_torques(problem: Problem, tau: FloatArray) -> FloatArray:
-    """Return the `strikes.shown_changes` (knots - 2, R) of torques tau (knots, R)."""
+    """Return the `noise_model.shown_changes` (knots - 2, R) of torques tau (knots, R)."""
     at_knots = slice(None, None, problem.knots.step)
     shares = similar_times(kinds_of(problem.model, problem.torque_rows), problem.since_strike_s[at_knots][1:-1])
     return shown_changes(tau, problem.torque_known[at_knots], shares, problem.knots.knot_s)
 
 
 def on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
-    """Derivatives (T', m, W, n) by the coefficients, of those (T', m, n) by place, rate and acceleration behind a knot."""
+    """Return derivatives (T', m, W, n) by the coefficients for given ones (T', m, n) by place, rate and acceleration."""
     used = used_weights(np.stack([weights[offset] for weights in knots.weights]))
     count, m, n = parts[0].shape
     result = np.empty((count, m, used.shape[1], n))
@@ -272,7 +272,7 @@ def third_differences(c: FloatArray) -> FloatArray:
 
 
 def used_weights(weights: FloatArray) -> FloatArray:
-    """Return weights (..., 6) of a spline's coefficients without the last one where it is none, as at a knot."""
+    """Return weights (..., 6) of a spline's coefficients without the last one where it is zero, as at a knot."""
     return weights if weights[..., -1].any() else weights[..., :-1]
 
 
@@ -284,7 +284,7 @@ def _torque_rows(
     columns: IntArray,
     change: FloatArray,
 ) -> TorqueRows:
-    """Second differences of torques from knot to knot are small where the torque is known at all three.
+    """Return the second differences of torques from knot to knot where the torque is known at all three knots.
 
     tau: (knots, nv); change: (knots - 2, R) of `torque_changes`.
     """

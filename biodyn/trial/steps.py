@@ -323,7 +323,7 @@ def estimate(trial: Solved) -> Solved:
         base_angles=base_angles(found.fit.model, found.fit),
         dynamics=dynamics,
         reaction=found.reaction,
-        estimate=found.account,
+        estimate=found.summary,
         points=points,
         events=found_events,
         event_notes=event_notes,
@@ -331,7 +331,7 @@ def estimate(trial: Solved) -> Solved:
             *kept,
             *event_notes,
             *session_notes,
-            *estimate_findings(found.account, TIME_OFFSET_S, assumed),
+            *estimate_findings(found.summary, TIME_OFFSET_S, assumed),
         ),
     )
 

@@ -1,4 +1,4 @@
-"""One standard deviation of every joint torque in every frame, by source and together."""
+"""One standard deviation of every joint torque in every frame, by source and in total."""
 
 from __future__ import annotations
 
@@ -24,29 +24,28 @@ from biodyn.uncertainty.error_sources import (
     marker_moments,
     pose_offsets,
     quadratic,
+    single,
 )
 from biodyn.uncertainty.inputs import Magnitudes, TrialInputs, load_magnitudes
 from biodyn.uncertainty.parameter_sensitivities import (
     RATE_HZ,
-    Answers,
-    FoundConstants,
-    Places,
-    PlaceUncertainty,
-    Skin,
-    answers_of,
-    found_places,
+    ParameterEffects,
+    ParameterSensitivities,
+    PointCovariances,
+    PointUncertainty,
+    SoftTissue,
+    parameter_sensitivities,
 )
 from biodyn.uncertainty.responses import (
-    Towards,
+    SmoothedResponse,
     along_segments,
     fit_of,
     held_coordinates,
     marker_places,
     rates,
-    single,
+    rotation_rates,
     torque_response,
     torque_weights,
-    turning_of,
     unseen_steps,
     unseen_variance,
 )
@@ -58,20 +57,16 @@ _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
     "centre_of_pressure": error_sources.centre_of_pressure,
     "cutoff": error_sources.cutoff,
 }
-# What is random of single markers, and what moves with the stride; of poses where they were measured instead.
+# White noise and movement with the stride of single markers, or of measured poses.
 _OF_MARKERS, _OF_POSES = ("marker_noise", "soft_tissue"), ("pose_noise", "pose_errors")
-#: Sources of error in the order of tables; of every trial on markers.
+#: Sources of error in the order of tables, of every trial with markers.
 SOURCES = (*_OF_MARKERS, *_BY_COLUMN)
-#: Of trials in which the motion of some segment is assumed (`unseen`).
+#: The source of trials in which the motion of some segment is assumed.
 UNSEEN = "unseen_segments"
-#: Frames whose columns are held at a time: what bounds the memory, whatever the length of the trial.
+#: Frames whose columns are computed at a time: limits the memory for trials of any length.
 BLOCK_FRAMES = 256
-_CACHED_FRAMES = 64  # keeps the largest arrays in the processor's cache
-# Over a period of the filter a square estimated from noise has one or two degrees of freedom: where the noise is as large as that
-# of poses can be, only what exceeds it twice is more than noise.
-_TWICE = 2.0
-_MARGIN_FRAMES = 2  # that the difference formula needs on both sides
-_LEAST_FRAMES = 2 * _MARGIN_FRAMES + 1  # that it needs at all
+_MARGIN_FRAMES = 2  # of the difference formula on both sides
+_LEAST_FRAMES = 2 * _MARGIN_FRAMES + 1
 
 
 @dataclass(frozen=True)
@@ -81,16 +76,16 @@ class TorqueUncertainty:
     Attributes:
         coordinates: names (C,).
         by_source: per source (T, C) Nm, NaN where there is no torque.
-        noise_m: noise taken for each fitted marker (M,), or for the origin of each segment whose pose was measured (S,), m an
-            axis. turn_noise_rad: noise (S,) of those segments' attitudes, rad an axis; None of markers.
-        places: of joints and segments' ends, of all sources together; None where it was not asked for.
+        noise_m: noise of each fitted marker (M,), or of the origin of each segment with a measured pose (S,), m an axis.
+        turn_noise_rad: noise (S,) of these segments' attitudes, rad an axis; None of markers.
+        places: of joints and segments' ends, of all sources together; None where not computed.
     """
 
     coordinates: tuple[str, ...]
     by_source: Mapping[str, FloatArray]
     noise_m: FloatArray
     turn_noise_rad: FloatArray | None = None
-    places: PlaceUncertainty | None = None
+    places: PointUncertainty | None = None
 
     @property
     def total(self) -> FloatArray:
@@ -105,9 +100,9 @@ def torque_bands(
     inputs: TrialInputs,
     settings: UncertaintySettings,
     noise_in_torques: bool = True,
-    constants: FoundConstants | None = None,
+    constants: ParameterEffects | None = None,
 ) -> TorqueUncertainty | None:
-    """Return the bands of a trial's torques, None where the settings switch them off; see `torque_uncertainty`."""
+    """Return the uncertainty of a trial's torques, None where the settings switch it off; see `torque_uncertainty`."""
     if not settings.compute:
         return None
     magnitudes = load_magnitudes(settings.magnitudes)
@@ -121,44 +116,44 @@ def torque_uncertainty(
     magnitudes: Magnitudes,
     scale: Mapping[Any, float] | None = None,
     block_frames: int = BLOCK_FRAMES,
-    noise_taken_off: bool = True,
+    subtract_noise: bool = True,
     noise_in_torques: bool = True,
-    constants: FoundConstants | None = None,
+    constants: ParameterEffects | None = None,
 ) -> TorqueUncertainty:
     """Propagate the errors of all inputs to the torques.
 
     Parameters:
-        scale: multiplies the standard deviation of a source by its name (see `SOURCES`), 0 leaves it out.
-        block_frames: how many frames are worked on at a time; of no consequence but memory and time.
-        noise_taken_off: what the filter took away is estimated from noisy markers; take the known share of the noise off
-            its square. False for comparisons with repeated analyses, which cannot.
-        noise_in_torques: False where the caller knows better what noise does to the torques: 0 stands for it then. The places of
-            the joints know of it all the same.
-        constants: that were found together with the motion, and answer to all errors; what noise does to them counts as noise.
+        scale: factor on the standard deviation of a source by its name (see `SOURCES`), 0 excludes it.
+        block_frames: frames computed at a time; affects memory and time only.
+        subtract_noise: the signal removed by the filter is estimated from noisy markers; subtract the known share of the noise
+            from its square. False for comparisons with repeated analyses, which cannot.
+        noise_in_torques: False where the caller has a better estimate of the effect of noise on the torques: 0 is returned for it
+            then. The positions of the joints include it in any case.
+        constants: parameters that were estimated with the motion and respond to all errors; the effect of noise on them counts as
+            noise.
     """
     names = sources_of(inputs)
     factor = {name: (scale or {}).get(name, 1.0) for name in names}
     moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
     errors, frames_at = _prepared(inputs, magnitudes, factor, moving, constants)
-    errors = replace(errors, noise_taken_off=noise_taken_off, noise_in_torques=noise_in_torques)
+    errors = replace(errors, subtract_noise=subtract_noise, noise_in_torques=noise_in_torques)
     model, markers = inputs.model, errors.markers
     variance = {name: np.zeros((len(moving), len(model.coordinates))) for name in names}
-    estimated = np.zeros((len(moving), len(model.coordinates)))
+    of_filter = np.zeros((len(moving), len(model.coordinates)))
     near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
-    fitted, every = Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1)
-    unbroken = [(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
-
-    places = Places(fitted, every)
-    for first, stop in unbroken:
-        for own, wide in blocks(first, stop, block_frames):
-            inner = slice(own.start - wide.start, own.stop - wide.start)
-            found, share = _propagate(frames_at(np.arange(wide.start, wide.stop)), inner, errors, places)
-            estimated[own] = share[inner]
-            for name, part in found.items():
-                variance[name][own] = part[inner]
+    points = PointCovariances(Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1))
+    for first, stop in finite_stretches(moving):
+        if stop - first < _LEAST_FRAMES:
+            continue
+        for block, wide in blocks(first, stop, block_frames):
+            inner = slice(block.start - wide.start, block.stop - wide.start)
+            of_block, share = _propagate(frames_at(np.arange(wide.start, wide.stop)), inner, errors, points)
+            of_filter[block] = share[inner]
+            for name, part in of_block.items():
+                variance[name][block] = part[inner]
         stretch = slice(first, stop)
-        estimated[stretch] = uniform_filter1d(estimated[stretch], near_frames, axis=0, mode="nearest")
-    variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(estimated, 0.0), 0.0)
+        of_filter[stretch] = uniform_filter1d(of_filter[stretch], near_frames, axis=0, mode="nearest")
+    variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(of_filter, 0.0), 0.0)
     missing = np.isnan(inputs.dynamics.torques)
     noise = markers.noise_m if markers.poses is None else markers.noise_m[: len(markers.poses.groups)]
     return TorqueUncertainty(
@@ -166,25 +161,25 @@ def torque_uncertainty(
         by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names},
         noise_m=noise,
         turn_noise_rad=None if markers.poses is None else markers.noise_m[len(noise) :],
-        places=found_places(places),
+        places=points.result(),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Errors:
-    """What every block of a trial's frames is propagated with: the same in all of them.
+    """Errors of a trial, the same in every block of frames.
 
-    `sources`: a column each. `factor`: of every source's standard deviation. `markers`: what is random of them. `towards`:
-    coordinates that are regularised. `answers`: of constants that were found with the motion. The rest: see `torque_uncertainty`.
+    `sources`: by columns. `factor`: on every source's standard deviation. `markers`: their random errors. `smoothed`: response of
+    regularised coordinates. `sensitivities`: of estimated parameters. The others: see `torque_uncertainty`.
     """
 
     sources: Mapping[str, Source]
     factor: Mapping[str, float]
     markers: MarkerMoments
     magnitudes: Magnitudes
-    towards: Towards
-    answers: Answers | None
-    noise_taken_off: bool = True
+    smoothed: SmoothedResponse
+    sensitivities: ParameterSensitivities | None
+    subtract_noise: bool = True
     noise_in_torques: bool = True
 
 
@@ -193,9 +188,9 @@ def _prepared(
     magnitudes: Magnitudes,
     factor: Mapping[str, float],
     moving: BoolArray,
-    constants: FoundConstants | None,
+    constants: ParameterEffects | None,
 ) -> tuple[_Errors, Callable[[IntArray], Frames]]:
-    """The errors of a trial, and what gives some of its frames to propagate them through; `moving` (T,) have accelerations."""
+    """Return the errors of a trial, and a function that returns some of its frames; `moving` (T,) have accelerations."""
     model, motion = inputs.model, inputs.fit.motion
     rows = np.array([coordinate.v_index for coordinate in model.coordinates], dtype=np.int64)
     seen = np.isfinite(inputs.fit.marker_error)
@@ -227,33 +222,22 @@ def _prepared(
             held=held[at],
         )
 
-    def answered(at: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+    def response_at(at: IntArray) -> tuple[FloatArray, dict[str, FloatArray]]:
         frames = frames_at(at)
         fit = fit_of(frames)
         steps = {name: -fit.inverse_hessian @ source(frames).gradient for name, source in sources.items()}
         return fit.by_markers, steps
 
-    towards = Towards.of(tuple(one for one in stretches if moving[list(one.sides)].all()), answered)
-    answers = None
+    smoothed = SmoothedResponse.of(tuple(one for one in stretches if moving[list(one.sides)].all()), response_at)
+    sensitivities = None
     if constants is not None:
-        told = frames_at(constants.told[moving[constants.told]])
-        answers = _answers(constants, told, sources, towards, markers, magnitudes)
-    return _Errors(sources, factor, markers, magnitudes, towards, answers), frames_at
-
-
-def _answers(
-    constants: FoundConstants,
-    frames: Frames,
-    sources: Mapping[str, Source],
-    towards: Towards,
-    markers: MarkerMoments,
-    magnitudes: Magnitudes,
-) -> Answers | None:
-    """The answers of constants that were found from some frames; None where too few told anything."""
-    if len(frames.at) < _LEAST_FRAMES:
-        return None
-    stride_s = frames.inputs.stride_s if np.isfinite(frames.inputs.stride_s) else magnitudes.stride_s
-    return answers_of(constants, frames, sources, towards, Skin(markers.skin_m, magnitudes.shares, stride_s))
+        frames = constants.information_frames()
+        frames = frames[moving[frames]]
+        if len(frames) >= _LEAST_FRAMES:
+            stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
+            tissue = SoftTissue(markers.skin_m, magnitudes.shares, stride_s)
+            sensitivities = parameter_sensitivities(constants, frames_at(frames), sources, smoothed, tissue)
+    return _Errors(sources, factor, markers, magnitudes, smoothed, sensitivities), frames_at
 
 
 def sources_of(inputs: TrialInputs) -> tuple[str, ...]:
@@ -267,7 +251,7 @@ def _columns_of(inputs: TrialInputs) -> dict[str, Callable[[TrialInputs, Magnitu
 
 
 def blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
-    """Cut the frames first .. stop - 1 into blocks of about `size`: their own frames, and with a margin for differences.
+    """Split the frames first .. stop - 1 into blocks of about `size`: their own frames, and with a margin for differences.
 
     The margin is wide enough for every block to differentiate as the whole stretch would.
     """
@@ -280,21 +264,21 @@ def blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
 
 
 def _propagate(
-    frames: Frames, inner: slice, errors: _Errors, places: Places
+    frames: Frames, inner: slice, errors: _Errors, points: PointCovariances
 ) -> tuple[dict[str, FloatArray], FloatArray]:
-    """Variances (T, C) by source over a block of frames, whose margins, all but `inner`, serve the differences alone.
+    """Return the variances (T, C) by source in a block of frames, whose margins, all but `inner`, serve the differences only.
 
-    `places` gathers those of the joints.
+    `points` collects the positions of the joints.
 
-    The second part (T, C) belongs to the source whose last column was estimated from noisy markers: its square without the
-    noise's known share. In one frame that is a poor number, near zero or below; over a period of the filter it is a good one.
+    The second part (T, C) belongs to the source whose last column was estimated from noisy markers: its square without the known
+    share of the noise. In one frame that is a poor estimate, near zero or negative; over a period of the filter it is a good one.
     """
     inputs, count = frames.inputs, len(frames.at)
-    markers, towards, answers = errors.markers, errors.towards, errors.answers
+    markers, smoothed, sensitivities = errors.markers, errors.smoothed, errors.sensitivities
     mb, rate_hz = inputs.model.multibody, inputs.rate_hz
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     variance = {name: np.zeros((count, len(frames.rows))) for name in sources_of(inputs)}
-    columns = {name: towards.of_source(name, source, frames) for name, source in errors.sources.items()}
+    columns = {name: smoothed.of_source(name, source, frames) for name, source in errors.sources.items()}
     gradient = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
     G = torque_response(
         mb, frames.q, frames.v, frames.vdot, frames.wrenches, inputs.dynamics.foot_wrench_links, frames.rows
@@ -305,56 +289,60 @@ def _propagate(
     of_links = inputs.model.marker_arrays()[0]
     if markers.poses is not None:
         of_links = of_links[np.tile(markers.poses.groups[:, 0], 2)]
-    turning = turning_of(body_poses(mb, frames.q)[0], of_links, rate_hz)
+    turning = rotation_rates(body_poses(mb, frames.q)[0], of_links, rate_hz)
     markers_at = marker_places(inputs.model, frames.q)
     known = {name: np.zeros_like(variance[name]) for name in columns}
-    drawn_at, by_markers = places.wanted(frames.at), []
-    drawn_at = drawn_at[(drawn_at >= inner.start) & (drawn_at < inner.stop)]
-    for own, wide in blocks(0, count, _CACHED_FRAMES):
-        core = slice(own.start - wide.start, own.stop - wide.start)
-        fit = fit_of(frames, wide, towards)
+    wanted, by_markers = points.wanted(frames.at), []
+    wanted = wanted[(wanted >= inner.start) & (wanted < inner.stop)]
+    cached_frames = 64  # keeps the largest arrays in the processor's cache
+    for block, wide in blocks(0, count, cached_frames):
+        core = slice(block.start - wide.start, block.stop - wide.start)
+        fit = fit_of(frames, wide, smoothed)
         if gradient is not None:
-            steps[own] = -fit.inverse_hessian[core] @ gradient[own]
-        rows = tuple(single(part[own]) for part in G)
+            steps[block] = -fit.inverse_hessian[core] @ gradient[block]
+        rows = tuple(single(part[block]) for part in G)
         A = fit.by_markers
         if markers.poses is not None:
             A = markers.poses.columns(A, single(markers_at[wide]))
-        by_markers.append(A[core][drawn_at[(drawn_at >= own.start) & (drawn_at < own.stop)] - own.start])
+        by_markers.append(A[core][wanted[(wanted >= block.start) & (wanted < block.stop)] - block.start])
         g = torque_weights(rows, A, core, rate_hz)
         if errors.noise_in_torques:
-            variance[random][own] = quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
+            variance[random][block] = quadratic(g, markers.noise[frames.at[block]], markers.noise_m)
         for name, column in columns.items():
-            for moments in column.noise if errors.noise_taken_off else ():
-                known[name][own] += quadratic(g, markers.moments_of(moments[own]), markers.noise_m)
-        skin = along_segments(g, (turning[0][own], turning[1][own]))
-        variance[moving][own] = quadratic(skin, markers.skin[None, None], markers.skin_m)
-    if len(drawn_at):
-        _add_places(places, frames, drawn_at, np.concatenate(by_markers), steps[drawn_at], errors, columns)
-    moved = (steps, *rates(steps, rate_hz))
-    if answers is not None:
-        by_constants, through_skin, through_noise = answers.torques(frames)
+            for moments in column.noise if errors.subtract_noise else ():
+                known[name][block] += quadratic(g, markers.moments_of(moments[block]), markers.noise_m)
+        skin = along_segments(g, (turning[0][block], turning[1][block]))
+        variance[moving][block] = quadratic(skin, markers.skin[None, None], markers.skin_m)
+    if len(wanted):
+        _add_points(points, frames, wanted, np.concatenate(by_markers), steps[wanted], errors, columns)
+    motion = (steps, *rates(steps, rate_hz))
+    if sensitivities is not None:
+        by_parameters, through_skin, through_noise = sensitivities.torques(frames)
         variance[random], variance[moving] = variance[random] + through_noise, variance[moving] + through_skin
-    estimated = np.zeros((count, len(frames.rows)))
+    # Over a period of the filter a square estimated from noise has one or two degrees of freedom: with noise as large as that of
+    # poses can be, only the excess over twice the known share is more than noise.
+    noise_factor = 1.0 if markers.poses is None else 2.0
+    of_filter = np.zeros((count, len(frames.rows)))
     at = 0
     for name, column in columns.items():
         here = slice(at, at + column.gradient.shape[2])
         at = here.stop
         change, by_motion = column.torque, np.zeros(1)
         if here.stop > here.start:
-            by_motion = np.asarray(sum(part @ step[:, :, here] for part, step in zip(G, moved, strict=True)))
+            by_motion = np.asarray(sum(part @ step[:, :, here] for part, step in zip(G, motion, strict=True)))
             change = change + by_motion
-        if answers is not None:
-            change = change + by_constants[name]
+        if sensitivities is not None:
+            change = change + by_parameters[name]
         variance[name] = variance[name] + np.sum(change**2, axis=2)
-        if column.noise and errors.noise_taken_off:
+        if column.noise and errors.subtract_noise:
             through_markers = np.sum(by_motion[:, :, -len(column.noise) :] ** 2, axis=2)
             variance[name] -= through_markers
-            estimated += through_markers - (1.0 if markers.poses is None else _TWICE) * known[name]
-    return variance, estimated
+            of_filter += through_markers - noise_factor * known[name]
+    return variance, of_filter
 
 
-def _add_places(
-    places: Places,
+def _add_points(
+    points: PointCovariances,
     frames: Frames,
     at: IntArray,
     by_markers: FloatArray,
@@ -362,7 +350,7 @@ def _add_places(
     errors: _Errors,
     columns: Mapping[str, Columns],
 ) -> None:
-    """Add the places of the joints in the rows `at`; `by_markers`, `steps`: what markers and parameters do to the fit there."""
+    """Add the points of the joints in the rows `at`; `by_markers`, `steps`: response of the fit to markers and parameters."""
     markers, factor = errors.markers, errors.factor
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     noise = markers.noise if len(markers.noise) == 1 else markers.noise[frames.at[at]]
@@ -379,6 +367,6 @@ def _add_places(
     if UNSEEN in factor:
         model, stride_s = frames.inputs.model, frames.inputs.stride_s
         scaled.append(factor[UNSEEN] * unseen_steps(model, frames.q[at], errors.magnitudes, stride_s))
-    answer = by_markers.reshape(*by_markers.shape[:2], -1)
-    of_markers = [(answer, np.tile(variance, 3))]
-    places.add(frames.at[at], frames.q[at], of_markers, np.concatenate([*scaled, steps[:, :, :0]], axis=2), models)
+    response = by_markers.reshape(*by_markers.shape[:2], -1)
+    of_markers = [(response, np.tile(variance, 3))]
+    points.add(frames.at[at], frames.q[at], of_markers, np.concatenate([*scaled, steps[:, :, :0]], axis=2), models)

@@ -27,7 +27,7 @@ from biodyn.rigid_body.osim.model import Marker
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.error_sources import LOWEST_CUTOFF_HZ
 from biodyn.uncertainty.inputs import Magnitudes, TrialInputs, load_magnitudes
-from biodyn.uncertainty.parameter_sensitivities import RATE_HZ, PlaceUncertainty, largest_extent
+from biodyn.uncertainty.parameter_sensitivities import RATE_HZ, PointUncertainty, largest_extent
 from biodyn.uncertainty.settings import UncertaintySettings
 
 #: Draws of a source: the spread of so few is known to 16 % in a frame, to some 5 % over the time of the filter and all sources.
@@ -127,9 +127,9 @@ class _DrawnPlaces:
         apart = np.nan_to_num(_points(model, q[self.frames], self.names) - self.usual)[..., None]
         self.covariance += share * (apart @ apart.swapaxes(-1, -2))
 
-    def found(self) -> PlaceUncertainty | None:
+    def found(self) -> PointUncertainty | None:
         """The standard deviations; None where no frame has a motion."""
-        return PlaceUncertainty(self.frames, largest_extent(self.covariance)) if len(self.frames) else None
+        return PointUncertainty(self.frames, largest_extent(self.covariance)) if len(self.frames) else None
 
 
 def _points(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatArray:

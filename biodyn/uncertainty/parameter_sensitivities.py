@@ -1,4 +1,4 @@
-"""Sensitivity of the torques to joint centres, and to parameters that an estimate found with the motion."""
+"""Sensitivity of joints' positions to all errors, and of parameters that an estimate found with the motion."""
 
 from __future__ import annotations
 
@@ -10,37 +10,34 @@ import numpy as np
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.rigid_body import body_poses, effects_of_inertia, joint_jacobians
 from biodyn.rigid_body.kinematics import on_path
-from biodyn.uncertainty.error_sources import Fitted, Frames, Source
+from biodyn.uncertainty.error_sources import Fitted, Frames, Source, single
 from biodyn.uncertainty.responses import (
     FitResponse,
-    Towards,
+    SmoothedResponse,
     along_segments,
     fit_of,
     rates,
-    single,
+    rotation_rates,
     torque_response,
     torque_weights,
-    turning_of,
 )
 
-# -- One standard deviation of where the joints and the ends of the segments are, by the same errors as the bands of the torques.
+# -- Standard deviation of the positions of joints and ends of segments, from the same errors as the uncertainty of the torques
 #
-# An error moves the fitted configuration by a step xi (`fit_response`), and a point of the body by J xi; an error of the model
-# itself (a joint centre) moves it besides, at the same configuration. Of the covariance of a point, the largest extent is
-# kept: in
-# any one direction it is uncertain by no more.
+# An error changes the fitted configuration by a step xi (`responses`), and a point of the body by J xi; an error of the model
+# itself (a joint centre) also moves the point at the same configuration. Of the covariance of a point the largest principal
+# standard deviation is kept.
 
-#: Within 80 ms these change by little.
+#: Positions change little within 80 ms.
 RATE_HZ = 12.5
 
 
 @dataclass(frozen=True, eq=False)
-class PlaceUncertainty:
+class PointUncertainty:
     """Standard deviations of the points of a `StickFigure`.
 
     Attributes:
-        frames: (K,) numbers of the frames for which they are known.
-        sd_m: (K, 2 B) m, joints first, in the direction in which each is least certain.
+        frames: (K,) numbers of the frames. sd_m: (K, 2 B) m, joints first, along the direction of the largest one.
     """
 
     frames: IntArray
@@ -48,8 +45,8 @@ class PlaceUncertainty:
 
 
 @dataclass(eq=False)
-class Places:
-    """Gathers the uncertainty of the points of a fitted tree; of every so many frames."""
+class PointCovariances:
+    """Collects the uncertainty of the points of a fitted tree in every so many frames."""
 
     fitted: Fitted
     every: int
@@ -57,7 +54,7 @@ class Places:
     sd_m: list[FloatArray] = field(default_factory=list)
 
     def wanted(self, frames: IntArray) -> IntArray:
-        """Which of the frames (T,), by their places, are to be known."""
+        """Return the places of the frames among the given ones (T,) that are computed."""
         return np.flatnonzero(frames % self.every == 0)
 
     def add(
@@ -71,32 +68,30 @@ class Places:
         """Add frames (K,) with q (K, nq).
 
         Parameters:
-            by_errors: steps (K, nv, N) of the configuration a unit of each error, and the errors' variances (K or 1, N).
-            steps: (K, nv, P) of one standard deviation each of P parameters.
-            models: those that are parameters of the model, by their column: how many of its steps make a standard deviation, and
-                the model after one step.
+            by_errors: steps (K, nv, N) of the configuration for a unit of each error, and the errors' variances (K or 1, N).
+            steps: (K, nv, P) for one standard deviation of each of P parameters.
+            models: by column, for parameters of the model: number of steps in a standard deviation, model after one step.
         """
-        own = self.fitted
-        J = own.figure.jacobians(own.tree, q)
+        figure, tree = self.fitted.figure, self.fitted.tree
+        J = figure.jacobians(tree, q)
         wide = J.reshape(len(q), -1, J.shape[3])
         covariance = np.zeros((*J.shape[:3], 3))
         for columns, variance in by_errors:
-            moved = (wide @ columns).reshape(*J.shape[:3], -1)
-            covariance += (moved * variance[:, None, None]) @ moved.transpose(0, 1, 3, 2)
-        moved = (wide @ steps).reshape(*J.shape[:3], -1)
-        here = own.figure.at(own.tree, q)
+            changes = (wide @ columns).reshape(*J.shape[:3], -1)
+            covariance += (changes * variance[:, None, None]) @ changes.transpose(0, 1, 3, 2)
+        changes = (wide @ steps).reshape(*J.shape[:3], -1)
+        points = figure.at(tree, q)
         for column, (factor, other) in models.items():
-            moved[..., column] += factor * (other.figure.at(other.tree, q) - here)
-        covariance += moved @ moved.transpose(0, 1, 3, 2)
+            changes[..., column] += factor * (other.figure.at(other.tree, q) - points)
+        covariance += changes @ changes.transpose(0, 1, 3, 2)
         self.frames.append(frames)
         self.sd_m.append(largest_extent(covariance))
 
-
-def found_places(places: Places) -> PlaceUncertainty | None:
-    """Return what was gathered; None where nothing was."""
-    if not places.frames:
-        return None
-    return PlaceUncertainty(np.concatenate(places.frames), np.concatenate(places.sd_m))
+    def result(self) -> PointUncertainty | None:
+        """Return the standard deviations; None without frames."""
+        if not self.frames:
+            return None
+        return PointUncertainty(np.concatenate(self.frames), np.concatenate(self.sd_m))
 
 
 def largest_extent(covariance: FloatArray) -> FloatArray:
@@ -104,75 +99,70 @@ def largest_extent(covariance: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[..., -1], 0.0))
 
 
-# -- How constants that an estimate found (mass centres, masses, plates) answer to the errors of everything else.
+# -- Response of estimated parameters (mass centres, masses, plates) to the errors of all other inputs
 #
-# An estimate of motion and forces takes what is out of balance for errors of the body's inertias and of the plates. Another error
-# that puts the body out of balance, say a joint centre beside its place, moves these constants, too, and with them the torques: a
-# trunk whose joint stands a centimetre too far left gets a mass centre some millimetres too far right. With r (T, 6) the force
-# and
-# moment by which an error puts the body out of balance, E (T, 6, P) those of one standard deviation of each constant, W (T, 6)
-# the
-# precision of the balance and B (P,) that of the constants before,
+# An estimate of motion and forces attributes the residual of the balance to errors of the body's inertias and of the plates.
+# Another error with a residual, for example a misplaced joint centre, changes these parameters too, and with them the torques: a
+# trunk whose joint is a centimetre too far left gets a mass centre some millimetres too far right. With the residual r (T, 6) of
+# force and moment by an error, E (T, 6, P) that of one standard deviation of each parameter, W (T, 6) the precision of the
+# balance and B (P,) the prior precision of the parameters,
 #
 #     x = -(E^T W E + B)^-1 E^T W r
 #
-# is the answer of the constants, by which the torques change besides. The motion is taken as it stands: it gives way to balances
-# that swing, constants to those that last.
+# is the change of the parameters, which changes the torques in addition. The motion is fixed: it responds to residuals that
+# oscillate, parameters to those that persist.
 
-#: What lasts longer moves constants: seconds between the frames that are asked.
-TOLD_EVERY_S = 0.04
 _ROOT = np.arange(6)
 
 
 @dataclass(frozen=True)
-class FoundConstants:
-    """Constants, each of standard deviation 1 before, that an estimate found from some frames in a row.
+class ParameterEffects:
+    """Parameters with prior standard deviation 1 that an estimate found from some consecutive frames.
 
     Attributes:
-        parameters: (10 B, N) what one of each inertia adds to the `inertial_parameters` of the model.
-        wrenches: (T, K, 6, M) what one of each of the plates' constants adds to the wrenches on the feet.
-        precision: (T, 6) of the balance of the whole body, [moment; force] in axes of the root; 0 where it told nothing.
-        before: (N + M,) precision of each constant before. rate_hz: of the frames.
+        parameters: (10 B, N) change of the `inertial_parameters` of the model by a unit of each inertia.
+        wrenches: (T, K, 6, M) change of the wrenches on the feet by a unit of each plate parameter.
+        precision: (T, 6) of the balance of the whole body, [moment; force] in axes of the root; 0 in frames without information.
+        prior: (N + M,) prior precision of each parameter. rate_hz: of the frames.
     """
 
     parameters: FloatArray
     wrenches: FloatArray
     precision: FloatArray
-    before: FloatArray
+    prior: FloatArray
     rate_hz: float
 
-    @property
-    def told(self) -> IntArray:
-        """Some of the frames from the first to the last that told something, evenly spaced."""
-        telling = np.flatnonzero(self.precision.any(axis=1))
-        step = max(round(TOLD_EVERY_S * self.rate_hz), 1)
-        return np.arange(telling[0], telling[-1] + 1, step) if len(telling) else telling
+    def information_frames(self, every_s: float = 0.04) -> IntArray:
+        """Return evenly spaced frames from the first to the last with information."""
+        informative = np.flatnonzero(self.precision.any(axis=1))
+        step = max(round(every_s * self.rate_hz), 1)
+        return np.arange(informative[0], informative[-1] + 1, step) if len(informative) else informative
 
     def near(self, frames: IntArray) -> IntArray:
-        """Which constants (N + M) count in some frames (T,): all inertias, and the plates' that change a wrench there."""
+        """Return the parameters (N + M) with effects in some frames (T,): all inertias, and plates whose wrenches change."""
         changed = self.wrenches[frames].any(axis=(0, 1, 2))
         return np.flatnonzero(np.concatenate([np.ones(self.parameters.shape[1], dtype=np.bool_), changed]))
 
     def effects(self, frames: Frames, near: IntArray) -> FloatArray:
-        """What one of each constant `near` (C,) does to the generalised forces `frames.rows`, (T, R, C)."""
+        """Return the change of the generalised forces `frames.rows` by a unit of each parameter `near` (C,), (T, R, C)."""
         tree, count = frames.inputs.model.multibody, self.parameters.shape[1]
         inertias = effects_of_inertia(tree, frames.q, frames.v, frames.vdot, self.parameters)
         change = self.wrenches[frames.at][..., near[near >= count] - count]
-        return np.concatenate([inertias[:, frames.rows], _of_wrenches(frames, change)], axis=2)
+        return np.concatenate([inertias[:, frames.rows], _effects_of_wrenches(frames, change)], axis=2)
 
 
-def _of_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
-    """What changes (T, K, 6, M) of the wrenches on the feet do to the generalised forces, (T, R, M)."""
+def _effects_of_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
+    """Return the change (T, R, M) of the generalised forces by changes (T, K, 6, M) of the wrenches on the feet."""
     mb, links = frames.inputs.model.multibody, frames.inputs.dynamics.foot_wrench_links
     if not change.shape[1] * change.shape[3]:
         return np.zeros((len(frames.at), len(frames.rows), change.shape[3]))
     J = joint_jacobians(mb, frames.q)[:, :, frames.rows].transpose(0, 2, 1)
-    moved = np.stack([on_path(mb, int(link))[frames.rows] for link in links])
-    return -np.asarray(sum((J * own[:, None]) @ change[:, foot] for foot, own in enumerate(moved)))
+    moves = np.stack([on_path(mb, int(link))[frames.rows] for link in links])
+    return -np.asarray(sum((J * of_foot[:, None]) @ change[:, foot] for foot, of_foot in enumerate(moves)))
 
 
 @dataclass(frozen=True)
-class Skin:
+class SoftTissue:
     """Movement of markers along the axes of their segments: standard deviation (M,) m, `shares` of its variance."""
 
     sd_m: FloatArray
@@ -181,70 +171,75 @@ class Skin:
 
 
 @dataclass(frozen=True)
-class Answers:
-    """How found constants (P) answer to errors.
+class ParameterSensitivities:
+    """Response of estimated parameters (P) to errors.
 
     Attributes:
         by_column: (P, N) by source, to one standard deviation of each of its N parameters.
-        to_skin, to_noise: (P, P) covariances of their answers to the movement of markers, and to the noise of the balance.
+        to_soft_tissue, to_noise: (P, P) covariances of the responses to the movement of markers, and to the noise of the balance.
     """
 
-    constants: FoundConstants
+    effects: ParameterEffects
     by_column: Mapping[str, FloatArray]
-    to_skin: FloatArray
+    to_soft_tissue: FloatArray
     to_noise: FloatArray
 
     def torques(self, frames: Frames) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
-        """Return the changes of torques by source (T, R, N), and the variances (T, R) by what skin and noise do to the constants.
+        """Return the changes of torques by source (T, R, N), and variances (T, R) by soft tissue and noise through the
+        parameters.
 
         In single precision: a standard deviation needs three digits.
         """
-        near = self.constants.near(frames.at)
-        effects = single(self.constants.effects(frames, near))
+        near = self.effects.near(frames.at)
+        effects = single(self.effects.effects(frames, near))
         among = np.ix_(near, near)
         changes = {name: effects @ single(x[near]) for name, x in self.by_column.items()}
-        skin, noise = (
-            np.sum((effects @ single(part[among])) * effects, axis=2) for part in (self.to_skin, self.to_noise)
+        tissue, noise = (
+            np.sum((effects @ single(part[among])) * effects, axis=2) for part in (self.to_soft_tissue, self.to_noise)
         )
-        return changes, skin, noise
+        return changes, tissue, noise
 
 
-def answers_of(
-    constants: FoundConstants, frames: Frames, sources: Mapping[str, Source], towards: Towards, skin: Skin
-) -> Answers:
-    """Return the answers of constants; frames: of their `told`, evenly spaced."""
+def parameter_sensitivities(
+    parameters: ParameterEffects,
+    frames: Frames,
+    sources: Mapping[str, Source],
+    smoothed: SmoothedResponse,
+    tissue: SoftTissue,
+) -> ParameterSensitivities:
+    """Return the response of parameters to errors; frames: the `information_frames`."""
     frames = replace(frames, rows=_ROOT)
     inputs, mb = frames.inputs, frames.inputs.model.multibody
-    effects, apart = constants.effects(frames, np.arange(len(constants.before))), int(frames.at[1] - frames.at[0])
-    pull = effects * (apart * constants.precision[frames.at])[:, :, None]
-    pull = pull.reshape(-1, pull.shape[2]).T  # (P, 6 T)
-    information = pull @ effects.reshape(pull.shape[1], -1)
-    left = np.linalg.inv(information + np.diag(constants.before))
-    fit = fit_of(frames, towards=towards)
+    effects, apart = parameters.effects(frames, np.arange(len(parameters.prior))), int(frames.at[1] - frames.at[0])
+    weighted = effects * (apart * parameters.precision[frames.at])[:, :, None]
+    weighted = weighted.reshape(-1, weighted.shape[2]).T  # (P, 6 T)
+    information = weighted @ effects.reshape(weighted.shape[1], -1)
+    covariance = np.linalg.inv(information + np.diag(parameters.prior))
+    fit = fit_of(frames, smoothed=smoothed)
     links = inputs.dynamics.foot_wrench_links
     G = torque_response(mb, frames.q, frames.v, frames.vdot, frames.wrenches, links, frames.rows)
     rate_hz = inputs.rate_hz / apart
     by_column = {}
     for name, source in sources.items():
-        column = towards.of_source(name, source, frames)
+        column = smoothed.of_source(name, source, frames)
         change = column.torque
         if column.gradient.shape[2]:
             step = -fit.inverse_hessian @ column.gradient
-            change = change + sum(part @ moved for part, moved in zip(G, (step, *rates(step, rate_hz)), strict=True))
-        by_column[name] = -left @ (pull @ change.reshape(pull.shape[1], -1))
-    of_skin = left @ _pulls_of_skin(frames, pull, G, fit, skin, rate_hz)
-    return Answers(constants, by_column, of_skin @ of_skin.T, left @ information @ left)
+            change = change + sum(part @ rate for part, rate in zip(G, (step, *rates(step, rate_hz)), strict=True))
+        by_column[name] = -covariance @ (weighted @ change.reshape(weighted.shape[1], -1))
+    of_tissue = covariance @ _gradients_of_soft_tissue(frames, weighted, G, fit, tissue, rate_hz)
+    return ParameterSensitivities(parameters, by_column, of_tissue @ of_tissue.T, covariance @ information @ covariance)
 
 
-def _pulls_of_skin(
+def _gradients_of_soft_tissue(
     frames: Frames,
-    pull: FloatArray,
+    weighted: FloatArray,
     G: tuple[FloatArray, ...],
     fit: FitResponse,
-    skin: Skin,
+    tissue: SoftTissue,
     rate_hz: float,
 ) -> FloatArray:
-    """What one standard deviation of each part of the skin's movement pulls at the constants with (P, N).
+    """Return the gradients (P, N) of the parameters for one standard deviation of each part of the soft-tissue movement.
 
     A part is the offset, the cosine or the sine of a harmonic of the stride, of one marker along one axis of its segment.
     """
@@ -252,16 +247,16 @@ def _pulls_of_skin(
     links = model.marker_arrays()[0]
     R = body_poses(model.multibody, frames.q)[0]
     every = slice(0, len(frames.at))
-    g = along_segments(torque_weights(G, fit.by_markers, every, rate_hz), turning_of(R, links, rate_hz))
+    g = along_segments(torque_weights(G, fit.by_markers, every, rate_hz), rotation_rates(R, links, rate_hz))
     axes = np.moveaxis(R[:, links], 1, 3)[:, None]  # (T, 1, World's axis, the segment's, M)
     of_segment = [np.einsum("trbm,tkbam->tram", part.reshape(*part.shape[:2], 3, -1), axes) for part in g]
     time_s = frames.at / frames.inputs.rate_hz
-    found = []
-    for k, share in enumerate(skin.shares):
-        w = 2.0 * np.pi * k / skin.stride_s
+    gradients = []
+    for k, share in enumerate(tissue.shares):
+        w = 2.0 * np.pi * k / tissue.stride_s
         for phase in (0.0, -0.5 * np.pi) if k else (0.0,):
             angle = w * time_s + phase
             shape = np.stack([np.cos(angle), -w * np.sin(angle), -(w**2) * np.cos(angle)])
-            change = sum(part * one[:, None, None, None] for part, one in zip(of_segment, shape, strict=True))
-            found.append(np.sqrt(share) * pull @ (change * skin.sd_m).reshape(pull.shape[1], -1))
-    return np.concatenate(found, axis=1)
+            change = sum(part * rate[:, None, None, None] for part, rate in zip(of_segment, shape, strict=True))
+            gradients.append(np.sqrt(share) * weighted @ (change * tissue.sd_m).reshape(weighted.shape[1], -1))
+    return np.concatenate(gradients, axis=1)

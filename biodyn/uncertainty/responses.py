@@ -12,7 +12,7 @@ The torques change by dtau = G0 xi + G1 dxi/dt + G2 d2xi/dt2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -35,20 +35,20 @@ from biodyn.rigid_body.kinematics import on_path
 from biodyn.uncertainty.error_sources import Columns, Frames, Source, single
 from biodyn.uncertainty.inputs import PAIRS, Magnitudes, stride_movement
 
-# -- Coordinates that the fit steadies where a leg's posture hides them: where, and how strongly.
+# -- Coordinates that the fit regularises where a leg's posture hides them
 #
-# Where a straight knee hides how the thigh is turned, the fit pulls the hip's rotation towards a curve through the frames on both
+# Where a straight knee hides the rotation of the thigh, the fit holds the hip's rotation to a curve through the frames on both
 # sides (`processing.kinematics.visibility.bridge`).
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Frames first .. stop - 1 in which the coordinate at `place` in v is regularised by the pull (stop - first,)."""
+    """Frames first .. stop - 1 in which the coordinate at `place` in v is regularised with the weights (stop - first,)."""
 
     place: int
     first: int
     stop: int
-    pull: FloatArray
+    weights: FloatArray
 
     @property
     def sides(self) -> tuple[int, int]:
@@ -59,32 +59,18 @@ class Stretch:
 def stretches_of(
     model: SubjectModel, lever: FloatArray, steady_lever_m: float, rate_hz: float, moving: BoolArray
 ) -> tuple[Stretch, ...]:
-    """Return the stretches that the fit steadies, for levers (T, C) m with all markers seen; moving: (T,) frames with a pose."""
+    """Return the regularised stretches, for levers (T, C) m with all markers seen; moving: (T,) frames with a pose."""
     shares = regularised_shares(badly_seen(model, lever, steady_lever_m), rate_hz)
-    found = []
+    stretches = []
     for column in np.flatnonzero(shares.any(axis=0)):
         for first, stop in finite_stretches(shares[:, column] > 0.0):
             if first > 0 and stop < len(shares) and moving[first - 1 : stop + 1].all():
-                pull = REGULARISING_WEIGHT * shares[first:stop, column]
-                found.append(Stretch(model.coordinates[column].v_index, first, stop, pull))
-    return tuple(found)
+                weights = REGULARISING_WEIGHT * shares[first:stop, column]
+                stretches.append(Stretch(model.coordinates[column].v_index, first, stop, weights))
+    return tuple(stretches)
 
 
-def pulls(stretches: Sequence[Stretch], frames: int, nv: int) -> FloatArray:
-    """Return the pull (T, nv) on each coordinate."""
-    result = np.zeros((frames, nv))
-    for one in stretches:
-        result[one.first : one.stop, one.place] = one.pull
-    return result
-
-
-# As in `kinematics.methods.least_squares`: a marker with less than half its weight no longer counts as seeing a coordinate;
-# postures change little within some frames.
-_HALF_FADED = 0.5
-_JUDGED_EVERY_FRAMES = 4
 _CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
-# Closer to its limit than this a coordinate rests on it, rad.
-_AT_LIMIT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -118,18 +104,18 @@ def fit_response(
     """Return the derivative of the fit for q (T, nq), markers seen at (T, M, 3) m, weights (T, M), 0 where unseen.
 
     held: (T, nv) weights that hold coordinates which markers do not see, or hardly, see `held_coordinates`.
-    curved: with the curvature of the fit's cost; False = of Gauss-Newton's equations.
-    add: adds to W J (T, nv, 3, M) what else pulls as markers move (`towards.Towards`).
+    curved: with the curvature of the fit's cost; False = Gauss-Newton's equations.
+    add: adds the response of regularised coordinates to W J (T, nv, 3, M), see `SmoothedResponse`.
     """
     mb = model.multibody
     frames, nv = len(q), mb.nv
     before = _before(mb)
-    moved = before[:, mb.tree.idx_v[mb.link_of_body[model.marker_arrays()[0]]]]  # (nv, M)
+    moves = before[:, mb.tree.idx_v[mb.link_of_body[model.marker_arrays()[0]]]]  # (nv, M)
     places = marker_places(model, q)
     about = places.mean(axis=1)  # sums of squares about a point far away would lose digits
     x, error = places - about[:, None], np.where((weights[..., None] > 0.0) & curved, places - seen_at, 0.0)
     columns = _about(joint_jacobians(mb, q), about)
-    H = _hessian(before, columns, moved, x, weights, error)
+    H = _hessian(before, columns, moves, x, weights, error)
     diagonal = np.arange(nv)
     pinned = _at_limit(model, q)
     H[pinned] = 0.0
@@ -141,27 +127,27 @@ def fit_response(
     inverse: FloatArray = np.asarray(np.linalg.inv(H))
     free = ~pinned
     inverse *= free[:, :, None] & free[:, None, :]
-    pulled = _pulled(columns, moved, x, weights)
+    weighted = _weighted_jacobians(columns, moves, x, weights)
     if add is not None:
-        add(pulled)
-    by_markers = inverse.astype(np.float32) @ pulled.reshape(frames, nv, -1)
+        add(weighted)
+    by_markers = inverse.astype(np.float32) @ weighted.reshape(frames, nv, -1)
     return FitResponse(np.asarray(inverse), by_markers.reshape(frames, nv, 3, -1))
 
 
 def _about(columns: FloatArray, point: FloatArray) -> FloatArray:
-    """Columns (T, 6, nv), [angular; linear at the world origin], about a point (T, 3) instead."""
-    moved = columns.copy()
+    """Return columns (T, 6, nv), [angular; linear at the world origin], about a point (T, 3) instead."""
+    result = columns.copy()
     for a, b, c in _CYCLIC:
-        moved[:, 3 + a] += columns[:, b] * point[:, c, None] - columns[:, c] * point[:, b, None]
-    return moved
+        result[:, 3 + a] += columns[:, b] * point[:, c, None] - columns[:, c] * point[:, b, None]
+    return result
 
 
-def _pulled(columns: FloatArray, moved: FloatArray, x: FloatArray, weights: FloatArray) -> FloatArray:
-    """W J (T, nv, 3, M) of the markers at x (T, M, 3), in single precision; moved (nv, M): which coordinates move which."""
+def _weighted_jacobians(columns: FloatArray, moves: FloatArray, x: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return W J (T, nv, 3, M) of markers at x (T, M, 3), in single precision; moves (nv, M): which coordinates move which."""
     narrow = columns.astype(np.float32)[..., None]
     omega, origin = narrow[:, :3], narrow[:, 3:]
     xT = x.transpose(0, 2, 1).astype(np.float32)[:, :, None, :]  # (T, 3, 1, M)
-    share = moved.astype(np.float32) * weights.astype(np.float32)[:, None, :]  # (T, nv, M)
+    share = moves.astype(np.float32) * weights.astype(np.float32)[:, None, :]  # (T, nv, M)
     J = np.empty((*share.shape[:2], 3, share.shape[2]), dtype=np.float32)  # markers last: every step runs along memory
     for a, b, c in _CYCLIC:
         np.multiply(origin[:, a] + omega[:, b] * xT[:, c] - omega[:, c] * xT[:, b], share, out=J[:, :, a])
@@ -178,36 +164,41 @@ def held_coordinates(
 ) -> tuple[FloatArray, tuple[Stretch, ...]]:
     """Return the weights (T, nv) with which the fit holds coordinates to a curve through the frames around.
 
-    Those that no marker sees, for markers' visibility (T, M), 0 to 1: bridged by a curve through both sides, so the answer to the
-    markers changes smoothly from seen to held. A switch from one frame to the next would show in the accelerations of the answer.
-    And those that are regularised in some stretches, which are returned, too (`regularised_shares`).
+    Coordinates without visible markers, for markers' visibility (T, M), 0 to 1, are bridged by a curve through both sides, so the
+    response to the markers changes smoothly from seen to held: a switch would appear in the accelerations of the response. As in
+    `kinematics.methods.least_squares`, a marker with less than half its weight does not count, and postures are judged every
+    fourth frame. Coordinates that are regularised in some stretches are held too; these stretches are the second result.
     """
-    visible = visibility >= _HALF_FADED
-    whole = levers_through(model, q, np.ones_like(visible), _JUDGED_EVERY_FRAMES)
-    lever = whole if visible.all() else levers_through(model, q, visible, _JUDGED_EVERY_FRAMES)
+    half_faded, every_frames = 0.5, 4
+    visible = visibility >= half_faded
+    whole = levers_through(model, q, np.ones_like(visible), every_frames)
+    lever = whole if visible.all() else levers_through(model, q, visible, every_frames)
     held = np.zeros((len(q), model.multibody.nv))
     columns = [coordinate.v_index for coordinate in model.coordinates]
     held[:, columns] = BRIDGE_WEIGHT * (1.0 - visibility_weights(~(lever < LEAST_LEVER_M), ramp_frames))
     solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
     stretches = stretches_of(model, whole, steady_lever_m, rate_hz, solved)
-    return np.maximum(held, pulls(stretches, *held.shape)), stretches
+    regularised = np.zeros(held.shape)
+    for stretch in stretches:
+        regularised[stretch.first : stretch.stop, stretch.place] = stretch.weights
+    return np.maximum(held, regularised), stretches
 
 
 @lru_cache(maxsize=4)
 def _before(mb: Multibody) -> FloatArray:
-    """1 where a coordinate (nv,) is of a joint before or at that of another (nv,), else 0; asked for some frames at a time."""
+    """Return 1 where a coordinate (nv,) is of a joint before or at that of another (nv,), else 0; called for blocks of frames."""
     bodies = [int(np.flatnonzero(mb.link_of_body == link)[0]) for link in mb.tree.dof_link]
     return np.stack([on_path(mb, body) for body in bodies], axis=1).astype(np.float64)
 
 
 def _hessian(
-    before: FloatArray, columns: FloatArray, moved: FloatArray, x: FloatArray, weights: FloatArray, error: FloatArray
+    before: FloatArray, columns: FloatArray, moves: FloatArray, x: FloatArray, weights: FloatArray, error: FloatArray
 ) -> FloatArray:
-    """Sum of w (J^T J + e . d2x) (T, nv, nv) over the markers at x (T, M, 3), in axes of World.
+    """Return the sum of w (J^T J + e . d2x) (T, nv, nv) over the markers at x (T, M, 3), in axes of World.
 
-    J_i . J_j is the inertia that the markers beyond both joints have about them, weights for masses, and for i before or at j on
-    a path e . d2x/dq_i dq_j = omega_i . (J_j x e). So both are made of sums over the markers beyond j: of w, w x, w x x^T,
-    w e and w x e^T.
+    J_i . J_j is the inertia about both joints of the markers beyond them, with weights as masses, and for i before or at j on a
+    path e . d2x/dq_i dq_j = omega_i . (J_j x e). Both follow from sums over the markers beyond j: of w, w x, w x x^T, w e and
+    w x e^T.
     """
     pull, heavy = weights[..., None] * error, weights[..., None] * x
     parts = [
@@ -215,21 +206,21 @@ def _hessian(
         heavy,
         *((part[..., None] * x[:, :, None]).reshape(*weights.shape, 9) for part in (heavy, pull)),
     ]
-    sums = (moved @ np.concatenate([*parts, pull], axis=2)).transpose(2, 0, 1)  # (25, T, nv)
+    sums = (moves @ np.concatenate([*parts, pull], axis=2)).transpose(2, 0, 1)  # (25, T, nv)
     mass, h, second, crossed, F = sums[0], sums[1:4], sums[4:13].reshape(3, 3, *sums.shape[1:]), sums[13:22], sums[22:]
     crossed = crossed.reshape(second.shape)  # [e, x]
     omega, origin = columns[:, :3].transpose(1, 0, 2), columns[:, 3:].transpose(1, 0, 2)
     spread, along = second[0, 0] + second[1, 1] + second[2, 2], crossed[0, 0] + crossed[1, 1] + crossed[2, 2]
     loads = np.empty((6, *mass.shape))
     for a, b, c in _CYCLIC:
-        turned = (spread - along) * omega[a]
+        angular = (spread - along) * omega[a]
         for k in range(3):
-            turned += (crossed[k, a] - second[a, k]) * omega[k]
-        loads[a] = turned + h[b] * origin[c] - h[c] * origin[b] + origin[b] * F[c] - origin[c] * F[b]
+            angular += (crossed[k, a] - second[a, k]) * omega[k]
+        loads[a] = angular + h[b] * origin[c] - h[c] * origin[b] + origin[b] * F[c] - origin[c] * F[b]
         loads[3 + a] = mass * origin[a] + omega[b] * h[c] - omega[c] * h[b]
     product = columns.transpose(0, 2, 1) @ loads.transpose(1, 0, 2)  # (T, i, j): s_i . loads_j
     whole = product * np.triu(before) + np.triu(before, 1).T * product.transpose(0, 2, 1)
-    # The base turns about its own axes: the order of two turns matters, but not at a minimum; both orders' mean is symmetric.
+    # The base rotates about its own axes: the order of two rotations matters, but not at a minimum; their mean is symmetric.
     base = slice(0, 3)
     whole[:, base, base] = 0.5 * (product[:, base, base] + product[:, base, base].transpose(0, 2, 1))
     return np.asarray(whole)
@@ -237,26 +228,27 @@ def _hessian(
 
 def _at_limit(model: SubjectModel, q: FloatArray) -> BoolArray:
     lower, upper = model.limits()
+    tolerance_rad = 1e-6
     pinned = np.zeros((len(q), model.multibody.nv), dtype=bool)
     for coordinate in model.coordinates:
         angle, at = q[:, coordinate.q_index], coordinate.v_index
-        pinned[:, at] = (angle < lower[at] + _AT_LIMIT) | (angle > upper[at] - _AT_LIMIT)
+        pinned[:, at] = (angle < lower[at] + tolerance_rad) | (angle > upper[at] - tolerance_rad)
     pinned[:, [coordinate.v_index for coordinate in model.assumed]] = True
     return pinned
 
 
-# -- How a regularised coordinate answers to errors: partly as the curve through the frames around it does.
+# -- Response of a regularised coordinate to errors: partly that of the curve through the frames around it
 #
-# With the pull B towards the curve (`regularised_shares`) and the answer A of the curve, H dxi = J^T W n in a frame becomes
-# (H + B) dxi = J^T W n + B A n. Between the last frame before the regularised ones and the first behind, A changes evenly.
+# With the weight B of the curve (`regularised_shares`) and the response A of the curve, H dxi = J^T W n in a frame becomes
+# (H + B) dxi = J^T W n + B A n. Between the last frame before the stretch and the first one behind it, A changes linearly.
 
 
 @dataclass(frozen=True)
-class Towards:
-    """Where errors move the curves of some stretches to.
+class SmoothedResponse:
+    """Response of the curves of regularised stretches to errors.
 
     Attributes:
-        by_markers: (S, 2, 3, M) answer of each stretch's coordinate to the markers, before and behind it; rad/m.
+        by_markers: (S, 2, 3, M) response of each stretch's coordinate to the markers, before and behind it; rad/m.
         by_columns: by source, (S, 2, N) to each of its parameters.
     """
 
@@ -268,51 +260,51 @@ class Towards:
     def of(
         cls,
         stretches: tuple[Stretch, ...],
-        answers: Callable[[IntArray], tuple[FloatArray, Mapping[str, FloatArray]]],
-    ) -> Towards:
-        """Return those of some stretches.
+        response: Callable[[IntArray], tuple[FloatArray, Mapping[str, FloatArray]]],
+    ) -> SmoothedResponse:
+        """Return the response of some stretches.
 
-        answers: of the fit in frames (K,) to the markers (K, nv, 3, M), and by source to its parameters (K, nv, N).
+        response: of the fit in frames (K,) to the markers (K, nv, 3, M), and by source to its parameters (K, nv, N).
         """
         if not stretches:
             return cls((), np.zeros(0), {})
-        asked, places = np.unique([one.sides for one in stretches], return_inverse=True)
+        frames, places = np.unique([stretch.sides for stretch in stretches], return_inverse=True)
         at = places.reshape(len(stretches), 2)
-        by_markers, by_columns = answers(asked)
-        rows = np.array([[one.place] for one in stretches])
+        by_markers, by_columns = response(frames)
+        rows = np.array([[stretch.place] for stretch in stretches])
         return cls(stretches, by_markers[at, rows], {name: part[at, rows] for name, part in by_columns.items()})
 
-    def add_markers(self, at: IntArray, pulled: FloatArray) -> None:
-        """Add what the curves pull with in the frames `at` (T,), for a step of the markers, to `pulled` (T, nv, 3, M)."""
-        for number, one in self._within(at):
-            rows, pull = _between(one, at, self.by_markers[number])
-            pulled[rows, one.place] += pull
+    def add_markers(self, at: IntArray, weighted: FloatArray) -> None:
+        """Add the weighted response of the curves in the frames `at` (T,) to the markers' `weighted` Jacobians (T, nv, 3, M)."""
+        for number, stretch in self._within(at):
+            rows, response = _between(stretch, at, self.by_markers[number])
+            weighted[rows, stretch.place] += response
 
     def of_source(self, name: str, source: Source, frames: Frames) -> Columns:
-        """Return what a source does in some frames; what the curves pull with for it is taken off the gradient of the fit."""
-        found = source(frames)
-        for number, one in self._within(frames.at) if found.gradient.shape[2] else ():
-            rows, pull = _between(one, frames.at, self.by_columns[name][number])
-            found.gradient[rows, one.place] -= pull
-        return found
+        """Return the columns of a source in some frames, with the response of the curves in the gradient of the fit."""
+        columns = source(frames)
+        for number, stretch in self._within(frames.at) if columns.gradient.shape[2] else ():
+            rows, response = _between(stretch, frames.at, self.by_columns[name][number])
+            columns.gradient[rows, stretch.place] -= response
+        return columns
 
     def _within(self, at: IntArray) -> list[tuple[int, Stretch]]:
-        """The stretches with frames from the first to the last of `at`, which ascends, and their numbers."""
-        return [(k, one) for k, one in enumerate(self.stretches) if one.first <= at[-1] and at[0] < one.stop]
+        """Return the stretches with frames from the first to the last of `at`, which ascends, and their numbers."""
+        return [(k, each) for k, each in enumerate(self.stretches) if each.first <= at[-1] and at[0] < each.stop]
 
 
-def _between(one: Stretch, at: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Rows of the frames `at` (T,) in the stretch, and what it pulls with there for the values (2, ...) on both sides of it."""
-    rows = np.flatnonzero((at >= one.first) & (at < one.stop))
-    before, behind = one.sides
+def _between(stretch: Stretch, at: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the rows of the frames `at` (T,) in the stretch, and its weight times values (2, ...) interpolated there."""
+    rows = np.flatnonzero((at >= stretch.first) & (at < stretch.stop))
+    before, behind = stretch.sides
     share = (at[rows] - before) / (behind - before)
-    parts = np.stack([1.0 - share, share], axis=1) * one.pull[at[rows] - one.first, None]
+    parts = np.stack([1.0 - share, share], axis=1) * stretch.weights[at[rows] - stretch.first, None]
     return rows, np.tensordot(parts, values, axes=1)
 
 
-def fit_of(frames: Frames, some: slice = slice(None), towards: Towards | None = None) -> FitResponse:
-    """Return how the fit answers to its markers in some of the frames."""
-    add = None if towards is None else partial(towards.add_markers, frames.at[some])
+def fit_of(frames: Frames, some: slice = slice(None), smoothed: SmoothedResponse | None = None) -> FitResponse:
+    """Return the response of the fit to its markers in some of the frames."""
+    add = None if smoothed is None else partial(smoothed.add_markers, frames.at[some])
     q, seen_at, weights, held = frames.q[some], frames.seen_at[some], frames.weights[some], frames.held[some]
     return fit_response(frames.inputs.model, q, seen_at, weights, held, frames.inputs.curved, add)
 
@@ -328,7 +320,7 @@ def torque_response(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return G0, G1, G2 (T, C, nv) of the torques `rows` (C,).
 
-    xi (T, nv) are steps along the coordinates of v. For the free base, whose v is a body-frame twist, such a step changes
+    xi (T, nv) are steps along the coordinates of v. For the free base, with a body-frame twist as v, such a step changes
     dv = dxi/dt + v x xi and dvdot = d2xi/dt2 + vdot x xi + v x dxi/dt; elsewhere the derivatives of xi are the changes.
     """
     by_q, by_v, by_vdot = (
@@ -356,7 +348,7 @@ def cross_motion_matrix(v: FloatArray) -> FloatArray:
 def rates(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     """First and second derivative over the first axis by central differences, of fourth order inside, second at the ends.
 
-    At 100 Hz the error is below 0.2 % up to 8 Hz, beyond which nothing is left behind the filter. Fewer than five samples
+    At 100 Hz the error is below 0.2 % up to 8 Hz, and the filter removes higher frequencies. Fewer than five samples
     give zeros: such a stretch has no torques.
     """
     first, second = np.zeros_like(x), np.zeros_like(x)
@@ -373,13 +365,13 @@ def rates(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     return first, second
 
 
-# -- What an error of a marker does to the torques: weights of it and of its first two rates, in axes of World or of a segment.
+# -- Effect of an error of a marker on the torques: weights of it and of its first two rates, in axes of World or of a segment
 
 
 def torque_weights(
     G: tuple[FloatArray, ...], A: FloatArray, inner: slice, rate_hz: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return g0, g1, g2 (T, C, 3M) of dtau = g0 n + g1 n' + g2 n'' for errors n of the markers that move the fit by A n.
+    """Return g0, g1, g2 (T, C, 3M) of dtau = g0 n + g1 n' + g2 n'' for errors n of the markers with the response A n of the fit.
 
     G: (T, C, nv) each; A: (T, nv, 3, M), with margins around the frames `inner`.
     """
@@ -391,23 +383,23 @@ def torque_weights(
     return G0 @ A0 + G1 @ A1 + G2 @ A2, G1 @ A0 + 2.0 * (G2 @ A1), G2 @ A0
 
 
-def turning_of(attitude: FloatArray, links: IntArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
-    """R' R^T and R'' R^T (T, 3, 3, M) of the links (M,) that carry the markers, for attitudes R (T, L, 3, 3)."""
+def rotation_rates(attitude: FloatArray, links: IntArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+    """Return R' R^T and R'' R^T (T, 3, 3, M) of the links (M,) that carry the markers, for attitudes R (T, L, 3, 3)."""
     carrying, of_marker = np.unique(links, return_inverse=True)
     R = attitude[:, carrying]
-    turned = (part @ R.transpose(0, 1, 3, 2) for part in rates(R, rate_hz))
-    first, second = (single(part)[:, of_marker].transpose(0, 2, 3, 1) for part in turned)
+    products = (part @ R.transpose(0, 1, 3, 2) for part in rates(R, rate_hz))
+    first, second = (single(part)[:, of_marker].transpose(0, 2, 3, 1) for part in products)
     return np.ascontiguousarray(first), np.ascontiguousarray(second)
 
 
 def along_segments(
     g: tuple[FloatArray, ...], turning: tuple[FloatArray, FloatArray]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The weights g (T, C, 3M) for errors s along the axes of the markers' segments, n = R s, but for a turn by R.
+    """Return the weights g (T, C, 3M) for errors s along the axes of the markers' segments, n = R s, except for a rotation by R.
 
     n' = R s' + R' s and n'' = R s'' + 2 R' s' + R'' s. With R' = W R and R'' = (W' + W W) R the weights of s, s', s'' are
-    (g0 + g1 W + g2 (W' + W W)) R, (g1 + 2 g2 W) R and g2 R. What is made of them are products of two of a marker's, and a
-    common turn R changes none. `turning`: W and W' + W W (T, 3, 3, M).
+    (g0 + g1 W + g2 (W' + W W)) R, (g1 + 2 g2 W) R and g2 R. Only products of two weights of a marker are used, which the common
+    rotation R does not change. `turning`: W and W' + W W (T, 3, 3, M).
     """
     frames, torques = g[0].shape[:2]
     g0, g1, g2 = (part.reshape(frames, torques, 3, -1) for part in g)
@@ -422,10 +414,10 @@ def along_segments(
     return first.reshape(g[0].shape), second.reshape(g[0].shape), g[2]
 
 
-# -- What the assumed motion of segments without markers leaves open: in the torques above it, and in the base residual.
+# -- Uncertainty from the assumed motion of segments without markers, in the torques above them and in the base residual
 #
-# An assumed segment may be turned by e(t) against what is assumed, while those that it carries keep their own attitude in World.
-# That is a step of the assumed coordinates, and the torques answer to it as to any other step (`torque_response`). e is a random
+# An assumed segment may be rotated by e(t) against the assumption, while the segments on it keep their own attitude in World.
+# That is a step of the assumed coordinates, with the response of the torques to any other step (`torque_response`). e is a random
 # curve of the gait cycle for each axis of the segment: an offset and harmonics of the stride.
 
 _AXES = {"tilt": 2, "list": 0, "turn": 1}  # about z, x and y of the segment, the order of `UnseenMotion`
@@ -438,7 +430,7 @@ def unseen_variance(
     magnitudes: Magnitudes,
     stride_s: float,
 ) -> FloatArray:
-    """Variance (T, R) of the generalised forces whose `response` (T, R, nv each) is given, for q (T, nq)."""
+    """Return the variance (T, R) of generalised forces with the `response` (T, R, nv each), for q (T, nq)."""
     total = np.zeros(response[0].shape[:2])
     if not np.isfinite(stride_s):
         stride_s = magnitudes.stride_s
@@ -450,15 +442,15 @@ def unseen_variance(
 
 
 def unseen_steps(model: SubjectModel, q: FloatArray, magnitudes: Magnitudes, stride_s: float) -> FloatArray:
-    """Steps (T, nv, N) of the configuration q (T, nq), one standard deviation each of N independent errors."""
+    """Return steps (T, nv, N) of the configuration q (T, nq), one standard deviation each of N independent errors."""
     if not np.isfinite(stride_s):
         stride_s = magnitudes.stride_s
-    found = [step * np.sqrt(moments[0]) for step, moments in _directions(model, q, magnitudes, stride_s)]
-    return np.stack(found, axis=2) if found else np.zeros((len(q), model.multibody.nv, 0))
+    steps = [step * np.sqrt(moments[0]) for step, moments in _directions(model, q, magnitudes, stride_s)]
+    return np.stack(steps, axis=2) if steps else np.zeros((len(q), model.multibody.nv, 0))
 
 
 def residual_sd(fit: Fit, dynamics: Dynamics, magnitudes: Magnitudes, stride_s: float) -> tuple[FloatArray, FloatArray]:
-    """One standard deviation of the base residual's force (T, 3) N and moment (T, 3) Nm, body axes of the root.
+    """Return one standard deviation of the base residual's force (T, 3) N and moment (T, 3) Nm, body axes of the root.
 
     Zero where every segment is seen or fixed; NaN where the motion is not known.
     """
@@ -484,7 +476,7 @@ def residual_sd(fit: Fit, dynamics: Dynamics, magnitudes: Magnitudes, stride_s: 
 def _directions(
     model: SubjectModel, q: FloatArray, magnitudes: Magnitudes, stride_s: float
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """For every axis of every assumed segment: the step (T, nv) for one radian, and the moments (6,) of its error."""
+    """Return for every axis of every assumed segment the step (T, nv) for one radian, and the moments (6,) of its error."""
     tree = model.multibody
     omega = joint_jacobians(tree, q)[:, :3]  # (T, 3, nv)
     R, p = body_poses(tree, q)
@@ -493,7 +485,7 @@ def _directions(
         columns.setdefault(coordinate.body, []).append(coordinate.v_index)
     inverse = {name: np.linalg.pinv(omega[:, :, at], rcond=1e-3) for name, at in columns.items()}
     parent = {body.definition.name: body.definition.parent for body in model.bodies}
-    found = []
+    directions = []
     for name in columns:
         offset_rad, stride_rad = magnitudes.unseen_rad.get(name, (np.zeros(3), np.zeros(3)))
         attitude = model.body_poses(R, p, name)[0]
@@ -508,5 +500,5 @@ def _directions(
                     step[:, at] += (inverse[other] @ turn)[..., 0]
                 elif parent[other] == name:
                     step[:, at] -= (inverse[other] @ turn)[..., 0]
-            found.append((step, stride_movement(variances, stride_s, 1.0, 0.0, 2)))
-    return found
+            directions.append((step, stride_movement(variances, stride_s, 1.0, 0.0, 2)))
+    return directions

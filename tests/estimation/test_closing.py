@@ -34,7 +34,7 @@ def estimated(inputs: TrialInputs, reaction: GroundReaction | None = None, close
     names = ("inertia_sd_factor", "plate_place_sd_m", "plate_gain_sd_share", "force_delay_sd_s")
     settings = EstimationSettings(**dict.fromkeys(names, 0.0))  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gauss_newton, "_CLOSED_SHARE", closed_share)
+        patch.setattr(gauss_newton, "_BALANCE_SHARE", closed_share)
         return estimate_trial(
             inputs, inputs.reaction if reaction is None else reaction, 6.0, settings, load_magnitudes()
         )
@@ -60,13 +60,13 @@ def test_a_short_disagreement_is_closed_and_the_legs_keep_their_torques(inputs: 
     time_s = np.arange(len(inputs.fit.solved)) / inputs.rate_hz
     reaction = lifted(inputs, 40.0 * np.sin(2.0 * np.pi * 3.0 * time_s))
     found, unclosed = estimated(inputs, reaction), estimated(inputs, reaction, closed_share=1.0)
-    account = found.account
+    account = found.summary
     assert account.residual_unclosed[0] > 8.0
     assert account.residual_after[0] < 0.2 * account.residual_unclosed[0]
     assert account.residual_after[1] < 0.5 * account.residual_unclosed[1]
     # each is held within 0.01 Nm/kg in every frame
     assert np.sqrt(np.nanmean((leg_torques(found) - leg_torques(unclosed)) ** 2)) < 0.01
-    assert account.marker_rms_m < unclosed.account.marker_rms_m + 5e-4
+    assert account.marker_rms_m < unclosed.summary.marker_rms_m + 5e-4
 
 
 def test_torques_do_not_jump_where_the_balance_begins_to_count(
@@ -87,26 +87,26 @@ def test_torques_do_not_jump_where_the_balance_begins_to_count(
 
     assert jump(fading) < jump(at_once) / 3.0
     assert (
-        fading.account.residual_after[0] < 1.5 * at_once.account.residual_after[0]
+        fading.summary.residual_after[0] < 1.5 * at_once.summary.residual_after[0]
     )  # and the frames within stay closed
 
 
 def test_what_the_estimate_believes_is_told_beside_what_is_left(inputs: TrialInputs) -> None:
     """The last step changes neither the error of the balance nor what the trial tells of constants."""
     closed, unclosed = (estimated(inputs, closed_share=share) for share in (0.075, 1.0))
-    assert closed.account.balance_sd == unclosed.account.balance_sd
-    assert closed.account.residual_unclosed == pytest.approx(unclosed.account.residual_unclosed, rel=1e-9)
-    assert closed.account.mass_change_kg == unclosed.account.mass_change_kg
-    assert closed.account.residual_after[0] < 0.6 * unclosed.account.residual_after[0]
+    assert closed.summary.balance_sd == unclosed.summary.balance_sd
+    assert closed.summary.residual_unclosed == pytest.approx(unclosed.summary.residual_unclosed, rel=1e-9)
+    assert closed.summary.mass_change_kg == unclosed.summary.mass_change_kg
+    assert closed.summary.residual_after[0] < 0.6 * unclosed.summary.residual_after[0]
 
 
 def test_a_lasting_force_that_no_plate_measured_is_not_hidden(inputs: TrialInputs) -> None:
     """80 N too much all the time: no motion of a walker takes that. It stays in the residual, and the markers stay."""
     found = estimated(inputs, lifted(inputs, np.full(len(inputs.fit.solved), 80.0)))
     unclosed = estimated(inputs, lifted(inputs, np.full(len(inputs.fit.solved), 80.0)), closed_share=1.0)
-    assert found.account.residual_after[0] > 0.5 * found.account.residual_unclosed[0]
+    assert found.summary.residual_after[0] > 0.5 * found.summary.residual_unclosed[0]
     # half a standard deviation (1 mm and noise) on three axes is the most that the step may move them by
-    assert found.account.marker_rms_m < unclosed.account.marker_rms_m + 0.5 * 1.2e-3 * np.sqrt(3.0)
+    assert found.summary.marker_rms_m < unclosed.summary.marker_rms_m + 0.5 * 1.2e-3 * np.sqrt(3.0)
     assert np.nanmax(np.abs(leg_torques(found) - leg_torques(unclosed))) < 0.1
 
 

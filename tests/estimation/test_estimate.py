@@ -395,7 +395,7 @@ def test_strikes_share_a_course_only_where_there_are_some(walk: TrialAnalysis, m
     assert np.abs(without[0] - without[1]).max() > 1e-5
     asked: list[Shares] = []
     monkeypatch.setattr(
-        "biodyn.estimation.gauss_newton.step_towards_template", lambda course, *_: asked.append(course) or 0.0
+        "biodyn.estimation.gauss_newton.step_to_template", lambda course, *_: asked.append(course) or 0.0
     )
     for one in (problem, alone):
         solve(one, 2)

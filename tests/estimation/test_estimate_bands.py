@@ -18,8 +18,8 @@ from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.error_sources import Frames, joint_centres
 from biodyn.uncertainty.inputs import TrialInputs, load_magnitudes
-from biodyn.uncertainty.parameter_sensitivities import Skin, answers_of
-from biodyn.uncertainty.responses import Towards
+from biodyn.uncertainty.parameter_sensitivities import SoftTissue, parameter_sensitivities
+from biodyn.uncertainty.responses import SmoothedResponse
 from biodyn.uncertainty.settings import UncertaintySettings
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
@@ -45,8 +45,8 @@ def estimate(filtered: TrialAnalysis) -> Estimate:
 
 def asked(inputs: TrialInputs, found: Estimate) -> Frames:
     """The frames that the constants answer in."""
-    assert found.account.constants is not None
-    at, motion = found.account.constants.told, found.fit.motion
+    assert found.summary.constants is not None
+    at, motion = found.summary.constants.information_frames(), found.fit.motion
     own = replace(inputs, fit=found.fit, dynamics=found.dynamics, reaction=found.reaction, curved=False)
     seen = np.isfinite(found.fit.marker_error)
     return Frames(
@@ -70,22 +70,22 @@ def test_a_trunk_that_is_jointed_elsewhere_moves_its_mass_centre_as_told(
     """L5/S1 a centimetre off: a new estimate on that model gives the trunk another mass centre, by some millimetres."""
     inputs = filtered.propagation
     assert inputs is not None
-    assert estimate.account.constants is not None
+    assert estimate.summary.constants is not None
     off_m = 0.01 * np.eye(3)[axis]
     model = with_misplaced_centre(inputs.model, "torso", off_m)
     fit = inputs.refit(model, inputs.markers)
     again = estimated(replace(inputs, fit=fit, dynamics=solve_dynamics(fit, inputs.reaction)))
-    moved_m = (again.account.centre_shifts_m["torso"] - estimate.account.centre_shifts_m["torso"])[axis]
+    moved_m = (again.summary.centre_shifts_m["torso"] - estimate.summary.centre_shifts_m["torso"])[axis]
 
     frames, magnitudes = asked(inputs, estimate), load_magnitudes()
-    source, still = joint_centres(frames.inputs, magnitudes), Towards((), np.zeros(0), {})
-    skin = Skin(np.zeros(len(inputs.model.markers)), magnitudes.shares, magnitudes.stride_s)
-    answers = answers_of(estimate.account.constants, frames, {"joint_centres": source}, still, skin)
+    source, still = joint_centres(frames.inputs, magnitudes), SmoothedResponse((), np.zeros(0), {})
+    skin = SoftTissue(np.zeros(len(inputs.model.markers)), magnitudes.shares, magnitudes.stride_s)
+    answers = parameter_sensitivities(estimate.summary.constants, frames, {"joint_centres": source}, still, skin)
     sizes = [(b.definition.name, a) for b in model.moving for a in range(3) if centre_sd(frames, b.definition.name)[a]]
     step = answers.by_column["joint_centres"][:, sizes.index(("torso", axis))] / centre_sd(frames, "torso")[axis]
     # mass centres are the first of the constants' parameters, as m c of the trunk's link
     link = frames.inputs.model.frames["torso"].link
-    parameters = estimate.account.constants.parameters.reshape(-1, 10, estimate.account.constants.parameters.shape[1])
+    parameters = estimate.summary.constants.parameters.reshape(-1, 10, estimate.summary.constants.parameters.shape[1])
     inertia = next(b.inertia for b in frames.inputs.model.bodies if b.definition.name == "torso")
     R, count = frames.inputs.model.frames["torso"].R_LB, parameters.shape[2]
     mass_change, first_moment = parameters[link, 0] @ step[:count], parameters[link, 1:4] @ step[:count]
@@ -108,7 +108,7 @@ def test_constants_that_answer_widen_the_trunks_bands_and_narrow_the_hips(
     assert inputs is not None
 
     def bands(constants: bool) -> dict[str, dict[str, float]]:
-        account = estimate.account if constants else replace(estimate.account, constants=None)
+        account = estimate.summary if constants else replace(estimate.summary, constants=None)
         found = estimate_bands(
             inputs, estimate.fit, estimate.dynamics, estimate.reaction, account, UncertaintySettings()
         )
@@ -133,12 +133,12 @@ def test_what_strikes_share_is_uncertain_too(
     """Wider where feet strike than if the shared course were known, the same elsewhere; the motion is the same."""
     inputs = filtered.propagation
     assert inputs is not None
-    assert estimate.account.random is not None
+    assert estimate.summary.random is not None
     monkeypatch.setattr("biodyn.estimation.noise_model._STRIKES_ALIKE", 0.0)
     single = estimated(inputs)
-    assert single.account.random is not None
+    assert single.summary.random is not None
     # Strikes that share nothing at all have the same sizes to change by: the covariances agree but for the other motion.
-    ratio = estimate.account.random.force / single.account.random.force
+    ratio = estimate.summary.random.force / single.summary.random.force
     assert np.nanmedian(ratio) == pytest.approx(1.0, abs=0.01)
     assert np.nanpercentile(np.abs(ratio - 1.0), 95) < 0.1
 

@@ -78,7 +78,7 @@ def test_heavy_legs_are_noticed(walk: TrialAnalysis) -> None:
         for body in walk.model.bodies
         if body.definition.name.partition("_")[0] in ("femur", "tibia")
     }
-    as_table, light = (estimated(walk, model).account for model in (walk.model, with_inertias(walk.model, wrong)))
+    as_table, light = (estimated(walk, model).summary for model in (walk.model, with_inertias(walk.model, wrong)))
 
     def legs(account: EstimateSummary) -> float:
         return account.segment_mass_changes["femur_r"] + account.segment_mass_changes["tibia_r"]
@@ -102,7 +102,7 @@ def in_shoes(walk: TrialAnalysis, shoe_kg: float) -> EstimateSummary:
             bare[body.definition.name] = Inertia(
                 factor * body.inertia.mass, body.inertia.com, factor * body.inertia.tensor
             )
-    return estimated(walk, with_inertias(walk.model, bare)).account
+    return estimated(walk, with_inertias(walk.model, bare)).summary
 
 
 def test_shoes_are_found_and_no_warning(walk: TrialAnalysis) -> None:

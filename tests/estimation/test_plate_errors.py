@@ -58,7 +58,7 @@ def with_errors(walk: TrialAnalysis, planted: Mapping[int, float]) -> GroundReac
         values[at] = value / unknowns.scales[at]
     sides = tuple(reaction.wrench)
     whole = np.stack([reaction.wrench[side] for side in sides], axis=1)
-    wrong = np.where(np.isnan(whole), np.nan, unknowns.put_right(np.nan_to_num(whole), -values))
+    wrong = np.where(np.isnan(whole), np.nan, unknowns.corrected(np.nan_to_num(whole), -values))
     return replace(reaction, wrench={side: wrong[:, k] for k, side in enumerate(sides)})
 
 
@@ -77,8 +77,8 @@ def test_unknowns_are_what_they_are_called(walk: TrialAnalysis) -> None:
         3.0,
         4.0,
     )  # the first plate 10 mm along x, reads 3 % too much; forces 4 ms late
-    right = unknowns.put_right(wrench, values)
-    on_first = unknowns.carried == 0
+    right = unknowns.corrected(wrench, values)
+    on_first = unknowns.plate_of_foot == 0
     assert on_first.any()
     force = np.where(on_first, 0.97, 1.0) * wrench[..., 4] + 100.0 * 0.004
     np.testing.assert_allclose(right[..., 4], force, rtol=1e-9)
@@ -90,7 +90,7 @@ def test_a_foot_on_two_plates_at_once_belongs_to_none() -> None:
     contacts = [
         Contact(number, start, end, "r", "assigned", "") for number, start, end in ((1, 0.2, 0.6), (2, 0.5, 0.9))
     ]
-    carried = plate_unknowns(contacts, ("r", "l"), 100, 100.0, np.eye(3), settings()).carried
+    carried = plate_unknowns(contacts, ("r", "l"), 100, 100.0, np.eye(3), settings()).plate_of_foot
     assert (carried[:49, 0] == 0).all()
     assert (carried[51:60, 0] == -1).all()
     assert (carried[62:, 0] == 1).all()
@@ -106,7 +106,7 @@ def test_a_delay_makes_no_force_where_it_ceases_to_be_known() -> None:
     load = np.where(known[..., None], [0.0, 0.0, 0.0, 0.0, 700.0, 0.0], 0.0)
     late = np.zeros(unknowns.count)
     late[-1] = 3.0
-    np.testing.assert_array_equal(unknowns.put_right(load, late)[known], load[known])
+    np.testing.assert_array_equal(unknowns.corrected(load, late)[known], load[known])
 
 
 HELD = {"plate_place_sd_m": 0.0, "plate_gain_sd_share": 0.0, "force_delay_sd_s": 0.0}
@@ -138,16 +138,16 @@ def test_a_planted_error_is_found_taken_out_and_told(
     wrong = with_errors(walk, {place: planted})
 
     def error_of(found: Estimate) -> float:
-        plate = found.account.plates.errors[0]
+        plate = found.summary.plates.errors[0]
         return plate.gain if place == 2 else float(plate.shift_m[0])
 
     found = estimated(walk, wrong, settings())
     assert least * planted < error_of(found) - error_of(sound) < 1.1 * planted
-    (note,) = [note for note in estimate_findings(found.account, LATE_S) if note.code == code]
+    (note,) = [note for note in estimate_findings(found.summary, LATE_S) if note.code == code]
     (alone,) = re.findall(r"asks for about (\d+) (?:cm|%)\.", note.hint)
     size = {"m": 100.0, "%": 1.0}[note.unit]  # of cm, %: what was found, and what there is
     assert note.value * size < float(alone) + 0.5 < 2.0 * planted * 100.0
-    assert code not in [note.code for note in estimate_findings(sound.account, LATE_S)]
+    assert code not in [note.code for note in estimate_findings(sound.summary, LATE_S)]
     assert _apart(found, sound) < 0.6 * _apart(estimated(walk, wrong, settings(**HELD)), held)
 
 
@@ -162,14 +162,14 @@ def test_late_forces_are_told_alike_by_a_walk_and_by_a_session(
     assert found.shared_parameters is not None
     assert sound.shared_parameters is not None
     with_more = estimated(walk, wrong, settings(), (found.shared_parameters,) * more)
-    (note,) = [n for n in estimate_findings(with_more.account, LATE_S) if n.code == "estimate-force-delay"]
-    (of_one,) = [n for n in estimate_findings(found.account, LATE_S) if n.code == "estimate-force-delay"]
+    (note,) = [n for n in estimate_findings(with_more.summary, LATE_S) if n.code == "estimate-force-delay"]
+    (of_one,) = [n for n in estimate_findings(found.summary, LATE_S) if n.code == "estimate-force-delay"]
     # gross errors and the balance's own error are found anew with each walk
     assert note.value == pytest.approx(of_one.value, rel=0.15)
-    assert found.account.plates.delay_s - sound.account.plates.delay_s > 0.5 * planted
+    assert found.summary.plates.delay_s - sound.summary.plates.delay_s > 0.5 * planted
     sound_more = estimated(walk, walk.reaction, settings(), (sound.shared_parameters,) * more)
-    assert "estimate-force-delay" not in [n.code for n in estimate_findings(sound_more.account, LATE_S)]
-    assert not more or with_more.account.plates.delay_s > 1.1 * found.account.plates.delay_s
+    assert "estimate-force-delay" not in [n.code for n in estimate_findings(sound_more.summary, LATE_S)]
+    assert not more or with_more.summary.plates.delay_s > 1.1 * found.summary.plates.delay_s
     assert _apart(with_more, sound_more) < 0.6 * _apart(estimated(walk, wrong, settings(**HELD)), held)
 
 
@@ -182,9 +182,9 @@ def test_what_every_plate_reads_alike_is_a_wrong_body_mass(walk: TrialAnalysis) 
     gains = range(2, fit_unknowns(walk, settings()).count - 1, 3)
     found = estimated(walk, with_errors(walk, dict.fromkeys(gains, 0.1)), settings())
     assert walk.propagation is not None
-    assert 0.085 < found.account.mass_change_kg / walk.propagation.model.mass_kg < 0.11
-    assert all(abs(error.gain) < 0.02 for error in found.account.plates.errors)
-    codes = {note.code for note in estimate_findings(found.account, LATE_S)}
+    assert 0.085 < found.summary.mass_change_kg / walk.propagation.model.mass_kg < 0.11
+    assert all(abs(error.gain) < 0.02 for error in found.summary.plates.errors)
+    codes = {note.code for note in estimate_findings(found.summary, LATE_S)}
     assert "estimate-mass" in codes
     assert "estimate-plate-gain" not in codes
 
@@ -198,7 +198,7 @@ def test_a_force_that_no_plate_measured_does_not_make_the_body_lighter(walk: Tri
     reaction = replace(walk.reaction, wrench={s: borne[:, None] * w for s, w in walk.reaction.wrench.items()})
     with pytest.raises(EstimateError, match=r"disagree by \d+ N even with another body mass by -\d\.\d kg"):
         estimated(walk, reaction, settings())  # the rail bears 6 % of 76 kg on average
-    plates = estimated(walk, half_as_much(walk.reaction, reaction), settings()).account.plates
+    plates = estimated(walk, half_as_much(walk.reaction, reaction), settings()).summary.plates
     assert all(abs(error.gain) < 0.05 for error in plates.errors)
 
 
@@ -220,14 +220,14 @@ def test_what_no_plate_and_no_scale_can_be_is_refused(walk: TrialAnalysis, gain:
 
 def test_plates_that_are_as_they_are_leave_the_reaction_alone(walk: TrialAnalysis, held: Estimate) -> None:
     assert held.reaction is walk.reaction
-    assert held.account.plates.errors == ()
+    assert held.summary.plates.errors == ()
 
 
 def test_what_people_are_shown_stays_as_measured(walk: TrialAnalysis, sound: Estimate) -> None:
     assert sound.reaction.as_measured is walk.reaction.as_measured
-    expected = sound.account.plates.expected.place_m
-    assert all((0.1 * expected < error.shift_sd_m).all() for error in sound.account.plates.errors)
-    assert all((error.shift_sd_m < expected).all() for error in sound.account.plates.errors)
+    expected = sound.summary.plates.expected.place_m
+    assert all((0.1 * expected < error.shift_sd_m).all() for error in sound.summary.plates.errors)
+    assert all((error.shift_sd_m < expected).all() for error in sound.summary.plates.errors)
     side = next(iter(walk.reaction.wrench))
     moved: FloatArray = sound.reaction.centre_of_pressure[side] - walk.reaction.centre_of_pressure[side]
     assert np.nanmax(np.abs(moved)) > 0.0
@@ -240,9 +240,9 @@ def test_several_walks_tell_more_of_a_plate_than_one(walk: TrialAnalysis, sound:
     alone = estimated(walk, wrong, settings())
     assert alone.shared_parameters is not None
     again = estimated(walk, wrong, settings(), others=(alone.shared_parameters,) * 3)
-    expected = float(sound.account.plates.errors[0].shift_m[0]) + 0.03
-    missed = [abs(float(found.account.plates.errors[0].shift_m[0]) - expected) for found in (alone, again)]
+    expected = float(sound.summary.plates.errors[0].shift_m[0]) + 0.03
+    missed = [abs(float(found.summary.plates.errors[0].shift_m[0]) - expected) for found in (alone, again)]
     assert missed[1] < 0.7 * missed[0]
-    assert again.account.walks == 4
-    left = [found.account.plates.errors[0].shift_sd_m[0] for found in (alone, again)]
+    assert again.summary.walks == 4
+    left = [found.summary.plates.errors[0].shift_sd_m[0] for found in (alone, again)]
     assert left[1] < 0.9 * left[0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.gauss_newton import impact_template, step_towards_template
+from biodyn.estimation.gauss_newton import impact_template, step_to_template
 from biodyn.estimation.noise_model import Kinds, Shares
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.terms import TorqueRows
@@ -64,7 +64,7 @@ def test_a_strike_at_a_knot_asks_for_no_number_that_nothing_tells() -> None:
     normal, part = equations(np.zeros((62, 2)), course)
     factor = CholeskyFactor(normal)
     step = np.ones((62, 2))
-    assert np.isfinite(step_towards_template(course, [part], np.full(course.shape, COMMON_NM), factor, step)).all()
+    assert np.isfinite(step_to_template(course, [part], np.full(course.shape, COMMON_NM), factor, step)).all()
 
 
 def equations(tau: FloatArray, course: Shares) -> tuple[NormalEquations, TorqueRows]:
@@ -89,7 +89,7 @@ def test_the_step_is_that_of_all_unknowns_together(monkeypatch: pytest.MonkeyPat
     right = normal.right.ravel()
     factor = CholeskyFactor(normal)
     step = factor.solve(normal.right)
-    found = step + step_towards_template(course, [part], np.full(course.shape, COMMON_NM), factor, step)
+    found = step + step_to_template(course, [part], np.full(course.shape, COMMON_NM), factor, step)
     D = np.zeros((*course.shape, FRAMES, 2))
     for k in range(len(D)):
         D[k, :, k : k + 3] = part.rows[k]
@@ -112,7 +112,7 @@ def test_bursts_that_all_strikes_share_are_kept() -> None:
     normal, part = equations(burst + NOISE_NM * rng.normal(size=burst.shape), course)
     factor = CholeskyFactor(normal)
     alone = factor.solve(normal.right)
-    found = alone + step_towards_template(course, [part], np.full(course.shape, COMMON_NM), factor, alone)
+    found = alone + step_to_template(course, [part], np.full(course.shape, COMMON_NM), factor, alone)
     near = np.abs(own) < 0.05
     before, after = (float(np.sqrt(np.mean((one - burst)[near] ** 2))) for one in (alone, found))
     assert before > 1.5

@@ -161,8 +161,8 @@ def test_an_estimate_that_leaves_the_markers_is_none(walk_result: TrialResult, m
     assert inputs is not None
     settings = settings_from(None).estimation
     made = estimate_trial(inputs, inputs.reaction, 40.0, settings, load_magnitudes())
-    assert made.account.marker_rms_m < 0.002
-    monkeypatch.setattr(biodyn.estimation.summary, "_FARTHEST_M", 0.5 * made.account.marker_rms_m)
+    assert made.summary.marker_rms_m < 0.002
+    monkeypatch.setattr(biodyn.estimation.summary, "_MOST_MARKER_CHANGE_M", 0.5 * made.summary.marker_rms_m)
     with pytest.raises(EstimateError, match="has not converged"):
         estimate_trial(inputs, inputs.reaction, 40.0, settings, load_magnitudes())
 

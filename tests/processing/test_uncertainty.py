@@ -38,7 +38,7 @@ from biodyn.uncertainty.error_sources import Fitted, Frames, filter_bias, fit_gr
 from biodyn.uncertainty.inputs import PAIRS, TrialInputs, filter_gain, filtered_noise, load_magnitudes, stride_movement
 from biodyn.uncertainty.parameter_sensitivities import largest_extent
 from biodyn.uncertainty.responses import (
-    Towards,
+    SmoothedResponse,
     cross_motion_matrix,
     fit_of,
     fit_response,
@@ -193,7 +193,7 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
         weights=weights,
         held=held,
     )
-    towards = Towards.of(stretches, lambda at: (fit_of(every).by_markers[at], {}))
+    smoothed = SmoothedResponse.of(stretches, lambda at: (fit_of(every).by_markers[at], {}))
     name = next(c.body for c in model.coordinates if c.v_index == stretches[0].place)
     marker = next(i for i, m in enumerate(model.markers) if m.body == name)
     step = 1e-4 * np.array([0.6, -0.64, 0.48])
@@ -204,7 +204,7 @@ def test_a_steadied_rotation_answers_as_the_curve_through_its_neighbours(analysi
     column = next(c.q_index for c in model.coordinates if c.v_index == place)
     hidden = np.concatenate([np.arange(one.first, one.stop) for one in stretches if one.place == place])
     found = (again.motion.q - motion.q)[hidden, column]
-    told, alone = (fit_of(every, towards=one).by_markers[hidden, place, :, marker] @ step for one in (towards, None))
+    told, alone = (fit_of(every, smoothed=one).by_markers[hidden, place, :, marker] @ step for one in (smoothed, None))
     # the curve is a monotone cubic, taken as straight, and the frames beside it are taken half by half
     error, without = (np.sqrt(np.mean((one - found) ** 2)) for one in (told, alone))
     assert error < 0.15 * np.sqrt(np.mean(found**2))
@@ -470,7 +470,7 @@ def test_bands_agree_with_repeated_analyses(analysis: TrialAnalysis, source: str
     assert inputs is not None
     assert source in SOURCES
     # a repeated analysis cannot know what part of the filter's bias is noise
-    linear = torque_uncertainty(inputs, load_magnitudes(), noise_taken_off=False)
+    linear = torque_uncertainty(inputs, load_magnitudes(), subtract_noise=False)
     drawn = spread(inputs, load_magnitudes(), linear.noise_m, (source,), runs=60, seed=1)
     ratios = []
     for column, rows in enumerate((np.isfinite(drawn) & np.isfinite(linear.by_source[source])).T):

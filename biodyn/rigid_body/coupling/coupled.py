@@ -138,7 +138,8 @@ class CoupledMultibody:
         return q, v, vdot, passed
 
 
-_STEP: Final = 1e-6  # rad, m: half the digits of a double
+#: Step of differences, rad or m: half the digits of a double.
+STEP: Final = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +165,8 @@ class FollowedMarkers:
         found = np.empty((frames, len(self.bodies), 3, n))
         for k in range(n):
             step = np.zeros(n)
-            step[k] = _STEP
-            found[..., k] = (self.positions(coupled, q + step) - self.positions(coupled, q - step)) / (2.0 * _STEP)
+            step[k] = STEP
+            found[..., k] = (self.positions(coupled, q + step) - self.positions(coupled, q - step)) / (2.0 * STEP)
         return found
 
 
