@@ -19,33 +19,21 @@ from biodyn.rigid_body import Multibody, body_poses, effects_of_inertia, forces_
 from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.uncertainty.inputs import PAIRS, Magnitudes, TrialInputs, filtered_noise, stride_movement, white_noise
 
-# Small against every joint, large against round-off.
-_STEP_M = 1e-4
-# Closer than this, m or a unit vector's part, is round-off: steps are a hundred million times as large.
-_SAME = 1e-12
-_X, _Y = 0, 1
-_UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])  # rows and columns of the upper triangle of a tensor
-#: Below this nothing of a walk is left.
+#: Lowest cut-off: below it nothing of a walk remains.
 LOWEST_CUTOFF_HZ = 1.0
-# Terms of the series that gives back what the filter took off the markers: at its cut-off one gives half, three seven
-# eighths. Every further one lets in more noise, which grows with the square of the frequency, than walking.
-_BACK_TERMS = 3
-# What a plate records up to here is walking, impacts included; noise and ringing lie above.
-_PLATE_HZ = 30.0
-_MOST_OF_RATE = 0.45  # a cut-off needs a sampling rate of more than twice its frequency
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What one standard deviation of each parameter does.
+    """Effect of one standard deviation of each parameter.
 
     Attributes:
         torque: (T, C, P) change of the torques at the same motion, Nm.
-        gradient: (T, nv, P) change of the gradient of the fit's cost at the same configuration: moves the motion.
-        noise: of the last columns that were estimated from noisy markers, moments (T, M or 1, 6) (`spectra`) of the white marker
-            noise that each holds for each unit of it: what it adds to the column's square is known, and taken off.
-        models: where the columns are parameters of the model, for each how many steps make one standard deviation, and the model
-            after one step.
+        gradient: (T, nv, P) change of the gradient of the fit's cost at the same configuration: it changes the motion.
+        noise: of the last columns, which were estimated from noisy markers, moments (T, M or 1, 6) of the white marker noise in a
+            unit of each: its known contribution to the column's square is subtracted.
+        models: of columns that are parameters of the model, the number of steps in one standard deviation and the model after one
+            step.
     """
 
     torque: FloatArray
@@ -56,12 +44,12 @@ class Columns:
 
 @dataclass(frozen=True)
 class Frames:
-    """The frames of a trial in which the motion is known, as the columns need them.
+    """Frames of a trial with known motion, for the columns.
 
     Attributes:
         inputs: the trial. at: (T,) frame numbers. rows: (C,) places of the coordinates in v.
         q, v, vdot, wrenches: (T, ...). seen_at: (T, M, 3) m; weights: (T, M), 0 where unseen.
-        held: (T, nv) see `fit_response.held_coordinates`.
+        held: (T, nv) see `responses.held_coordinates`.
     """
 
     inputs: TrialInputs
@@ -76,45 +64,46 @@ class Frames:
     held: FloatArray
 
     @cached_property
-    def pulls(self) -> tuple[FloatArray, FloatArray]:
-        """What pulls at the fit: weights w (M, T), and w y (M, 3 T) of the places y where the markers were seen."""
+    def weighted_markers(self) -> tuple[FloatArray, FloatArray]:
+        """Weights w (M, T) of the fit, and w y (M, 3 T) of the measured positions y of the markers."""
         w = self.weights.T
         y = np.where(w > 0.0, self.seen_at.transpose(2, 1, 0), 0.0)  # (3, M, T)
         return np.ascontiguousarray(w), (w * y).transpose(1, 0, 2).reshape(len(w), -1)
 
 
-#: What a source of error does in some frames of the trial it was made for.
+#: The columns of a source of error of a trial, for some of its frames.
 Source = Callable[[Frames], Columns]
 
 
 def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """A column for each axis of every joint centre with a known error: that of the fitted model where there is one."""
+    """Return a column for each axis of every joint centre with a known error: that of the fitted model where there is one."""
     model = inputs.model
-    own = Fitted.of(model)
-    moved = []
+    fitted = Fitted.of(model)
+    step_m = 1e-4  # small compared with every joint, large compared with round-off
+    changed = []
     for body in model.moving:
         sizes = inputs.centre_sd(body.definition.name, magnitudes)
         for sd, direction in zip(sizes.tolist(), np.eye(3), strict=True):
             if sd:
-                other = Fitted.of(with_misplaced_centre(model, body.definition.name, _STEP_M * direction))
-                moved.append((sd / _STEP_M, other, own.elsewhere_in(other)))
+                other = Fitted.of(with_misplaced_centre(model, body.definition.name, step_m * direction))
+                changed.append((sd / step_m, other, fitted.changed_links(other)))
 
     def columns(frames: Frames) -> Columns:
-        tau = torques(frames, own.tree)
-        # what stands where it stood pulls as it pulled
-        before = {some: fit_gradient(frames, own, some) for some in {some for _, _, some in moved}}
-        found = stacked(
+        tau = torques(frames, fitted.tree)
+        # links at the same place have the same gradient
+        same = {some: fit_gradient(frames, fitted, some) for some in {some for _, _, some in changed}}
+        result = stacked(
             frames,
-            [factor * (torques(frames, other.tree) - tau) for factor, other, _ in moved],
-            [factor * (fit_gradient(frames, other, some) - before[some]) for factor, other, some in moved],
+            [factor * (torques(frames, other.tree) - tau) for factor, other, _ in changed],
+            [factor * (fit_gradient(frames, other, some) - same[some]) for factor, other, some in changed],
         )
-        return replace(found, models=tuple((factor, other) for factor, other, _ in moved))
+        return replace(result, models=tuple((factor, other) for factor, other, _ in changed))
 
     return columns
 
 
 def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Columns for mass, centre of mass (forward, along) and moments of inertia of each kind of segment, both sides alike.
+    """Return columns for mass, centre of mass (forward, along) and moments of inertia of each kind of segment, both sides equal.
 
     The torques are linear in the inertial parameters (Atkeson et al. 1986).
     """
@@ -125,12 +114,12 @@ def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         share = sum(inertia.mass for inertia in scaled.values()) / model.mass_kg
         if share == 0.0:
             continue
-        # The body's mass is known: what the group gains, all give back in proportion.
+        # The body's mass is known: all segments lose in proportion what the group gains.
         back = 1.0 / (1.0 + magnitudes.mass_share * share)
         more = (1.0 + magnitudes.mass_share) * back
         masses = {body.definition.name: more if body.definition.name in group else back for body in model.bodies}
         changes.append({name: with_mass_factor(inertia_of(model, name), f) for name, f in masses.items()})
-        for axis in (_X, _Y):
+        for axis in (0, 1):
             step = np.zeros(3)
             step[axis] = magnitudes.com_m
             changes.append({name: replace(inertia, com=inertia.com + step) for name, inertia in scaled.items()})
@@ -146,28 +135,28 @@ def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
 
 def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Columns for each foot's ground reaction: shifted forward and sideways, how two feet share a plate, unmeasured strikes."""
+    """Return columns for each foot's ground reaction: shifts forward and sideways, division of a plate, unmeasured strikes."""
     shifts = magnitudes.centre_of_pressure_m * np.eye(3)[[0, 2]]
     others = [*shared_load_errors(inputs), *ahead_of_strikes(inputs)]
 
     def columns(frames: Frames) -> Columns:
-        found = []
+        changes = []
         for foot in range(frames.wrenches.shape[1]):
             for shift in shifts:
                 change = np.zeros_like(frames.wrenches)
                 change[:, foot, :3] = cross(shift, frames.wrenches[:, foot, 3:])
-                found.append(_by_wrenches(frames, change))
-        found += [_by_wrenches(frames, one[frames.at]) for one in others]
-        return stacked(frames, found)
+                changes.append(_by_wrenches(frames, change))
+        changes += [_by_wrenches(frames, other[frames.at]) for other in others]
+        return stacked(frames, changes)
 
     return columns
 
 
 def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Markers and forces filtered with another cut-off (slope and bend of the torques), and what the filter itself takes away.
+    """Return columns for another cut-off of markers and forces (slope and curvature of the torques), and for the filter's bias.
 
-    What a filter takes away grows steeply as its cut-off falls, so the bend counts: for a standard normal z the variance of
-    a z + c z^2 is a^2 + 2 c^2. What the filter itself takes away (`filter_bias`) counts as one standard deviation.
+    The bias of a filter increases steeply as its cut-off decreases, so the curvature counts: for a standard normal z the variance
+    of a z + c z^2 is a^2 + 2 c^2. The bias itself (`filter_bias`) counts as one standard deviation.
     """
     step = magnitudes.cutoff_sd_hz(inputs.cutoff_hz)
     if inputs.cutoff_hz == 0 or step == 0:
@@ -182,44 +171,44 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     def wrenches(hz: float) -> FloatArray:
         return filtered_wrenches(inputs, hz)
 
-    def slope_and_bend(signal: Callable[[float], FloatArray], hz: float) -> list[FloatArray]:
+    def slope_and_curvature(signal: Callable[[float], FloatArray], hz: float) -> list[FloatArray]:
         if hz == 0:
             return [np.zeros_like(inputs.dynamics.foot_wrenches)] * 2
         low, middle, high = (signal(max(hz + sign * step, LOWEST_CUTOFF_HZ)) for sign in (-1.0, 0.0, 1.0))
         return [0.5 * (high - low), np.sqrt(2.0) * (0.5 * (high + low) - middle)]
 
-    # what the filter took is made of filtered signals that the slope needs, too
-    moved = [*slope_and_bend(markers, inputs.cutoff_hz), _taken_away(inputs, markers(inputs.cutoff_hz))]
-    loads = [*slope_and_bend(wrenches, inputs.force_cutoff_hz), _wrench_bias(inputs, wrenches)]
+    # the bias is computed from filtered signals that the slope needs too
+    biases = [*slope_and_curvature(markers, inputs.cutoff_hz), _filter_loss(inputs, markers(inputs.cutoff_hz))]
+    loads = [*slope_and_curvature(wrenches, inputs.force_cutoff_hz), _wrench_bias(inputs, wrenches)]
     fitted = Fitted.of(inputs.model)
     seen = np.isfinite(raw[..., 0])
-    held = [
-        lambda x: _taken_away(inputs, butterworth_lowpass(x, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order))
+    estimators = [
+        lambda x: _filter_loss(inputs, butterworth_lowpass(x, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order))
     ]
-    if inputs.poses is not None:  # errors from frame to frame may be large there, and are counted by themselves
+    if inputs.poses is not None:  # errors from frame to frame may be large there, and count separately
 
         def through(x: FloatArray) -> list[FloatArray]:
             def smoothed(hz: float) -> FloatArray:
                 return butterworth_lowpass(x, inputs.rate_hz, hz, inputs.filter_order)
 
-            return slope_and_bend(smoothed, inputs.cutoff_hz)
+            return slope_and_curvature(smoothed, inputs.cutoff_hz)
 
-        held = [lambda x: through(x)[0], lambda x: through(x)[1], *held]
-    noise = [white_noise(seen, inputs.rate_hz, inputs.cutoff_hz, what) for what in held]
+        estimators = [lambda x: through(x)[0], lambda x: through(x)[1], *estimators]
+    noise = [white_noise(seen, inputs.rate_hz, inputs.cutoff_hz, estimator) for estimator in estimators]
 
     def columns(frames: Frames) -> Columns:
         places = fitted.places(frames.q)
         change = stacked(
             frames,
             [_by_wrenches(frames, change[frames.at]) for change in loads],
-            [-_marker_forces(frames, fitted, places, np.nan_to_num(change[frames.at])) for change in moved],
+            [-_marker_forces(frames, fitted, places, np.nan_to_num(change[frames.at])) for change in biases],
         )
-        return replace(change, noise=tuple(one[frames.at] for one in noise))
+        return replace(change, noise=tuple(moments[frames.at] for moments in noise))
 
     return columns
 
 
-# -- pieces, which the verification by repeated analyses uses too --------------------------------------------------------
+# -- Parts of the sources, which repeated analyses with drawn errors use too
 
 
 def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
@@ -242,37 +231,41 @@ def with_mass_factor(inertia: Inertia, factor: float) -> Inertia:
 
 
 def filter_bias(inputs: TrialInputs) -> tuple[FloatArray, FloatArray]:
-    """Return what the filters F changed: all raw markers (T, N, 3) m, wrenches on the feet (T, K, 6).
+    """Return the bias of the filters F: of all raw markers (T, N, 3) m, of the wrenches on the feet (T, K, 6).
 
-    A plate shows it: its record is clean up to far above the cut-off. Markers do not, their accelerations drown in noise
-    there. But x = F^-1 F x, and F^-1 = 1 + (1 - F) + (1 - F)^2 + ... (Neumann): the first terms of F x - x are well known
-    (one term is the "twicing" of Tukey 1977).
+    The record of a plate is accurate up to far above the cut-off. Accelerations of markers are dominated by noise there, but
+    x = F^-1 F x, and F^-1 = 1 + (1 - F) + (1 - F)^2 + ... (Neumann): the first terms of F x - x are well determined (one term is
+    the "twicing" of Tukey 1977).
     """
     markers = butterworth_lowpass(inputs.raw.positions, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
-    return _taken_away(inputs, markers), _wrench_bias(inputs, lambda hz: filtered_wrenches(inputs, hz))
+    return _filter_loss(inputs, markers), _wrench_bias(inputs, lambda hz: filtered_wrenches(inputs, hz))
 
 
 def _wrench_bias(inputs: TrialInputs, wrenches: Callable[[float], FloatArray]) -> FloatArray:
-    hz = inputs.force_cutoff_hz
-    return wrenches(hz) - wrenches(max(_PLATE_HZ, hz)) if hz else np.zeros_like(inputs.dynamics.foot_wrenches)
+    hz, walking_hz = inputs.force_cutoff_hz, 30.0  # impacts included; noise and ringing are above
+    return wrenches(hz) - wrenches(max(walking_hz, hz)) if hz else np.zeros_like(inputs.dynamics.foot_wrenches)
 
 
-def _taken_away(inputs: TrialInputs, filtered: FloatArray) -> FloatArray:
-    """First terms of F x - x = -(1 - F) F x - (1 - F)^2 F x - ... for markers F x (T, ...)."""
+def _filter_loss(inputs: TrialInputs, filtered: FloatArray) -> FloatArray:
+    """Return the first three terms of F x - x = -(1 - F) F x - (1 - F)^2 F x - ... for markers F x (T, ...).
+
+    At the cut-off one term restores a half, three restore seven eighths. Further terms add more noise, which increases with the
+    square of the frequency, than walking.
+    """
     total, term = np.zeros_like(filtered), filtered
-    for _ in range(_BACK_TERMS):
+    for _ in range(3):
         term = term - butterworth_lowpass(term, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
         total -= term
     return total
 
 
 def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
-    """Return the wrenches (T, K, 6) on the feet for another cut-off, each plate's given to the foot that it was given to."""
+    """Return the wrenches (T, K, 6) on the feet for another cut-off, each plate assigned to the same foot."""
     frames = inputs.markers.frame_count
     sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
     total = np.zeros((frames, len(sides), 6))
     for plate in inputs.raw_plates:
-        hz = min(cutoff_hz, _MOST_OF_RATE * plate.rate_hz)
+        hz = min(cutoff_hz, 0.45 * plate.rate_hz)  # a filter needs more than twice its frequency
 
         def smoothed(raw: FloatArray, plate: PlateWrench = plate, hz: float = hz) -> FloatArray:
             smooth = butterworth_lowpass(raw, plate.rate_hz, hz, inputs.signals.settings.filter_order)
@@ -292,7 +285,7 @@ def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
 
 
 def shared_load_errors(inputs: TrialInputs) -> FloatArray:
-    """One standard deviation (K, T, feet, 6) of the wrenches on feet that share a plate; what one gains the other loses."""
+    """Return one standard deviation (K, T, feet, 6) of the wrenches on feet that share a plate, with a constant sum."""
     sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
     shared = [load for load in inputs.reaction.shared if load.side in sides]
     count = max((len(load.sd) for load in shared), default=0)
@@ -304,7 +297,7 @@ def shared_load_errors(inputs: TrialInputs) -> FloatArray:
 
 
 def ahead_of_strikes(inputs: TrialInputs) -> FloatArray:
-    """One standard deviation (2, T, feet, 6) of what the filter spreads ahead of strikes that no plate saw."""
+    """Return one standard deviation (2, T, feet, 6) of the filtered force ahead of strikes off the plates."""
     sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
     total = np.zeros((2, inputs.markers.frame_count, len(sides), 6))
     for foot, side in enumerate(sides):
@@ -314,24 +307,24 @@ def ahead_of_strikes(inputs: TrialInputs) -> FloatArray:
 
 
 def _owner(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
-    """The side (T,) whose contact with the plate is nearest in time, "" where that contact was not assigned."""
-    own = [contact for contact in inputs.contacts if contact.plate == plate]
-    if not own:
+    """Return the side (T,) of the contact with the plate nearest in time, "" where that contact was not assigned."""
+    contacts = [contact for contact in inputs.contacts if contact.plate == plate]
+    if not contacts:
         return np.full(frames, "")
     time_s = np.arange(frames) / inputs.rate_hz
-    distance = np.stack([np.maximum(np.maximum(c.start_s - time_s, time_s - c.end_s), 0.0) for c in own])
-    sides = np.array([(c.side or "") if c.decision == "assigned" else "" for c in own])
+    distance = np.stack([np.maximum(np.maximum(c.start_s - time_s, time_s - c.end_s), 0.0) for c in contacts])
+    sides = np.array([(c.side or "") if c.decision == "assigned" else "" for c in contacts])
     return np.asarray(sides[distance.argmin(axis=0)])
 
 
 def no_columns(frames: Frames) -> Columns:
-    """A source that is not there."""
+    """Return no columns."""
     return stacked(frames, [])
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A tree and the markers on it: links (M,), places on them (M, 3) m."""
+    """A tree and the markers on it: links (M,), positions on them (M, 3) m."""
 
     tree: Multibody
     links: IntArray
@@ -339,12 +332,12 @@ class Fitted:
 
     @classmethod
     def of(cls, model: SubjectModel) -> Fitted:
-        """All markers of a model."""
+        """Return the tree and all markers of a model."""
         links, p_LM, _ = model.marker_arrays()
         return cls(model.multibody, links, p_LM)
 
     def places(self, q: FloatArray) -> FloatArray:
-        """Places (T, M, 3) m in World."""
+        """Return the positions (T, M, 3) m in World."""
         R, p = body_poses(self.tree, q)
         return points_on_bodies(R, p, self.links, self.p_LM)
 
@@ -360,49 +353,49 @@ class Fitted:
 
     @cached_property
     def sums(self) -> FloatArray:
-        """What sums values of markers over the K links that carry them: weighted by the place on it, and by 1 (4, K, M)."""
+        """Matrices that sum values of markers over the K links that carry them: weighted by position, and by 1 (4, K, M)."""
         carries = (self.links == self.carrying[:, None]).astype(np.float64)
         return np.stack([carries * place for place in (*self.p_LM.T, 1.0)])
 
-    def elsewhere_in(self, other: Fitted) -> tuple[int, ...]:
-        """Places in `carrying` of the links that stand elsewhere, or have a marker elsewhere, in a model of the same joints."""
-        mine, theirs = self.tree.tree, other.tree.tree
-        pairs = ((mine.R_PJ, theirs.R_PJ), (mine.p_PJ, theirs.p_PJ))
-        apart = np.any([np.abs(a - b).max(axis=1) > _SAME for a, b in pairs], axis=0)
-        for link, parent in enumerate(mine.parent):  # parents come first
+    def changed_links(self, other: Fitted) -> tuple[int, ...]:
+        """Return the places in `carrying` of links with another pose, or a marker elsewhere, in a model of the same joints."""
+        tree, changed, round_off = self.tree.tree, other.tree.tree, 1e-12  # steps are a hundred million times as large
+        pairs = ((tree.R_PJ, changed.R_PJ), (tree.p_PJ, changed.p_PJ))
+        apart = np.any([np.abs(a - b).max(axis=1) > round_off for a, b in pairs], axis=0)
+        for link, parent in enumerate(tree.parent):  # parents come first
             apart[link] |= parent >= 0 and apart[parent]
-        with_marker = self.links[np.abs(self.p_LM - other.p_LM).max(axis=1) > _SAME]
-        changed = apart[self.tree.link_of_body[self.carrying]] | np.isin(self.carrying, with_marker)
-        return tuple(np.flatnonzero(changed).tolist())
+        with_marker = self.links[np.abs(self.p_LM - other.p_LM).max(axis=1) > round_off]
+        result = apart[self.tree.link_of_body[self.carrying]] | np.isin(self.carrying, with_marker)
+        return tuple(np.flatnonzero(result).tolist())
 
 
 def fit_gradient(frames: Frames, fitted: Fitted, some: tuple[int, ...] | None = None) -> FloatArray:
     """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y).
 
-    some: places in `Fitted.carrying` of the links whose markers count; None = all.
+    some: places in `Fitted.carrying` of the links with markers that count; None = all.
 
-    With x = p + R p_LM, the forces w (x - y) at the markers of a link, and their moments about the world's origin, are made of
-    the link's pose and of four sums over its markers, of w (p_LM, 1) and w (p_LM, 1) y^T: one product of matrices for all.
+    With x = p + R p_LM, the forces w (x - y) at the markers of a link, and their moments about the world's origin, follow from
+    the link's pose and from four sums over its markers, of w (p_LM, 1) and w (p_LM, 1) y^T: one product of matrices for all.
     """
-    weights, pulls = frames.pulls
-    own = np.arange(len(fitted.carrying)) if some is None else np.array(some, dtype=np.int64)
-    count, links = len(frames.at), fitted.carrying[own]
-    sums = fitted.sums[:, own].reshape(4 * len(links), -1)
+    weights, weighted = frames.weighted_markers
+    among = np.arange(len(fitted.carrying)) if some is None else np.array(some, dtype=np.int64)
+    count, links = len(frames.at), fitted.carrying[among]
+    sums = fitted.sums[:, among].reshape(4 * len(links), -1)
     R, p = body_poses(fitted.tree, frames.q)
     pose = np.empty((3, 4, len(links), count))  # [R p]: rows of World
     pose[:, :3], pose[:, 3] = R[:, links].transpose(2, 3, 1, 0), p[:, links].transpose(2, 1, 0)
-    pulled = (sums @ weights).reshape(4, len(links), count)
-    seen = (sums @ pulls).reshape(4, len(links), 3, count).transpose(2, 0, 1, 3)
+    total = (sums @ weights).reshape(4, len(links), count)
+    seen = (sums @ weighted).reshape(4, len(links), 3, count).transpose(2, 0, 1, 3)
     loads = np.empty((6, len(links), count))
     for axis, (b, c) in enumerate(((1, 2), (2, 0), (0, 1))):
         # x x w (x - y) = y x w x
         loads[axis] = np.sum(pose[c] * seen[b] - pose[b] * seen[c], axis=0)
-        loads[3 + axis] = np.sum(pose[axis] * pulled, axis=0) - seen[axis, 3]
+        loads[3 + axis] = np.sum(pose[axis] * total, axis=0) - seen[axis, 3]
     return forces_of_wrenches(fitted.tree, frames.q, loads.transpose(2, 1, 0), links)
 
 
 def _marker_forces(frames: Frames, fitted: Fitted, x: FloatArray, error: FloatArray) -> FloatArray:
-    """Return sum w J^T e (T, nv): forces w e at the markers as generalised forces."""
+    """Return sum w J^T e (T, nv): the generalised forces of forces w e at the markers."""
     links = fitted.carrying
     force = frames.weights[..., None] * error
     moment = np.stack(
@@ -427,20 +420,20 @@ def torques(frames: Frames, tree: Multibody) -> FloatArray:
 
 
 def _parameter_change(model: SubjectModel, changed: dict[str, Inertia]) -> FloatArray:
-    """Change (10 B,) of the tree's inertial parameters when segments get other inertias."""
+    """Return the change (10 B,) of the tree's inertial parameters by other inertias of segments."""
     change = np.zeros((len(model.multibody.bodies), 10))
     for name, inertia in changed.items():
         frame = model.frames[name]
-        for sign, one in ((1.0, inertia), (-1.0, inertia_of(model, name))):
-            change[frame.link] += sign * _parameters(one.moved(frame.R_LB, frame.p_LB))
+        for sign, each in ((1.0, inertia), (-1.0, inertia_of(model, name))):
+            change[frame.link] += sign * _parameters(each.moved(frame.R_LB, frame.p_LB))
     return change.ravel()
 
 
 def _parameters(inertia: Inertia) -> FloatArray:
-    """[m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of an inertia in link axes."""
+    """Return [m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of an inertia in link axes."""
     c = inertia.com
     tensor = inertia.tensor + inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))
-    return np.concatenate([[inertia.mass], inertia.mass * c, tensor[_UPPER]])
+    return np.concatenate([[inertia.mass], inertia.mass * c, tensor[np.triu_indices(3)]])
 
 
 def stacked(frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None) -> Columns:
@@ -453,51 +446,52 @@ def stacked(frames: Frames, torque: list[FloatArray] | FloatArray, gradient: lis
     return Columns(torque, np.zeros((shape[0], frames.v.shape[1], 0)))
 
 
-# -- Errors of measured poses: white noise, movement within the stride, and offsets that the model itself has taken in.
+# -- Errors of measured poses: white noise, movement within the stride, and offsets
 #
-# The virtual points of a segment err together: with its origin along an axis, and with its attitude about one. Their columns
-# of the fit's answer become six a segment, three of its origin and three of its attitude. An offset that stays is another
-# matter: joint centres and fixed angles are means of the same poses, so the model moves with it.
+# The virtual points of a segment have common errors: of its origin along an axis, and of its attitude about one. The response of
+# the fit then has six columns a segment, three of its origin and three of its attitude. Joint centres and fixed angles are means
+# of the same poses, so a constant offset also changes the model.
 
 
 @dataclass(frozen=True)
 class PosePoints:
-    """Which fitted points make a segment's pose: `groups` (S, 4) columns of the fitted points."""
+    """Fitted points of each segment's pose: `groups` (S, 4) columns of the fitted points."""
 
     groups: IntArray
 
     @classmethod
     def of(cls, inputs: TrialInputs) -> PosePoints:
-        """Group the points by their segment, in the order of the fit."""
+        """Return the points grouped by segment, in the order of the fit."""
         bodies = [marker.body for marker in inputs.model.markers]
         return cls(np.array([[m for m, b in enumerate(bodies) if b == body] for body in dict.fromkeys(bodies)]))
 
     def columns(self, A: FloatArray, places: FloatArray) -> FloatArray:
-        """Return the answer (T, nv, 3, 2 S) to origins, then attitudes, of that to points A (T, nv, 3, M) at `places` (T, M, 3).
+        """Return the response (T, nv, 3, 2 S) to origins, then attitudes, from that to points A (T, nv, 3, M) at `places` (T, M,
+        3).
 
         Of dq = sum A_m . (d + theta x r_m) with the arms r_m from a segment's origin: d . sum A_m + theta . sum r_m x A_m.
         """
         arms = places[:, self.groups]
         arms = (arms - arms.mean(axis=2, keepdims=True)).transpose(0, 3, 1, 2)[:, None]  # (T, 1, 3, S, 4)
         by_point = A[..., self.groups]
-        turned = np.stack(
+        by_attitude = np.stack(
             [
                 arms[:, :, a] * by_point[:, :, b] - arms[:, :, b] * by_point[:, :, a]
                 for a, b in ((1, 2), (2, 0), (0, 1))
             ],
             axis=2,
         )
-        return np.concatenate([by_point.sum(axis=-1), turned.sum(axis=-1)], axis=3)
+        return np.concatenate([by_point.sum(axis=-1), by_attitude.sum(axis=-1)], axis=3)
 
     def of_each(self, values: FloatArray) -> FloatArray:
-        """Return what belongs to points (..., M) for origins and attitudes (..., 2 S): that of a segment's first point."""
+        """Return values of points (..., M) for origins and attitudes (..., 2 S): those of a segment's first point."""
         first = values[..., self.groups[:, 0]]
         return np.concatenate([first, first], axis=-1)
 
     def noise(self, inputs: TrialInputs, magnitudes: Magnitudes) -> FloatArray:
         """Return the white noise (2 S,) of origins, m, and attitudes, rad, that the trial shows, at least the usual one.
 
-        A corner of a tetrahedron at (a, a, a) errs by the origin's variance and 2 a^2 times the attitude's along each axis.
+        The variance of a corner of a tetrahedron at (a, a, a) along each axis is the origin's plus 2 a^2 times the attitude's.
         """
         raw, rate_hz, order = inputs.fitted(inputs.raw), inputs.rate_hz, inputs.filter_order
         corners = raw[:, self.groups]
@@ -510,11 +504,11 @@ class PosePoints:
 
 
 def pose_offsets(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Columns for the constant errors of every segment's pose: six each, the model made anew for each."""
+    """Return columns for the constant errors of every segment's pose: six each, with the model rebuilt for each."""
     errors = inputs.poses
     if errors is None or not errors.shares[0]:
         return no_columns
-    own = Fitted.of(inputs.model)
+    fitted = Fitted.of(inputs.model)
     others = [
         (
             np.sqrt(errors.shares[0]) * errors.size[int(offset.turns)] / offset.step,
@@ -525,31 +519,29 @@ def pose_offsets(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     ]
 
     def columns(frames: Frames) -> Columns:
-        tau, gradient = torques(frames, own.tree), fit_gradient(frames, own)
-        R = body_poses(own.tree, frames.q)[0]
-        found_tau, found_gradient = [], []
+        tau, gradient = torques(frames, fitted.tree), fit_gradient(frames, fitted)
+        R = body_poses(fitted.tree, frames.q)[0]
+        torque_changes, gradient_changes = [], []
         for factor, other, moved_L in others:
             seen_at = frames.seen_at.copy()
             some = np.flatnonzero(moved_L.any(axis=1))
-            seen_at[:, some] += (R[:, own.links[some]] @ moved_L[some, :, None])[..., 0]
-            found_tau.append(factor * (torques(frames, other.tree) - tau))
-            found_gradient.append(factor * (fit_gradient(replace(frames, seen_at=seen_at), other) - gradient))
+            seen_at[:, some] += (R[:, fitted.links[some]] @ moved_L[some, :, None])[..., 0]
+            torque_changes.append(factor * (torques(frames, other.tree) - tau))
+            gradient_changes.append(factor * (fit_gradient(replace(frames, seen_at=seen_at), other) - gradient))
         models = tuple((float(factor), other) for factor, other, _ in others)
-        return replace(stacked(frames, found_tau, found_gradient), models=models)
+        return replace(stacked(frames, torque_changes, gradient_changes), models=models)
 
     return columns
 
 
-# -- Variances of what is random of markers, noise and skin, behind the filter, and what they make of a torque.
-
-_UNRELATED = 1e-7  # correlation that is round-off: far from the ends an error and its rate have none
+# -- Random errors of markers, noise and soft tissue, behind the filter, and the variance of a torque
 
 
 @dataclass(frozen=True)
 class MarkerMoments:
     """Variances of the markers' errors: noise_m, skin_m (M,) m, and the moments of their shapes (T, M or 1, 6) and (6,).
 
-    Where poses were measured, those of their origins, m, and attitudes, rad, (2 S,) instead.
+    Where poses were measured, of their origins, m, and attitudes, rad, (2 S,) instead.
     """
 
     noise_m: FloatArray
@@ -559,21 +551,21 @@ class MarkerMoments:
     poses: PosePoints | None = None
 
     def moments_of(self, moments: FloatArray) -> FloatArray:
-        """Moments (T, M or 1, 6) of single markers as those of what `noise_m` belongs to."""
+        """Return moments (T, M or 1, 6) of single markers for the errors of `noise_m`."""
         if self.poses is None or moments.shape[1] == 1:
             return moments
         return self.poses.of_each(moments.transpose(0, 2, 1)).transpose(0, 2, 1)
 
 
 def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments:
-    """Return those of a trial: the noise that it shows itself, where that is more than the least."""
+    """Return the moments of a trial: its own noise, at least the usual one."""
     rate_hz, cutoff_hz, order = inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order
     stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
     raw = inputs.fitted(inputs.raw)
     if inputs.poses is not None:
         poses, errors = PosePoints.of(inputs), inputs.poses
         noise = filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order)
-        moving = (0.0, *errors.shares[1:])  # the offset is the model's too: `pose_offsets`
+        moving = (0.0, *errors.shares[1:])  # the offset also changes the model: `pose_offsets`
         return MarkerMoments(
             noise_m=poses.noise(inputs, magnitudes),
             skin_m=np.repeat(errors.size, len(poses.groups)),
@@ -581,9 +573,8 @@ def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments
             skin=stride_movement(moving, stride_s, rate_hz, cutoff_hz, order),
             poses=poses,
         )
-    found = measured_noise(raw, rate_hz, magnitudes.noise_from_hz, order)
     return MarkerMoments(
-        noise_m=np.fmax(found, magnitudes.marker_noise_m),
+        noise_m=np.fmax(measured_noise(raw, rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m),
         skin_m=np.array([magnitudes.soft_tissue_m.get(marker.body, 0.0) for marker in inputs.model.markers]),
         noise=filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order),
         skin=stride_movement(magnitudes.shares, stride_s, rate_hz, cutoff_hz, order),
@@ -593,12 +584,13 @@ def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments
 def quadratic(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArray) -> FloatArray:
     """Return the variance (T, C) of g0 n + g1 n' + g2 n'' (T, C, 3M).
 
-    Of n there are moments (T or 1, M or 1, 6) and standard deviations (M,).
+    moments: (T or 1, M or 1, 6) and sd: (M,) of n.
     """
+    round_off = 1e-7  # correlation: far from the ends an error and its rate have none
     total = np.zeros(g[0].shape[:2])
     for column, (i, j) in enumerate(PAIRS):
         size = np.sqrt(moments[..., PAIRS.index((i, i))] * moments[..., PAIRS.index((j, j))])
-        if np.any(np.abs(moments[..., column]) > _UNRELATED * size):
+        if np.any(np.abs(moments[..., column]) > round_off * size):
             twice = 1.0 if i == j else 2.0
             weight = single(np.tile(twice * moments[..., column] * sd**2, (1, 3)))
             total += ((g[i] * g[j]) @ weight[:, :, None])[..., 0]

@@ -44,7 +44,7 @@ def test_a_walk_alone_is_itself_and_the_order_of_others_is_none() -> None:
     rng = np.random.default_rng(2)
     one, *others = (told(("a", "b", "c"), rng)[0] for _ in range(3))
     alone = one.combine([]).values
-    np.testing.assert_allclose(alone, np.linalg.solve(one.information + np.eye(3), one.pull), atol=1e-14)
+    np.testing.assert_allclose(alone, np.linalg.solve(one.information + np.eye(3), one.vector), atol=1e-14)
     np.testing.assert_allclose(one.combine(others).values, one.combine(others[::-1]).values, atol=1e-12)
 
 
