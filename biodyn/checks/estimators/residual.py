@@ -21,8 +21,8 @@ from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import vector_rms
 from biodyn.recording import GroundReaction, PlateWrench
-from biodyn.uncertainty.magnitudes import Magnitudes
-from biodyn.uncertainty.torque_response import residual_sd
+from biodyn.uncertainty.inputs import Magnitudes
+from biodyn.uncertainty.responses import residual_sd
 
 # Multiple of the limit (without segments lacking markers) beyond which a trial fails: 15 % of the peak ground force; sound
 # recordings reach 6 %.
