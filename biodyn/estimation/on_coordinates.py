@@ -16,7 +16,6 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.estimation.noise_model import FORCE_SD_N, FRAME_S, KNOTS_HZ, MOMENT_SD_NM
 from biodyn.estimation.problem import DEGREE, Knots, Path
-from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.terms import THIRD, on_coefficients, third_differences, used_weights
 from biodyn.rigid_body import Multibody
@@ -88,14 +87,14 @@ class CoordinateEstimate:
     settled: bool
 
 
-def estimate_coordinates(problem: CoordinateProblem, settings: EstimationSettings) -> CoordinateEstimate:
+def estimate_coordinates(problem: CoordinateProblem) -> CoordinateEstimate:
     """Return the motion and the inertias that fit given coordinates and measured forces best together.
 
     A step is halved at most five times to lower the cost; the first one that lowers it by less than a thousandth is the last.
     """
     most_steps, halvings, least_decrease = 20, 6, 1e-3
     step = max(1, round(problem.rate_hz / KNOTS_HZ))
-    search = _Search(problem, settings, Knots(len(problem.given.q), step, problem.rate_hz))
+    search = _Search(problem, Knots(len(problem.given.q), step, problem.rate_hz))
     c = np.zeros((search.knots.count, int(problem.free.sum())))
     p = np.zeros(search.inertias.count)
     cost, steps, settled = search.cost(c, p), 0, False
@@ -154,7 +153,7 @@ class _Inertias:
 class _Search:
     """Cost and Gauss-Newton step of one problem; the balance is counted in its standard deviations."""
 
-    def __init__(self, problem: CoordinateProblem, settings: EstimationSettings, knots: Knots) -> None:
+    def __init__(self, problem: CoordinateProblem, knots: Knots) -> None:
         self.problem, self.knots = problem, knots
         self.free = np.flatnonzero(problem.free)
         masses = np.array([body.mass_kg for body in problem.body.multibody.bodies])

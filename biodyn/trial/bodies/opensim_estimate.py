@@ -150,7 +150,7 @@ def balanced(
         balanced=np.asarray(covered & ~missing),
         markers=markers,
     )
-    found = estimate_coordinates(problem, settings)
+    found = estimate_coordinates(problem)
     changed = replace(model, coupled=replace(model.coupled, multibody=found.body.multibody))
     rows = start[0].copy()
     rows[:, at] = found.path.q
