@@ -157,5 +157,5 @@ def test_a_speed_that_cannot_be_told_is_called_neither_fast_nor_slow():
     assert "adults_fukuchi_2018" in {one.source.name for one in choice.chosen}
     assert not any("nan" in reason for reason in choice.reasons)
     named = choose_norms("adults_bovi_2011", Walker(30.0, float("nan"), None, 1.2))
-    assert any("not known" in reason for reason in named.reasons)
+    assert any("unknown" in reason for reason in named.reasons)
     assert not any("nan" in reason or "faster" in reason for reason in named.reasons)
