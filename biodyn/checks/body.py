@@ -20,9 +20,6 @@ from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.signals.filtering import rms, vector_rms
 from biodyn.verification.consistency import verify
 
-# Multiple of the limit beyond which the mass does not belong to this recording.
-_FAIL_FACTOR = 5.0
-
 
 @check(
     "mass",
@@ -60,6 +57,8 @@ def stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def body_mass(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the mean vertical residual with body weight."""
+    # Multiple of the limit beyond which the mass does not belong to this recording.
+    fail_factor = 5.0
     vertical = trial.analysis.dynamics.residual_force[:, 1]
     if trial.other_loads:
         return CheckResult("not_assessed", "A part of the body was supported by something other than the feet.")
@@ -71,7 +70,7 @@ def body_mass(trial: TrialFacts, limit: float) -> CheckResult:
         f"{'less' if mismatch > 0 else 'more'} than expected from this motion of {trial.analysis.subject.mass_kg:.1f} kg "
         f"(limit {100 * limit:.0f} %)."
     )
-    status = residual_status(abs(mismatch), limit, _FAIL_FACTOR * limit)
+    status = residual_status(abs(mismatch), limit, fail_factor * limit)
     hint = "Check body mass (--mass), and offset and gain of the plates."
     return CheckResult(status, text, abs(mismatch), hint=hint)
 
@@ -252,19 +251,17 @@ def numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
     )
 
 
-# Shortest duration for which the change of velocity of the centre of mass is known well enough.
-_LEAST_S = 0.35
-
-
 def walking_mass_kg(evidence: Evidence) -> float | None:
     """Return the mass (kg) for which the impulse of the plates equals the impulse of the body, over completely measured frames.
 
     m = integral(F) / integral(g + a): the acceleration of the centre of mass does not depend on the mass. None if too
     little was measured.
     """
+    # Shortest duration for which the change of velocity of the centre of mass is known well enough.
+    least_s = 0.35
     # frames with missing plate data are skipped
     rows = evidence.complete & np.isfinite(evidence.measured[:, 4]) & np.isfinite(evidence.required[:, 4])
-    if rows.sum() < _LEAST_S * evidence.rate_hz:
+    if rows.sum() < least_s * evidence.rate_hz:
         return None
     stated = evidence.weight_n / STANDARD_GRAVITY_M_S2
     return float(stated * evidence.measured[rows, 4].sum() / evidence.required[rows, 4].sum())

@@ -17,7 +17,6 @@ from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.spatiotemporal import CycleSignal
 from biodyn.variables import CurveFault, variable
 
-_MOST_LISTED = 2  # variables listed per cycle
 _HINTS = {
     "range": "Usual causes: a swapped or lost marker, a wrong contact or a wrong plate. See the other findings of the trial.",
     "jump": "Usual cause: labels swapped for a few frames. Check the markers in these frames.",
@@ -46,12 +45,13 @@ def cycle_findings(cycles: Iterable[CycleValues]) -> tuple[Diagnostic, ...]:
 
 
 def _finding(values: CycleValues) -> Diagnostic:
-    cycle, signals, refused = values.cycle, values.signals, values.excluded
-    worst = sorted(refused.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
+    most_listed = 2  # variables listed per cycle
+    cycle, signals, excluded = values.cycle, values.signals, values.excluded
+    worst = sorted(excluded.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
     column, fault = worst[0]
-    descriptions = [_description(signals[number], cycle.side, fault) for number, fault in worst[:_MOST_LISTED]]
-    descriptions += [f"and {len(worst) - _MOST_LISTED} more variables"] if len(worst) > _MOST_LISTED else []
-    dependent = len(refused.reasons) - len(worst)
+    descriptions = [_description(signals[number], cycle.side, fault) for number, fault in worst[:most_listed]]
+    descriptions += [f"and {len(worst) - most_listed} more variables"] if len(worst) > most_listed else []
+    dependent = len(excluded.reasons) - len(worst)
     more = (
         f", with {dependent} moments and powers that depend on {'it' if len(worst) == 1 else 'them'}"
         if dependent

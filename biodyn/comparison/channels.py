@@ -23,18 +23,8 @@ from biodyn.recording import Contact, Recording
 
 Frame = Literal["proximal", "distal", "world", "jcs"]
 FRAMES: tuple[Frame, ...] = ("proximal", "distal", "world", "jcs")
-# Least weight of a component, as a share of the largest one: small components are mostly error.
-_LEAST_SIZE = 0.15
-# Largest misfit of another convention relative to the expected one, to the power of the number of deviations.
-_CLEARLY = 0.4
 # Conventions with a misfit up to this factor above the best are indistinguishable.
 _ALIKE = 1.3
-# Misfit of round-off, as a share of the squares of a channel.
-_ROUND_OFF = 1e-12
-# Largest rotation of a laboratory's segment axes against ours.
-_MOST_TURN_RAD = np.deg2rad(25.0)
-# Least share of a curve explained by computed moments, to determine its convention.
-_LEAST_EXPLAINED = 0.3
 
 
 @dataclass(frozen=True)
@@ -160,6 +150,10 @@ def read_channel(
     The expected convention is kept unless another one has a clearly smaller misfit; the required reduction grows with the number
     of deviations. Of several, the one with the fewest deviations is chosen.
     """
+    # Least share of a curve explained by computed moments, to determine its convention.
+    least_explained = 0.3
+    # Largest misfit of another convention relative to the expected one, to the power of the number of deviations.
+    clearly = 0.4
     misfits: dict[Writing, float] = {}
     for frame in FRAMES:
         computed = np.einsum("tij,ti->tj", axes[frame], moment_W)
@@ -172,10 +166,10 @@ def read_channel(
     if expected not in misfits:
         return Reading(expected, expected, float("nan"), is_told=False)
     best = min(misfits.values())
-    if best > 1.0 - _LEAST_EXPLAINED:
+    if best > 1.0 - least_explained:
         return Reading(expected, expected, 1.0 - misfits[expected], is_told=False)
     accepted = [
-        way for way, misfit in misfits.items() if misfit < _CLEARLY ** len(way.departures(expected)) * misfits[expected]
+        way for way, misfit in misfits.items() if misfit < clearly ** len(way.departures(expected)) * misfits[expected]
     ]
     least = min((misfits[way] for way in accepted), default=0.0)
     near = [way for way in accepted if misfits[way] <= _ALIKE * least]
@@ -203,8 +197,12 @@ def _ways(
 
     The expected frame may be rotated by a small constant angle, so that different segment axes are not taken for another frame.
     """
+    # Misfit of round-off, as a share of the squares of a channel.
+    round_off = 1e-12
+    # Least weight of a component, as a share of the largest one: small components are mostly error.
+    least_size = 0.15
     size = np.sqrt(np.mean(channel**2, axis=0))
-    weight = 1.0 / np.maximum(size, _LEAST_SIZE * size.max()) ** 2
+    weight = 1.0 / np.maximum(size, least_size * size.max()) ** 2
     square_computed, cross, square = computed.T @ computed, computed.T @ channel, np.sum(channel**2, axis=0)
     units = units_to_nm(mass_kg)
     for order in permutations(range(3)):
@@ -219,7 +217,7 @@ def _ways(
             for unit, factor in units.items():
                 residual = square - 2.0 * shared / factor + alone / factor**2
                 misfit = float(weight @ residual) / (3.0 * len(channel))
-                yield Writing(unit, frame, axes, signs, side), max(misfit, _ROUND_OFF)
+                yield Writing(unit, frame, axes, signs, side), max(misfit, round_off)
 
 
 def _small_turn(cross: FloatArray) -> FloatArray:
@@ -227,10 +225,12 @@ def _small_turn(cross: FloatArray) -> FloatArray:
 
     Returns the identity for large rotations.
     """
+    # Largest rotation of a laboratory's segment axes against ours.
+    most_turn_rad = np.deg2rad(25.0)
     U, _, Vt = np.linalg.svd(cross)
     turn = Vt.T @ np.diag([1.0, 1.0, np.sign(np.linalg.det(Vt.T @ U.T))]) @ U.T
     angle = np.arccos(np.clip(0.5 * (np.trace(turn) - 1.0), -1.0, 1.0))
-    return turn if angle <= _MOST_TURN_RAD else np.eye(3)
+    return turn if angle <= most_turn_rad else np.eye(3)
 
 
 def one_way(readings: Sequence[Reading]) -> Sequence[Reading]:
@@ -246,11 +246,6 @@ def one_way(readings: Sequence[Reading]) -> Sequence[Reading]:
 
 _TABLE = "formats/lab_segments"
 _DEGREE = 5
-_LEAST_FRAMES = 12
-# Margin of a contact for the edges of its force.
-_FLANK_S = 0.02
-# Lengths of model outputs are stored in millimetres.
-_MM = 1e-3
 
 
 def laboratory_table() -> Mapping[str, Any]:
@@ -268,7 +263,9 @@ def laboratory_body(
         contacts: assigned contacts of feet with plates.
         mass_kg: body mass used by the laboratory's software.
     """
-    points = {label: _MM * output.values @ ours.R_WL.T for label, output in recording.model_outputs.items()}
+    # Lengths of model outputs are stored in millimetres.
+    mm = 1e-3
+    points = {label: mm * output.values @ ours.R_WL.T for label, output in recording.model_outputs.items()}
     suffixes = laboratory_table()["suffixes"]
     entries = [entry for entry in _segments() if entry["name"] in ours.names and _is_there(entry, suffixes, points)]
     if len(entries) < len([entry for entry in _segments() if entry["name"] in ours.names]) or len(entries) < 2:
@@ -319,9 +316,10 @@ def _axes(
 
 def motion_of_poses(R: FloatArray, p: FloatArray, known: BoolArray, time_s: FloatArray) -> SegmentMotion:
     """Return the motion of segments with poses R (T, S, 3, 3), p (T, S, 3): quintic splines through each known stretch."""
+    least_frames = 12
     omega, alpha, a = (np.full(p.shape, np.nan) for _ in range(3))
     for first, stop in finite_stretches(known):
-        if stop - first < _LEAST_FRAMES:
+        if stop - first < least_frames:
             continue
         rows = slice(first, stop)
         t = time_s[rows]
@@ -341,6 +339,8 @@ def _vector(matrix: FloatArray) -> FloatArray:
 
 def measured_wrenches(recording: Recording, frame: MovingBody, contacts: Sequence[Contact]) -> FloatArray:
     """Return the unfiltered plate wrenches (T, S, 6) on the segments in contact."""
+    # Margin of a contact for the edges of its force.
+    flank_s = 0.02
     rate_hz = recording.markers.rate_hz
     feet = {frame.sides[s]: s for s in range(len(frame.names)) if np.any(frame.wrench[:, s])}
     plates = {plate.number: plate for plate in recording.rotated(frame.R_WL).plates}
@@ -350,7 +350,7 @@ def measured_wrenches(recording: Recording, frame: MovingBody, contacts: Sequenc
             continue
         raw = plate_wrench(plates[contact.plate], len(wrenches), rate_hz)
         wrench = resample_wrench(raw, len(wrenches), rate_hz).wrench
-        during = (frame.time_s >= contact.start_s - _FLANK_S) & (frame.time_s <= contact.end_s + _FLANK_S)
+        during = (frame.time_s >= contact.start_s - flank_s) & (frame.time_s <= contact.end_s + flank_s)
         wrenches[during, feet[contact.side]] += wrench[during]
     return wrenches
 
@@ -380,11 +380,8 @@ def _inertias(
 
 
 SIGN, UNIT, SHIFT, FILTER = "sign", "unit", "time shift", "smoothing"
-# Least correlation of curves to determine sign and lag.
-_LEAST_R = 0.5
 # Least share of the difference that a lag or unit must explain.
 _LEAST_GAIN = 0.2
-_MOST_SHIFT_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -406,9 +403,11 @@ class CurveCauses:
 
 def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: float) -> CurveCauses:
     """Return the causes of the difference of curves (T, C), the first in Nm; frames with NaN in either are ignored."""
+    # Least correlation of curves to determine sign and lag.
+    least_r = 0.5
     known = np.asarray(np.isfinite(first).all(axis=1) & np.isfinite(other).all(axis=1))
     signs = np.array(
-        [-1.0 if _r(a, b) < -_LEAST_R else 1.0 for a, b in zip(first[known].T, other[known].T, strict=True)]
+        [-1.0 if _r(a, b) < -least_r else 1.0 for a, b in zip(first[known].T, other[known].T, strict=True)]
     )
     unit, factor = _unit(first[known] * signs, other[known], mass_kg)
     in_nm = other * factor * signs
@@ -464,7 +463,8 @@ def _later(x: FloatArray, frames: int) -> FloatArray:
 
 def _shift(first: FloatArray, other: FloatArray, known: BoolArray, rate_hz: float) -> int:
     """Return the delay of the other curves in frames; 0 if it explains too little."""
-    most = round(_MOST_SHIFT_S * rate_hz)
+    most_shift_s = 0.2  # largest tested delay
+    most = round(most_shift_s * rate_hz)
     residual = {}
     for frames in range(-most, most + 1):
         apart = (other - _later(first, frames))[known]

@@ -33,8 +33,6 @@ _CORRECTION = (2.0**0.5 - 1.0) ** 0.25
 # Least share of the difference explained by a filter (threshold of benchmarks/compare_causes.py).
 LEAST_EXPLAINED = 0.2
 _LEAST_FRAMES = 12
-# Margin at the ends of an interval with edge effects of a filter.
-_END_S = 0.15
 # Relative mean square difference of equal vectors.
 _NOTHING = 1e-10
 
@@ -95,8 +93,10 @@ def filter_between(
     All K vectors have the same weight, so that single vectors with jumps do not dominate. `known` (T,): frames to evaluate; every
     sufficiently long interval is used without its ends, because of edge effects of filters.
     """
+    # Margin at the ends of an interval with edge effects of a filter.
+    end_s = 0.15
     parts: list[tuple[FloatArray, ...]] = []
-    ends = round(_END_S * rate_hz)
+    ends = round(end_s * rate_hz)
     for first, stop in finite_stretches(known):
         inside = slice(first + ends, stop - ends)
         count = stop - first - 2 * ends
@@ -216,11 +216,8 @@ _OF_MOTION = (CENTRES, AXES, SMOOTHING, FIT)
 _OF_FORCES = (FORCE_SMOOTHING, CONTACTS, FORCES)
 _OF_BODY = (MASS, INERTIAS)
 
-# Force of a loaded foot, and longest difference of contact caused by a filter.
+# Force of a loaded foot.
 _LOADED_N = 20.0
-_FLANK_S = 0.1
-# Largest angle between an axis and the line between joint centres that defines it.
-_ALONG_RAD = np.deg2rad(2.0)
 # Tolerance of equal values.
 _SAME = 1e-9
 
@@ -260,13 +257,15 @@ class Exchange:
 
         Identity if the axis differs from the line between the centres in either analysis.
         """
+        # Largest angle between an axis and the line between joint centres that defines it.
+        along_rad = np.deg2rad(2.0)
         turns = np.broadcast_to(np.eye(3), (len(self._all), 3, 3)).copy()
         for s in self._all:
             for child in (c for c in self._all if self.a.parents[c] == s):
                 line_a = _line(self.a.motion, s, child)
                 line_b = self.turn[s] @ _line(self.b.motion, s, child)
-                if angle_between(_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < _ALONG_RAD and (
-                    angle_between(line_a, np.array([0.0, -1.0, 0.0])) < _ALONG_RAD
+                if angle_between(_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < along_rad and (
+                    angle_between(line_a, np.array([0.0, -1.0, 0.0])) < along_rad
                 ):
                     turns[s] = _least_turn(line_a, line_b)
         return turns
@@ -323,12 +322,13 @@ class Exchange:
     @cached_property
     def _contact(self) -> BoolArray:
         """(T, S) frames with the foot loaded in only one analysis, longer than the effect of a filter."""
+        flank_s = 0.1  # longest difference of contact caused by a filter
         loaded = [np.linalg.norm(body.wrench[..., 3:], axis=-1) > _LOADED_N for body in (self.a, self.b)]
         apart = loaded[0] ^ loaded[1]
         long = np.zeros_like(apart)
         for s in self._all:
             for first, stop in finite_stretches(apart[:, s]):
-                long[first:stop, s] = stop - first > _FLANK_S * self.rate_hz
+                long[first:stop, s] = stop - first > flank_s * self.rate_hz
         return long
 
     @cached_property

@@ -234,8 +234,6 @@ PLANES = ("sagittal", "frontal", "transverse")
 
 # -- joint angles and net joint moments: Newton and Euler in World ------------------------------------------------------
 
-_PLANE_AXES = (2, 0, 1)
-
 
 def moment_of_segments(
     motion: SegmentMotion, inertias: SegmentInertias, gravity_W: FloatArray, beyond: BoolArray
@@ -262,11 +260,12 @@ def _about_joints(moment_Wo: FloatArray, force: FloatArray, p: FloatArray, beyon
 
 def in_planes(moment_W: FloatArray, motion: SegmentMotion, parents: tuple[int, ...]) -> FloatArray:
     """Return moments (T, S, 3) along the axes of their joint, in the order of `PLANES`; NaN for the root."""
+    plane_axes = (2, 0, 1)  # z, x, y
     by_plane = np.full_like(moment_W, np.nan)
     for s, parent in enumerate(parents):
         if parent >= 0:
             axes = joint_coordinate_axes(motion.R[:, parent], motion.R[:, s])
-            by_plane[:, s] = np.einsum("tij,ti->tj", axes, moment_W[:, s])[:, _PLANE_AXES]
+            by_plane[:, s] = np.einsum("tij,ti->tj", axes, moment_W[:, s])[:, plane_axes]
     return by_plane
 
 

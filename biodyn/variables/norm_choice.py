@@ -198,7 +198,6 @@ def score_reference(setting: str, walker: Walker | None) -> ScoreReference:
     return ScoreReference(norms, norms.words, other)
 
 
-_DIGITS: Final = 5
 #: Name of the entry of norms in a record.
 ENTRY: Final = "norms"
 
@@ -235,8 +234,9 @@ def _shown(choice: NormChoice) -> list[dict[str, Any]]:
 
 
 def _plain(curve: NormCurve) -> dict[str, Any]:
-    sd = None if curve.sd is None else np.round(curve.sd, _DIGITS).tolist()
-    return {"mean": np.round(curve.mean, _DIGITS).tolist(), "sd": sd, "unit": curve.unit, "reach": curve.reach}
+    digits = 5
+    sd = None if curve.sd is None else np.round(curve.sd, digits).tolist()
+    return {"mean": np.round(curve.mean, digits).tolist(), "sd": sd, "unit": curve.unit, "reach": curve.reach}
 
 
 def walker_of(record: Mapping[str, Any], speed_m_s: float) -> Walker:

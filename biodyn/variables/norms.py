@@ -20,8 +20,6 @@ from biodyn.variables.meaning import PERCENT
 AUTO, NONE = "auto", "none"
 #: Unit text of each measure of speed.
 SPEED_WORDS: Final = {"dimensionless": "dimensionless", "heights_per_s": "body heights/s", "m_s": "m/s"}
-_DECADE = 10.0
-_WITHIN_SD = 2.0  # range of the slowest and fastest group in standard deviations of their speed
 
 
 @dataclass(frozen=True)
@@ -116,11 +114,12 @@ class NormSet:
     @property
     def speeds(self) -> tuple[float, float]:
         """Slowest and fastest walk of these norms, in their measure."""
+        within_sd = 2.0  # range of the slowest and fastest group in standard deviations of their speed
         speed = self.table["speed"]
         if "range" in speed:
             return float(speed["range"][0]), float(speed["range"][1])
         means, spread = speed["mean"], speed["sd"]
-        return float(means[0] - _WITHIN_SD * spread[0]), float(means[-1] + _WITHIN_SD * spread[-1])
+        return float(means[0] - within_sd * spread[0]), float(means[-1] + within_sd * spread[-1])
 
     @property
     def usual_speed(self) -> float:
@@ -183,12 +182,13 @@ class NormSet:
     def _scalar(
         self, name: str, entry: Mapping[str, Any], row: int | None, speed: float, age_years: float | None
     ) -> NormScalar:
+        decade = 10.0
         if row is None:
             mean = float(sum(value * self._offset(speed) ** i for i, value in enumerate(entry["mean"])))
         else:
             mean = float(entry["mean"][row])
         if age_years is not None and "age" in self.table:
-            mean += entry.get("per_decade", 0.0) * (age_years - self.table["age"]["reference"]) / _DECADE
+            mean += entry.get("per_decade", 0.0) * (age_years - self.table["age"]["reference"]) / decade
         sd = float(entry["sd"][row or 0])
         title = str(entry.get("title", name))
         return NormScalar(title, entry["unit"], mean, sd, entry.get("variable", ""), entry.get("operation", ""))

@@ -28,9 +28,6 @@ RELATIVE_LIMIT = 1e-9
 # Differences are no algebra: where the curve's fifth derivative jumps, at a frame, they err by (h / frame time)^3 at most, and
 # round-off grows with 1 / h. At this step the first is 3e-8 of the largest rate, the second less.
 _DIFFERENCE_LIMIT = 1e-6
-_STEP_SHARE = 0.003  # h as a share of the time between frames
-# Fourth-order central difference: f'(0) = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h.
-_REACH = 2
 
 
 @dataclass(frozen=True)
@@ -123,21 +120,24 @@ def consistent_motion(actuated: ActuatedMotion) -> ConsistencyCheck:
     The other checks take v and vdot for granted; this one finds a velocity that is not the path's, or a spatial
     acceleration mistaken for a classical one.
     """
+    # Fourth-order central difference: f'(0) = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h.
+    reach = 2
+    step_share = 0.003  # h as a share of the time between frames
     mb, kinds = actuated.multibody, actuated.coordinate_kinds()
     error = np.full(len(actuated.time_s), np.nan)
     known = actuated.known
-    h = _STEP_SHARE / actuated.rate_hz
+    h = step_share / actuated.rate_hz
     scales = [np.maximum(np.abs(x[known]).max(axis=0, initial=0.0), 1.0) for x in (actuated.v, actuated.vdot)]
     absolute = 0.0
     for first, stop, start, end in actuated.stretches():
         curve = configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds)
         inside = slice(max(start, first + 1), min(end, stop - 1))  # the stencil needs the curve on both sides
         time_s = actuated.time_s[inside]
-        around = {k: curve(time_s + k * h) for k in (-_REACH, -1, 1, _REACH)}
+        around = {k: curve(time_s + k * h) for k in (-reach, -1, 1, reach)}
         rows = actuated.q[inside]
         steps = {k: difference(mb, rows, q) for k, (q, _, _) in around.items()}
         rates = {k: v for k, (_, v, _) in around.items()}
-        result = [(8.0 * (f[1] - f[-1]) - (f[_REACH] - f[-_REACH])) / (12.0 * h) for f in (steps, rates)]
+        result = [(8.0 * (f[1] - f[-1]) - (f[reach] - f[-reach])) / (12.0 * h) for f in (steps, rates)]
         gaps = [np.abs(result[0] - actuated.v[inside]), np.abs(result[1] - actuated.vdot[inside])]
         error[inside] = np.maximum(*((gap / scale).max(axis=1) for gap, scale in zip(gaps, scales, strict=True)))
         absolute = max(absolute, *(float(gap.max(initial=0.0)) for gap in gaps))
@@ -199,7 +199,6 @@ def own_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple[Consist
 # A coordinate that hardly carries anything is not compared with its own noise but with this share of the largest one.
 # -- all checks ---------------------------------------------------------------------------------------------------------
 
-_SMALLEST_SCALE = 1e-3
 _FRAMES_AT_ONCE = 1024
 
 
@@ -292,12 +291,13 @@ class _Difference:
 
 def _check(equation: _Equation, parts: Sequence[_Difference], known: BoolArray) -> ConsistencyCheck:
     """Return the check of an equation over all frames (T,), from its errors in the known frames."""
+    smallest_scale = 1e-3
     error = np.full(len(known), np.nan)
     absolute = float("nan")
     residual, largest = np.concatenate([part.left for part in parts]), np.max([part.largest for part in parts], axis=0)
     least = parts[0].natural
     if least is None:
-        least = _SMALLEST_SCALE * largest.max(initial=0.0) or 1.0
+        least = smallest_scale * largest.max(initial=0.0) or 1.0
     if len(residual):
         # Not nanmax: a NaN among known frames is a failure, shown as an infinite error.
         size = np.nan_to_num(np.abs(residual), nan=np.inf)

@@ -200,8 +200,6 @@ def resting(actuated: ActuatedMotion, duration_s: float) -> ActuatedMotion:
 
 Method = Literal["euler", "rk4", "solve_ivp"]
 METHODS: tuple[Method, ...] = ("euler", "rk4", "solve_ivp")
-# A body that turns this fast has left the recorded motion for good; going on would only overflow.
-_LOST_RAD_S = 300.0
 
 #: Torques added at frame (W,), q (W, nq), v (W, nv), reference q and v: (W, nv).
 Feedback = Callable[[IntArray, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
@@ -239,6 +237,8 @@ def replay_windows(
         feedback: torques added to the recorded ones.
         offset: (nv,) step off the recorded state at the start (to see whether a feedback brings it back).
     """
+    # A body that turns this fast has left the recorded motion for good; going on would only overflow.
+    lost_rad_s = 300.0
     mb, last = stretch.multibody, len(stretch.times_s) - 1
     starts = np.asarray(starts, dtype=np.int64)
     q, v, _ = stretch.reference(stretch.times_s[starts])
@@ -255,7 +255,7 @@ def replay_windows(
             break
         q, v, count = stepper(starts[alive] + frame, all_q[alive, frame], all_v[alive, frame])
         evaluations += count
-        lost = ~(np.abs(v).max(axis=1) < _LOST_RAD_S)  # NaN is lost too
+        lost = ~(np.abs(v).max(axis=1) < lost_rad_s)  # NaN is lost too
         q[lost], v[lost] = np.nan, np.nan
         all_q[alive, frame + 1], all_v[alive, frame + 1] = q, v
     return Windows(starts, all_q, all_v, evaluations)

@@ -34,10 +34,6 @@ from biodyn.verification.integrators import (
 )
 
 _BASE = 6  # velocity coordinates of the floating base
-# Windows for the order of convergence start here and there; more would only cost time.
-_ORDER_WINDOWS = 8
-# Below this an error (rad, m) is round-off and says nothing about the order.
-_ROUND_OFF = 1e-11
 
 
 @dataclass(frozen=True)
@@ -262,9 +258,11 @@ def convergence(
     actuated: ActuatedMotion, window_s: float, steps: Sequence[int], tolerances: Sequence[float]
 ) -> tuple[Convergence, ...]:
     """Measure the order of every integrator where the exact solution is known: recomputed torques, the recorded curve."""
+    # Windows for the order of convergence start here and there; more would only cost time.
+    order_windows = 8
     stretch = max(replay_inputs(actuated, "recomputed"), key=lambda stretch: len(stretch.times_s))
     length = max(round(min(window_s * actuated.rate_hz, len(stretch.times_s) - 1)), 1)
-    starts = np.unique(np.linspace(0, len(stretch.times_s) - 1 - length, _ORDER_WINDOWS).astype(np.int64))
+    starts = np.unique(np.linspace(0, len(stretch.times_s) - 1 - length, order_windows).astype(np.int64))
     exact = stretch.reference(stretch.times_s[starts + length])[0]
     results = []
     for method in METHODS:
@@ -284,7 +282,9 @@ def convergence(
 
 def _order(steps: FloatArray, errors: FloatArray) -> float:
     """Slope over the finest halvings above round-off."""
-    usable = np.flatnonzero(np.isfinite(errors) & (errors > _ROUND_OFF))[-3:]
+    # Below this an error (rad, m) is round-off and says nothing about the order.
+    round_off = 1e-11
+    usable = np.flatnonzero(np.isfinite(errors) & (errors > round_off))[-3:]
     if len(usable) < 2:
         return float("nan")
     return float(-np.polyfit(np.log(steps[usable]), np.log(errors[usable]), 1)[0])
@@ -363,9 +363,6 @@ def _doubling(deviation: Deviation, rate_hz: float) -> float:
 # The order of the integrators is measured over this window, with these steps a frame and relative tolerances.
 # -- every replay of one trial ------------------------------------------------------------------------------------------
 
-_ORDER_WINDOW_S = 0.1
-_ORDER_STEPS = (1, 2, 4, 8, 16)
-_ORDER_TOLERANCES = (1e-4, 1e-8, 1e-12)
 _TORQUES: tuple[Torques, ...] = ("recorded", "recomputed")
 
 
@@ -418,6 +415,9 @@ class ReplayOptions:
 
 def replay_forwards(actuated: ActuatedMotion, options: ReplayOptions, say: Callable[[str], None]) -> ForwardReplay:
     """Integrate forward dynamics with the torques and ground wrenches of a trial; `say` is called with the name of each step."""
+    order_tolerances = (1e-4, 1e-8, 1e-12)
+    order_steps = (1, 2, 4, 8, 16)
+    order_window_s = 0.1
     steps = max(math.ceil(1.0 / (actuated.rate_hz * options.step_s) - 1e-9), 1)
     common: dict[str, Any] = {
         "method": options.method,
@@ -438,7 +438,7 @@ def replay_forwards(actuated: ActuatedMotion, options: ReplayOptions, say: Calla
     how: dict[str, Any] = {"method": options.method, "steps": steps, "bandwidth_hz": options.feedback_hz}
     everywhere, joints_only = tracked(actuated, **how), tracked(actuated, **how, base=False)
     say("measuring the integrators")
-    orders = convergence(actuated, _ORDER_WINDOW_S, _ORDER_STEPS, _ORDER_TOLERANCES)
+    orders = convergence(actuated, order_window_s, order_steps, order_tolerances)
     restarted = _restarted(actuated, options, steps)
     return ForwardReplay(walk, rest, everywhere, joints_only, orders, restarted)
 

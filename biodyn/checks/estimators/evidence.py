@@ -23,14 +23,6 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, PlateWrench
 from biodyn.rigid_body import dynamics as whole_body
 
-# Least overlap of stance and load of a step, as a share of their union.
-_LEAST_OVERLAP = 0.5
-# Least overlap if the plate carried the whole stance.
-_WHOLE_OVERLAP = 0.75
-# Ratio of measured to required force, relative to the largest ratio of the walk: lower for incompletely measured steps.
-_FULL_SHARE = 0.92
-# Longest interruption within one load.
-_CUT_S = 0.03
 # Part of the load with a flat foot.
 _FLAT = (0.2, 0.5)
 # Share of the peak force above which force is large and edge effects of the filter are small.
@@ -131,6 +123,10 @@ def gather(
     which the filter spreads an edge. `steps_ahead`: the person walks forwards; in jumps, squats and side steps the centre of
     pressure does not move from heel to toes.
     """
+    # Least overlap if the plate carried the whole stance.
+    whole_overlap = 0.75
+    # Least overlap of stance and load of a step, as a share of their union.
+    least_overlap = 0.5
     outlines = {side: foot_outline(points.sole[side], rate_hz) for side in SIDES}
     bearing = {side: outline.bearing for side, outline in outlines.items()}
     loads = _loads(contacts, plates, len(required), rate_hz)
@@ -142,7 +138,7 @@ def gather(
     for plate, first, stop in loads:
         matched = [(_overlap((first, stop), stance[1:]), stance) for stance in stances]
         score, stance = max(matched, default=(0.0, None), key=lambda item: item[0])
-        side = stance[0] if stance is not None and score >= _LEAST_OVERLAP else None
+        side = stance[0] if stance is not None and score >= least_overlap else None
         if side is not None and stance is not None:
             carried[side][min(first, stance[1]) : max(stop, stance[2])] = True
         during = np.zeros(len(complete), dtype=bool)
@@ -156,7 +152,7 @@ def gather(
         heel, toe = _footprint(points, side, first, stop)
         cut = first == 0 or stop == len(complete)
         rolls = steps_ahead and not cut
-        step = Step(plate, first, stop, side, alone, firm, score >= _WHOLE_OVERLAP, heel, toe, rolls)
+        step = Step(plate, first, stop, side, alone, firm, score >= whole_overlap, heel, toe, rolls)
         carried_share = float(force[alone].sum() / required[alone, 4].sum()) if alone.any() else np.nan
         matched_steps.append((step, stance if side is not None else None, carried_share))
     steps = _only_whole(matched_steps)
@@ -205,10 +201,12 @@ def _loads(
     contacts: Sequence[Contact], plates: Sequence[PlateWrench], frames: int, rate_hz: float
 ) -> list[tuple[int, int, int]]:
     """(plate, first, stop) of every load, with short interruptions bridged."""
+    # Longest interruption within one load.
+    cut_s = 0.03
     index = {plate.number: n for n, plate in enumerate(plates)}
     loads: list[tuple[int, float, float]] = []
     for contact in sorted(contacts, key=lambda c: (c.plate, c.start_s)):
-        if loads and loads[-1][0] == index[contact.plate] and contact.start_s - loads[-1][2] < _CUT_S:
+        if loads and loads[-1][0] == index[contact.plate] and contact.start_s - loads[-1][2] < cut_s:
             loads[-1] = (loads[-1][0], loads[-1][1], max(contact.end_s, loads[-1][2]))
         else:
             loads.append((index[contact.plate], contact.start_s, contact.end_s))
@@ -222,6 +220,8 @@ def _loads(
 
 def _only_whole(matched_steps: Sequence[tuple[Step, tuple[Side, int, int] | None, float]]) -> tuple[Step, ...]:
     """Return the steps with `carried` only for stances on a single plate, and `whole` only with the full force."""
+    # Ratio of measured to required force, relative to the largest ratio of the walk: lower for incompletely measured steps.
+    full_share = 0.92
     stances = [stance for _, stance, _ in matched_steps]
     shares = np.array([share for _, _, share in matched_steps])
     fullest = np.nanmax(shares) if np.isfinite(shares).any() else np.nan
@@ -229,7 +229,7 @@ def _only_whole(matched_steps: Sequence[tuple[Step, tuple[Side, int, int] | None
         replace(
             step,
             carried=step.whole and stances.count(stance) == 1,
-            whole=step.whole and stances.count(stance) == 1 and not share < _FULL_SHARE * fullest,
+            whole=step.whole and stances.count(stance) == 1 and not share < full_share * fullest,
         )
         for step, stance, share in matched_steps
     )

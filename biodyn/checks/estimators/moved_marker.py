@@ -20,17 +20,11 @@ from biodyn.rigid_body import body_poses, inverse_kinematics
 
 _FRAMES = 20
 _CANDIDATES = 6
-# Least share of the summed squared error that the fit without the marker removes ...
-_LEAST_SHARE = 0.30
-# ... and largest share of it for any other marker.
-_SECOND_BEST = 0.75
 # Largest spread of the offset, as a share of the offset.
 _SPREAD = 0.6
-_WANDERS = 2.0
 # Largest change of distance between markers of a segment: shoes and toes bend by up to 12 mm, skin less.
 _STRETCH_M = 0.015
 _BENDING = 0.5
-_DISTANCES = 80  # frames used for distances
 
 
 @dataclass(frozen=True)
@@ -51,18 +45,23 @@ def moved_marker(
 
     `static`: (3,) m by label; `soft`: labels on deformable parts, excluded from the check of distances.
     """
+    wanders = 2.0  # largest offset of other candidates, in multiples of the first
+    # ... and largest share of it for any other marker.
+    second_best = 0.75
+    # Least share of the summed squared error that the fit without the marker removes ...
+    least_share = 0.30
     candidates = offsets(fit, markers)
     if not candidates:
         return ()
     first, rest = candidates[0], candidates[1:]
     size = float(np.linalg.norm(first.offset_m))
     # A coordinate measured by one marker alone is undetermined without it: large offsets are ignored.
-    rivals = [item.share for item in rest if np.linalg.norm(item.offset_m) < _WANDERS * size]
+    rivals = [item.share for item in rest if np.linalg.norm(item.offset_m) < wanders * size]
     if (
         size < limit_m
         or first.spread_m > _SPREAD * size
-        or first.share < _LEAST_SHARE
-        or (rivals and max(rivals) > _SECOND_BEST * first.share)
+        or first.share < least_share
+        or (rivals and max(rivals) > second_best * first.share)
     ):
         return _stretched(fit, markers, static, soft, candidates)
     return (
@@ -89,9 +88,10 @@ def _stretched(
     candidates: Sequence[Offset],
 ) -> tuple[Diagnostic, ...]:
     """Report a marker with other distances on its segment than in the static trial."""
+    distances = 80  # frames used for distances
     changes: dict[str, list[float]] = {}
     firm = [m for m in fit.model.markers if m.label in static and m.label not in soft]
-    every = max(markers.frame_count // _DISTANCES, 1)
+    every = max(markers.frame_count // distances, 1)
     for first, other in combinations(firm, 2):
         if first.body != other.body:
             continue

@@ -32,7 +32,6 @@ SOUND = 1.5
 REMAINING = 0.35
 # Below this share, and this multiple of a sound mismatch, the plate has no other fault.
 _REMAINING_IF_CLEAR, _SOUND_AGAIN = 0.15, 2.0
-_LEAST_FRAMES = 5
 
 
 @dataclass(frozen=True)
@@ -234,6 +233,7 @@ def plate_faults(evidence: Evidence, explained: Sequence[ExplainedPlate]) -> tup
 
 def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | None:
     """Return the mismatch of plate `number`, with given wrench and corners, with feet and body; None without a step."""
+    least_frames = 5
     table = load_table("checks/checks")
     path, body = table["pressure_path"], table["body"]
     parts = []
@@ -241,14 +241,14 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | 
         if step.plate != number or step.side is None or not step.rolls or not np.isfinite(step.heel).all():
             continue
         firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
-        if len(firm) < _LEAST_FRAMES:
+        if len(firm) < least_frames:
             continue
         local = (pressure(plate, firm) - evidence.belt_displacement(step, firm) - step.heel) @ step.axes.T
         expected = step.length_m * np.interp(np.linspace(0.0, 1.0, len(firm)), (0.0, 0.5, 1.0), path["share"])
         along = (local[:, 0] - expected) / (path["share_sd"] * step.length_m)
         aside = local[:, 1] / path["outward_sd_m"]
         on_foot = float(np.mean(along**2 + aside**2)) / 2.0
-        if len(alone) < _LEAST_FRAMES:
+        if len(alone) < least_frames:
             parts.append((on_foot, np.nan, np.nan))
             continue
         force = (plate.wrench[alone, 3:] - evidence.required[alone, 3:]) @ step.axes.T / evidence.weight_n
@@ -349,8 +349,6 @@ def _note(code: str, what: str, before: float, after: float, frames: tuple[int, 
 
 # Mismatch of sound plates under shod feet or feet with few markers (two of nineteen shared walks).
 _LIKE_SOUND = 2.0 * SOUND
-# Largest mismatch of the corrected order relative to the best other fault: 0.01 to 0.95 in 72 shared walks with reversed corners.
-_OF_FAULT = 0.8
 # Reversed orders of corners, starting with each of them.
 _BACKWARDS = ((0, 3, 2, 1), (1, 0, 3, 2), (2, 1, 0, 3), (3, 2, 1, 0))
 
@@ -395,6 +393,8 @@ def corners_in_order(
     step, and is much better than any other order and any other fault.
     `wrench_of`: filtered wrench of a plate at the marker rate. `R_WL` turns laboratory axes into World.
     """
+    # Largest mismatch of the corrected order relative to the best other fault (0.01 to 0.95 in 72 walks with reversed corners).
+    of_fault = 0.8
     up = [n for n, plate in enumerate(plates) if z_points_up(plate)]
     judged = [n for n in up if mismatch(evidence, n, evidence.plates[n]) is not None]
     if not judged:
@@ -411,7 +411,7 @@ def corners_in_order(
     other, fault = totals[:, alternatives].sum(axis=0).min(), np.sum(faults, axis=0).min()
     if then.min() > _LIKE_SOUND or (then > REMAINING * now).any():
         return tuple(plates), ()
-    if then.sum() > REMAINING * other or then.sum() > _OF_FAULT * fault:
+    if then.sum() > REMAINING * other or then.sum() > of_fault * fault:
         return tuple(plates), ()
     listing = _LISTINGS[best]
     corrected = tuple(listing.applied_to(plate, R_WL) if n in up else plate for n, plate in enumerate(plates))

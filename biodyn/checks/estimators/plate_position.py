@@ -29,16 +29,6 @@ from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.loading import plate_surface
 from biodyn.recording import Markers, PlateWrench
 
-_LEAST_FRAMES = 5
-# Least shift in multiples of its standard deviation, ...
-_SIGNIFICANT = 3.0
-# ... least reduction of the squared deviations, ...
-_LEAST_GAIN = 12.0
-# ... and least advantage of a moved foot marker to be reported instead.
-_RIVAL_GAIN = 2.0
-# Tolerance of heel and toe positions.
-_PRINT_M = 0.02
-
 
 @dataclass(frozen=True)
 class PlateShift:
@@ -78,15 +68,21 @@ class _Row:
 
 def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
     """Report the plate with an estimated shift beyond `limit_m`, or a foot with a moved marker."""
+    # ... and least advantage of a moved foot marker to be reported instead.
+    rival_gain = 2.0
+    # ... least reduction of the squared deviations, ...
+    least_gain = 12.0
+    # Least shift in multiples of its standard deviation, ...
+    significant = 3.0
     estimate = estimate_shift(evidence)
-    if estimate is None or estimate.gain < _LEAST_GAIN:
+    if estimate is None or estimate.gain < least_gain:
         return ()
     foot = estimate_foot(evidence)
-    if foot is not None and foot.gain > estimate.gain + _RIVAL_GAIN:
+    if foot is not None and foot.gain > estimate.gain + rival_gain:
         size = float(np.hypot(foot.forward_m, foot.outward_m))
         return (_foot_note(foot, size, limit_m),) if size >= limit_m and _on_plate(evidence, foot.side) else ()
     size = float(np.linalg.norm(estimate.shift_m))
-    if size < limit_m or size < _SIGNIFICANT * estimate.sd_m:
+    if size < limit_m or size < significant * estimate.sd_m:
         return ()
     plate = evidence.plates[estimate.plate]
     steps = [step for step in evidence.steps if step.plate == estimate.plate]
@@ -129,10 +125,12 @@ def _of_table(plate: PlateWrench, sides: Collection[Side | None]) -> tuple[str, 
 
 def _on_plate(evidence: Evidence, side: Side) -> bool:
     """Return whether the whole foot was on a plate in any step."""
+    # Tolerance of heel and toe positions.
+    print_m = 0.02
     return any(
         evidence.plates[step.plate].outlined
         and bool(
-            (signed_distance(np.stack([step.heel, step.toe]), evidence.plates[step.plate].corners) < _PRINT_M).all()
+            (signed_distance(np.stack([step.heel, step.toe]), evidence.plates[step.plate].corners) < print_m).all()
         )
         for step in evidence.steps
         if step.side == side and step.whole and np.isfinite(step.heel).all()
@@ -185,6 +183,7 @@ def estimate_foot(evidence: Evidence) -> FootShift | None:
 
 def _observations(evidence: Evidence) -> list[_Row]:
     """Return footprint forward and lateral (constants 0, 1) and lever forward and lateral (2, 3) of every complete step."""
+    least_frames = 5
     table = load_table("checks/checks")
     path, body = table["pressure_path"], table["body"]
     noise = (path["step_sd_m"], path["step_sd_m"], body["lever_step_forward_sd_m"], body["lever_step_outward_sd_m"])
@@ -194,13 +193,13 @@ def _observations(evidence: Evidence) -> list[_Row]:
             continue
         plate = evidence.plates[step.plate]
         firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
-        if len(firm) < _LEAST_FRAMES:
+        if len(firm) < least_frames:
             continue
         local = (pressure(plate, firm) - evidence.belt_displacement(step, firm) - step.heel) @ step.axes.T
         ends = np.array([local[:2, 0].mean(), local[-2:, 0].mean()]) / step.length_m
         ahead = float(np.mean(ends - (path["share"][0], path["share"][2]))) * step.length_m
         values = [ahead, float(np.median(local[:, 1]))]
-        if len(alone) >= _LEAST_FRAMES:
+        if len(alone) >= least_frames:
             values += [float(value) for value in np.median(levers(evidence, plate, alone) @ step.axes.T, axis=0)]
         for constant, value in enumerate(values):
             direction = step.axes[constant % 2]

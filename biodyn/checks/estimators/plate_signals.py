@@ -19,11 +19,6 @@ from biodyn.recording import PlateWrench
 CODE = "plate-not-zeroed"
 # Vertical force of an unloaded plate, N, from which an offset is reported.
 BASELINE_N = 10.0
-_LEAST_S = 0.25
-# Largest range of 80 % of the frames for an offset: true for filtered noise and ringing, not for hands or sticks on the plate.
-_STEADY_N = 10.0
-# Share of body weight beyond which torques of a stance on the plate are unusable.
-_SEVERE_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -74,16 +69,19 @@ def removed_level_n(plate: PlateWrench) -> float:
 
 def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
     """Return the wrench in frames with both feet off the plate; None if there are too few frames or it varies."""
+    # Largest range of 80 % of the frames for an offset: larger for hands or sticks on the plate.
+    steady_n = 10.0
+    least_s = 0.25
     if not plate.outlined:  # without corners the feet on it are unknown
         return None
     free = np.isfinite(plate.wrench).all(axis=1)
     for sole in foot_outlines.values():
         free &= clear_of_plate(plate.corners, sole)
     rows = np.flatnonzero(free)
-    if len(rows) < _LEAST_S * rate_hz:
+    if len(rows) < least_s * rate_hz:
         return None
     low, high = np.percentile(plate.wrench[rows, 4], [10.0, 90.0])
-    if high - low > _STEADY_N:
+    if high - low > steady_n:
         return None
     return EmptyLevel(np.median(plate.wrench[rows], axis=0), len(rows), int(rows[0]), int(rows[-1]))
 
@@ -94,7 +92,9 @@ def unremoved(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 def _left(plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float, limit_n: float) -> Diagnostic:
-    severity = "error" if abs(level.force_n) > _SEVERE_SHARE * weight_n else "warning"
+    # Share of body weight beyond which torques of a stance on the plate are unusable.
+    severe_share = 0.05
+    severity = "error" if abs(level.force_n) > severe_share * weight_n else "warning"
     text = (
         f"reads {level.force_n:.0f} N without a foot on it ({level.frames / rate_hz:.1f} s): it was not zeroed, and no "
         f"offset could be removed. {_change(plate, level)} Nothing was changed."
@@ -138,19 +138,15 @@ def _note(
 
 # -- channels without signal ----------------------------------------------------------------------------------------------
 
-_LEAST_SINGLE_SUPPORT_FRAMES = 8
-# Tolerance of heel and toe positions: a foot this far beyond the edge is still on its plate.
-_FOOTPRINT_TOLERANCE_M = 0.02
-# A channel below both limits carries no load: force as a share of body weight, moment about the plate's centre over body weight.
-# The smallest channel of a measured walk had 0.024 and 0.0024 m.
-_SILENT_FORCE, _SILENT_MOMENT_M = 0.003, 0.0003
-
 
 def silent_channels(evidence: Evidence, channels_of: Callable[[int], FloatArray]) -> tuple[tuple[int, int], ...]:
     """Return the channels (indices of plate and channel) without signal during single support on their plate.
 
     channels_of: contribution of each channel of a plate, by its index, to the wrench F_Wo_W (C, T, 6).
     """
+    # Largest force (share of body weight) and moment about the plate's centre (over body weight) of a channel without signal; the
+    # smallest channel of a measured walk has 0.024 and 0.0024 m.
+    silent_force, silent_moment_m = 0.003, 0.0003
     silent = []
     steps = [step for step in evidence.steps if _is_single_support(evidence, step)]
     for plate in sorted({step.plate for step in steps}):
@@ -159,7 +155,7 @@ def silent_channels(evidence: Evidence, channels_of: Callable[[int], FloatArray]
         for channel, share in enumerate(channels_of(plate)):
             force = share[rows, 3:] / evidence.weight_n
             moment = share[rows, :3] / evidence.weight_n - cross(centre, force)
-            if np.abs(force).max() < _SILENT_FORCE and np.abs(moment).max() < _SILENT_MOMENT_M:
+            if np.abs(force).max() < silent_force and np.abs(moment).max() < silent_moment_m:
                 silent.append((plate, channel))
     return tuple(silent)
 
@@ -189,21 +185,20 @@ def silent_channel_findings(
 
 def _is_single_support(evidence: Evidence, step: Step) -> bool:
     """Whether the whole foot was on its plate, and alone for a while."""
+    # Tolerance of heel and toe positions: a foot this far beyond the edge is still on its plate.
+    footprint_tolerance_m = 0.02
+    least_single_support_frames = 8
     plate = evidence.plates[step.plate]
-    if step.side is None or not step.carried or not plate.outlined or step.alone.sum() < _LEAST_SINGLE_SUPPORT_FRAMES:
+    if step.side is None or not step.carried or not plate.outlined or step.alone.sum() < least_single_support_frames:
         return False
     ends = np.stack([step.heel, step.toe])
-    return bool(np.isfinite(ends).all() and (signed_distance(ends, plate.corners) < _FOOTPRINT_TOLERANCE_M).all())
+    return bool(np.isfinite(ends).all() and (signed_distance(ends, plate.corners) < footprint_tolerance_m).all())
 
 
 # Least factor of a wrong unit: shifted and rotated plates and differences between people cause smaller factors. With moments near
 # zero, the force at the sensor below the surface still moves the centre of pressure.
 LARGEST_FACTOR = 7.0
 _LEAST_FRAMES = 5
-# Lightest and heaviest person, N.
-_PEOPLE_N = (80.0, 3000.0)
-# Largest plausible force over this duration: ten times the weight of the heaviest person, in a landing.
-_MOST_N, _MOST_S = 30e3, 0.1
 
 
 def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
@@ -256,11 +251,13 @@ def moment_ratio(evidence: Evidence) -> float:
 
 def unloaded_cause(plates: Sequence[PlateWrench]) -> str:
     """Return the likely cause if no plate was loaded by a person, in a sentence."""
+    # Lightest and heaviest person, N.
+    people_n = (80.0, 3000.0)
     vertical = [plate.wrench[np.isfinite(plate.wrench[:, 4]), 4] for plate in plates]
     swing = max((float(np.ptp(force)) for force in vertical if len(force)), default=0.0)
     if swing == 0.0:
         return "The force channels are constant: the plates were not recorded or not exported."
-    if _PEOPLE_N[0] <= 1000.0 * swing <= _PEOPLE_N[1]:
+    if people_n[0] <= 1000.0 * swing <= people_n[1]:
         return (
             f"The force changes by {swing:.3g} N at most, a thousandth of a person's weight: it seems to be stored in kN or "
             "with a wrong scale."
@@ -270,10 +267,12 @@ def unloaded_cause(plates: Sequence[PlateWrench]) -> str:
 
 def impossible_load(plates: Sequence[PlateWrench]) -> float | None:
     """Return a vertical force (N) of implausible size and duration, None without one."""
+    # Largest plausible force over this duration: ten times the weight of the heaviest person, in a landing.
+    most_n, most_s = 30e3, 0.1
     for plate in plates:
         size = np.sort(np.abs(plate.wrench[np.isfinite(plate.wrench[:, 4]), 4]))
-        longest = max(1, round(_MOST_S * plate.rate_hz))
-        if len(size) >= longest and size[-longest] > _MOST_N:
+        longest = max(1, round(most_s * plate.rate_hz))
+        if len(size) >= longest and size[-longest] > most_n:
             return float(size[-longest])
     return None
 

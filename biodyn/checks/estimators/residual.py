@@ -68,9 +68,6 @@ class ResidualLimits:
 # share of that force times the height of the centre of mass.
 FORCE_SHARE = 0.05
 MOMENT_SHARE = 0.01
-# Difference between whole-body centres of mass of two published tables in the same walk: 0.3-1.2 cm; sound walks show 0.2-2.2 cm
-# (docs/validation.md).
-_CENTRE_OF_MASS_M = 0.02
 
 
 def residual_limits(
@@ -86,6 +83,9 @@ def residual_limits(
     Errors of measurement, of segment tables and of segments without markers (`unseen`: force and moment of `unseen_wrench`) may
     have the same direction, so their RMS values are added.
     """
+    # Difference between whole-body centres of mass of two published tables in the same walk: 0.3-1.2 cm; sound walks: 0.2-2.2 cm
+    # (docs/validation.md).
+    centre_of_mass_m = 0.02
     valid = dynamics.residual_valid
     total = np.sum([wrench[:, 3:] for wrench in reaction.wrench.values()] or [np.zeros((len(valid), 3))], axis=0)
     force = np.linalg.norm(total[valid], axis=1)
@@ -95,7 +95,7 @@ def residual_limits(
     # zero without known frames
     unseen_n, unseen_nm = (float(np.nan_to_num(vector_rms(vector[valid]))) for vector in unseen)
     force_n = FORCE_SHARE * peak
-    moment_nm = MOMENT_SHARE * height * peak + _CENTRE_OF_MASS_M * weight_n
+    moment_nm = MOMENT_SHARE * height * peak + centre_of_mass_m * weight_n
     return ResidualLimits(
         force_n=force_n + unseen_n,
         moment_nm=moment_nm + unseen_nm,
@@ -142,10 +142,6 @@ def residual_beyond(code: str, vectors: FloatArray, limit: float, beyond: float,
             "or a body that differs from the anthropometric table.",
         ),
     )
-
-
-# Averaging time of the facing direction of the pelvis, about a stride.
-_FACING_S = 1.0
 
 
 def unseen_wrench(
@@ -232,12 +228,14 @@ def _facing_of(R_WB: FloatArray) -> FloatArray:
 
 def _facing(R_WB: FloatArray, rate_hz: float) -> FloatArray:
     """Return the rotation of `_facing_of` averaged over about a stride, interpolated over NaN frames."""
+    # Averaging time of the facing direction of the pelvis, about a stride.
+    facing_s = 1.0
     x = R_WB[:, :, 0]
     known = np.flatnonzero(np.isfinite(x[:, 0]))
     if not len(known):
         return np.full((len(x), 3, 3), np.nan)
     angle = np.interp(np.arange(len(x)), known, np.unwrap(np.arctan2(-x[known, 2], x[known, 0])))
-    return _about_vertical(uniform_filter1d(angle, max(round(_FACING_S * rate_hz), 1), mode="nearest"))
+    return _about_vertical(uniform_filter1d(angle, max(round(facing_s * rate_hz), 1), mode="nearest"))
 
 
 def _about_vertical(angle: FloatArray) -> FloatArray:

@@ -16,7 +16,6 @@ from biodyn.recording import Contact, Markers
 
 # Simultaneous gaps of more markers than this, with this overlap, are reported as one event.
 _SINGLE = 4
-_TOGETHER = 0.8
 # Distance to the limit of a range that counts as at the limit.
 _AT_LIMIT_RAD = np.deg2rad(0.2)
 LIMIT_SHARE = 0.05
@@ -79,9 +78,10 @@ def _grave(gaps: Sequence[Gap], long: Sequence[Gap]) -> Severity:
 
 def _vanished_together(unfilled: Sequence[Gap]) -> list[list[Gap]]:
     """Return groups of gaps of many markers over nearly the same frames."""
+    together = 0.8  # overlap of simultaneous gaps
     groups: list[list[Gap]] = []
     for gap in unfilled:
-        group = next((group for group in groups if _shared(gap, group[0]) > _TOGETHER), None)
+        group = next((group for group in groups if _shared(gap, group[0]) > together), None)
         if group is None:
             groups.append([gap])
         else:

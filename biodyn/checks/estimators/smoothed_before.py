@@ -16,12 +16,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers, PlateWrench
 
-_FORCE_BANDS_HZ = ((10.0, 18.0), (25.0, 40.0))
-_MARKER_BANDS_HZ = ((2.0, 4.0), (6.0, 9.0))
 # Least load of an evaluated plate as a share of body weight, and least duration of an evaluated trajectory.
 _LEAST_LOAD, _LEAST_S = 0.4, 0.8
-_TAPER_S = 0.1
-_VERTICAL = 4  # of a wrench [moment; force] in World
 _FEWEST, _FASTEST = 4, 5  # markers that accelerate most: a fifth of all
 
 
@@ -30,14 +26,16 @@ def force_content(plates: Sequence[PlateWrench], weight_n: float) -> float:
 
     plates: at their own rates, not filtered. NaN without a loaded plate, or if the rates are too low for 40 Hz.
     """
+    vertical = 4  # of a wrench [moment; force] in World
+    force_bands_hz = ((10.0, 18.0), (25.0, 40.0))
     ratios = []
     for plate in plates:
-        force = np.nan_to_num(plate.wrench[:, _VERTICAL])
-        if plate.rate_hz <= 2.0 * _FORCE_BANDS_HZ[1][1] or np.abs(force).max(initial=0.0) < _LEAST_LOAD * weight_n:
+        force = np.nan_to_num(plate.wrench[:, vertical])
+        if plate.rate_hz <= 2.0 * force_bands_hz[1][1] or np.abs(force).max(initial=0.0) < _LEAST_LOAD * weight_n:
             continue
         if np.count_nonzero(np.abs(force) > 0.1 * weight_n) >= 0.25 * plate.rate_hz:
             ratios.append(
-                _ratio(np.diff(force * _tapered(len(force), plate.rate_hz))[:, None], plate.rate_hz, _FORCE_BANDS_HZ)
+                _ratio(np.diff(force * _tapered(len(force), plate.rate_hz))[:, None], plate.rate_hz, force_bands_hz)
             )
     return float(np.median([ratio for _, ratio in ratios])) if ratios else math.nan
 
@@ -47,8 +45,9 @@ def marker_content(markers: Markers) -> float:
 
     markers: as recorded. NaN without long trajectories, or if the rate is too low.
     """
+    marker_bands_hz = ((2.0, 4.0), (6.0, 9.0))
     rate_hz = markers.rate_hz
-    if rate_hz <= 2.0 * _MARKER_BANDS_HZ[1][1]:
+    if rate_hz <= 2.0 * marker_bands_hz[1][1]:
         return math.nan
     ratios = []
     for path in np.moveaxis(markers.positions, 1, 0):
@@ -56,7 +55,7 @@ def marker_content(markers: Markers) -> float:
         first, stop = max(stretches, key=lambda ends: ends[1] - ends[0], default=(0, 0))
         if stop - first >= _LEAST_S * rate_hz:
             bend = np.diff(path[first:stop], 2, axis=0) * rate_hz**2
-            ratios.append(_ratio(bend * np.hanning(len(bend))[:, None], rate_hz, _MARKER_BANDS_HZ))
+            ratios.append(_ratio(bend * np.hanning(len(bend))[:, None], rate_hz, marker_bands_hz))
     ratios.sort(reverse=True)
     fastest = [ratio for _, ratio in ratios[: max(_FEWEST, len(ratios) // _FASTEST)]]
     return float(np.median(fastest)) if len(fastest) >= _FEWEST else math.nan
@@ -64,7 +63,8 @@ def marker_content(markers: Markers) -> float:
 
 def _tapered(count: int, rate_hz: float) -> FloatArray:
     """Weights (count,) that rise from 0 at both ends."""
-    edge = np.minimum(np.arange(count), np.arange(count)[::-1]) / (_TAPER_S * rate_hz)
+    taper_s = 0.1
+    edge = np.minimum(np.arange(count), np.arange(count)[::-1]) / (taper_s * rate_hz)
     return np.asarray(np.sin(0.5 * np.pi * np.minimum(edge, 1.0)) ** 2)
 
 

@@ -16,13 +16,6 @@ from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stre
 
 # Offset from which it is reported, s: the largest of sound recordings is less (`library/checks/checks.toml`).
 TIME_OFFSET_S = 0.016
-_SEARCH_S = 0.12
-_STEPS = 49
-_LEAST_S = 0.55
-# Least share of the variation of force explained by the motion, for a valid delay.
-_LEAST_EXPLAINED = 0.6
-# Cut-off of the data behind `vertical_force_sd`, applied to the slopes compared with it.
-_ERROR_HZ = 6.0
 
 
 @dataclass(frozen=True)
@@ -45,9 +38,11 @@ class TimeOffset:
 
 def time_offset(estimate: TimeOffset | None, limit_s: float) -> tuple[Diagnostic, ...]:
     """Report forces more than `limit_s` early or late; estimate: from `estimate_offset`."""
+    # Least share of the variation of force explained by the motion, for a valid delay.
+    least_explained = 0.6
     if (
         estimate is None
-        or estimate.explained < _LEAST_EXPLAINED
+        or estimate.explained < least_explained
         or abs(estimate.late_s) < max(limit_s, estimate.uncertain_s)
     ):
         return ()
@@ -72,14 +67,18 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
 
     Only the vertical force is used: it is independent of rotated or exchanged plates, and has the steepest edges.
     """
+    # Cut-off of the data behind `vertical_force_sd`, applied to the slopes compared with it.
+    error_hz = 6.0
+    least_s = 0.55  # duration of evaluated frames
+    steps, search_s = 49, 0.12  # number and range of tested delays
     times = np.arange(len(evidence.measured)) / evidence.rate_hz
     curve = CubicSpline(times, np.nan_to_num(evidence.measured[:, 4]))
-    rows = _inside(evidence.complete, round(_SEARCH_S * evidence.rate_hz))
-    if rows.sum() < _LEAST_S * evidence.rate_hz:
+    rows = _inside(evidence.complete, round(search_s * evidence.rate_hz))
+    if rows.sum() < least_s * evidence.rate_hz:
         return None
     required_n = evidence.required[rows, 4]
     level = np.column_stack([required_n, np.ones(len(required_n))])
-    shifts = np.linspace(-_SEARCH_S, _SEARCH_S, _STEPS)
+    shifts = np.linspace(-search_s, search_s, steps)
     costs = np.array([_cost(level, curve(times[rows] + shift)) for shift in shifts])
     best = int(np.argmin(costs))
     if best in (0, len(shifts) - 1):
@@ -89,7 +88,7 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     step = shifts[1] - shifts[0]
     late = float(shifts[best] + 0.5 * step * (before - right) / curvature)
     total = float(np.var(curve(times[rows] + late)) * rows.sum())
-    hz = second_cutoff_hz(evidence.force_cutoff_hz, _ERROR_HZ)
+    hz = second_cutoff_hz(evidence.force_cutoff_hz, error_hz)
     slow = curve if hz == 0.0 else CubicSpline(times, butterworth_lowpass(curve(times), evidence.rate_hz, hz))
     slope = float(np.sqrt(np.mean(slow(times[rows] + late, 1) ** 2)))
     error_n = load_table("checks/checks")["body"]["vertical_force_sd"] * evidence.weight_n
@@ -128,16 +127,14 @@ def _inside(rows: BoolArray, margin: int) -> BoolArray:
     return inner
 
 
-# Least share of the variation of force explained by the motion, for a valid frame rate.
-_LEAST_EXPLAINED_FOR_RATE = 0.85
-
-
 def true_rate_hz(offset: TimeOffset | None, rate_hz: float) -> float:
     """Return the frame rate (Hz) for which vertical acceleration and plates agree; NaN if not determined.
 
     The force equals mass times (g + a); a rate too high by a factor f gives accelerations f^2 a.
     """
-    if offset is None or offset.explained < _LEAST_EXPLAINED_FOR_RATE or offset.swing <= 0.0:
+    # Least share of the variation of force explained by the motion, for a valid frame rate.
+    least_explained_for_rate = 0.85
+    if offset is None or offset.explained < least_explained_for_rate or offset.swing <= 0.0:
         return math.nan
     return rate_hz * math.sqrt(offset.swing)
 
