@@ -112,7 +112,9 @@ def check(result: TrialResult) -> tuple[dict[str, float], list[str]]:
     row = {check.code: check.worst for check in consistency.checks}
     known = actuated.known
     parts = torque_contributions(actuated)
-    row["parts"] = float(np.max(np.abs(parts.total - actuated.tau)[known]) / np.max(np.abs(actuated.tau[known])))
+    row["parts"] = float(
+        np.max(np.abs(sum(parts.values()) - actuated.tau)[known]) / np.max(np.abs(actuated.tau[known]))
+    )
     codes = list(row)
     force = result.analysis.dynamics.residual_force[result.analysis.dynamics.residual_valid]
     residual = float(np.sqrt(np.mean(np.sum(force**2, axis=1)))) if len(force) else float("nan")

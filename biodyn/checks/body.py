@@ -13,7 +13,7 @@ from biodyn.checks.estimators.evidence import Evidence
 from biodyn.checks.estimators.residual import causes_of_residual, residual_beyond, residual_status, unseen_share
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check, finding_title
-from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.calibration.subject import KG_A_POUND, MASS_MISMATCH_SHARE
 from biodyn.processing.dynamics.actuated import actuated_motion
@@ -79,119 +79,87 @@ _SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model c
 _CAUSES = "any of the above; missing trunk and arm markers, a body that differs from the anthropometric table"
 
 
-# -- the recording ----------------------------------------------------------------------------------------------------
+# -- residual ---------------------------------------------------------------------------------------------------------
 
 
-@check(
-    "residual_force",
-    "Pelvis residual force",
-    compares="RMS of the residual force at the pelvis; limit of Hicks et al. 2015, widened by what the model cannot know",
-    causes=_CAUSES,
-    place=170,
-    turn=180,
-    shown=(1.0, "N"),
-    findings={"residual-force": "Pelvis residual force"},
-    unless=("sides", "other_load"),
-)
-def residual_force_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
-    """Report a residual force beyond its limit as a finding."""
-    vectors, limits = trial.analysis.dynamics.residual_force, trial.residual_limits
-    return CheckResult(
-        value=vector_rms(vectors),
-        limit=limits.force_n,
-        findings=residual_beyond("residual-force", vectors, limits.force_n, limits.fail_force_n, "N"),
+def _add_residual_checks(kind: Literal["force", "moment"], unit: str, place: int) -> None:
+    """Register the checks of residual force or moment, of the recording and of the result."""
+    title = f"Pelvis residual {kind}"
+    code = f"residual-{kind}"
+
+    @check(
+        f"residual_{kind}",
+        title,
+        compares=f"RMS of the residual {kind} at the pelvis; limit of Hicks et al. 2015 plus the uncertainty of the model",
+        causes=_CAUSES,
+        place=170 + 10 * place,
+        turn=180 + 10 * place,
+        shown=(1.0, unit),
+        findings={code: title},
+        unless=("sides", "other_load"),
     )
+    def residual_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
+        """Report a residual beyond its limit as a finding."""
+        vectors, (warn, fail, _) = _vectors(trial, kind), trial.residual_limits.of(kind)
+        return CheckResult(
+            None, "", vector_rms(vectors), warn, findings=residual_beyond(code, vectors, warn, fail, unit)
+        )
 
-
-@check(
-    "residual_moment",
-    "Pelvis residual moment",
-    compares="RMS of the residual moment at the pelvis; limit of Hicks et al. 2015, widened by what the model cannot know",
-    causes=_CAUSES,
-    place=180,
-    turn=190,
-    shown=(1.0, "Nm"),
-    findings={"residual-moment": "Pelvis residual moment"},
-    unless=("sides", "other_load"),
-)
-def residual_moment_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
-    """Report a residual moment beyond its limit as a finding."""
-    vectors, limits = trial.analysis.dynamics.residual_moment, trial.residual_limits
-    return CheckResult(
-        value=vector_rms(vectors),
-        limit=limits.moment_nm,
-        findings=residual_beyond("residual-moment", vectors, limits.moment_nm, limits.fail_moment_nm, "Nm"),
+    @check(
+        code,
+        title,
+        compares=f"{kind}s required by the motion against measured {kind}s: RMS of the difference, which acts on the pelvis",
+        causes=_CAUSES,
+        kind="result",
+        place=20 + place,
+        unit=unit,
+        source=_SOURCE,
+        essential=kind == "force",
+        covers=(code,),
     )
+    def residual(trial: TrialFacts, limit: float) -> CheckResult:
+        """Compare the RMS of the residual with its limit."""
+        return _residual(trial, kind, unit)
 
 
-# -- the result -------------------------------------------------------------------------------------------------------
+_add_residual_checks("force", "N", 0)
+_add_residual_checks("moment", "Nm", 1)
 
 
-@check(
-    "residual-force",
-    "Pelvis residual force",
-    compares="forces required by the motion against measured forces: RMS of the difference, which acts on the pelvis",
-    causes=_CAUSES,
-    kind="result",
-    place=20,
-    unit="N",
-    source=_SOURCE,
-    essential=True,
-    covers=("residual-force",),
-)
-def residual_force(trial: TrialFacts, limit: float) -> CheckResult:
-    """Compare the RMS of the residual force with its limit."""
-    return _residual(trial, "force")
+def _vectors(trial: TrialFacts, kind: Literal["force", "moment"]) -> FloatArray:
+    dynamics = trial.analysis.dynamics
+    return dynamics.residual_force if kind == "force" else dynamics.residual_moment
 
 
-@check(
-    "residual-moment",
-    "Pelvis residual moment",
-    compares="moments required by the motion against measured moments: RMS of the difference, which acts on the pelvis",
-    causes=_CAUSES,
-    kind="result",
-    place=21,
-    unit="Nm",
-    source=_SOURCE,
-    covers=("residual-moment",),
-)
-def residual_moment(trial: TrialFacts, limit: float) -> CheckResult:
-    """Compare the RMS of the residual moment with its limit."""
-    return _residual(trial, "moment")
-
-
-def _residual(trial: TrialFacts, kind: Literal["force", "moment"]) -> CheckResult:
-    limits, dynamics, model = trial.residual_limits, trial.analysis.dynamics, trial.analysis.model
-    force = kind == "force"
-    size = np.linalg.norm(dynamics.residual_force if force else dynamics.residual_moment, axis=1)
-    limit = limits.force_n if force else limits.moment_nm
-    beyond = limits.fail_force_n if force else limits.fail_moment_nm
-    unit = "N" if force else "Nm"
+def _residual(trial: TrialFacts, kind: Literal["force", "moment"], unit: str) -> CheckResult:
+    limits, model = trial.residual_limits, trial.analysis.model
+    warn, fail, unseen = limits.of(kind)
+    size = np.linalg.norm(_vectors(trial, kind), axis=1)
     if trial.other_loads:
         return CheckResult(
             "not_assessed",
             "A part of the body was supported by something other than the feet: motion and forces cannot be compared.",
         )
-    if not (np.isfinite(size).any() and np.isfinite(limit)):
+    if not (np.isfinite(size).any() and np.isfinite(warn)):
         return CheckResult(
             "not_assessed",
             "The ground reaction of both feet was never known at the same time: motion and forces cannot be compared.",
         )
     mean, peak = float(rms(size)), float(np.nanmax(size))
-    share = (
-        f"{100 * peak / limits.peak_force_n:.1f} % of peak GRF"
-        if force
-        else f"{100 * peak / (limits.peak_force_n * limits.com_height_m):.1f} % of peak GRF times height of the centre of mass"
+    reference, words = limits.peak_force_n, "peak GRF"
+    if kind == "moment":
+        reference, words = reference * limits.com_height_m, "peak GRF times height of the centre of mass"
+    text = (
+        f"{mean:.1f} {unit} RMS (limit {warn:.1f} {unit}, fail above {fail:.0f} {unit}), {peak:.1f} {unit} peak "
+        f"({100 * peak / reference:.1f} % of {words})."
     )
-    text = f"{mean:.1f} {unit} RMS (limit {limit:.1f} {unit}, fail above {beyond:.0f} {unit}), {peak:.1f} {unit} peak ({share})."
-    unseen = limits.unseen_force_n if force else limits.unseen_moment_nm
     if unseen >= 0.5:
         text += (
             f" The limit allows {unseen:.0f} {unit} for the {100 * unseen_share(model):.0f} % of body mass without "
             f"markers ({', '.join(model.locked_segments)})."
         )
     hint = _hint(trial.analysis.diagnostics)
-    return CheckResult(residual_status(mean, limit, beyond), text, mean, limit, hint)
+    return CheckResult(residual_status(mean, warn, fail), text, mean, warn, hint)
 
 
 def _hint(findings: tuple[Diagnostic, ...]) -> str:

@@ -172,7 +172,7 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     if evidence is None:
         return CheckResult()
     off = [mismatch(evidence, number, plate) for number, plate in enumerate(evidence.plates)]
-    worst = max((value.total for value in off if value is not None), default=np.nan)
+    worst = max((value for value in off if value is not None), default=np.nan)
     return CheckResult(value=worst, findings=trial.swapped_plates or plate_faults(evidence, trial.explained_plates))
 
 

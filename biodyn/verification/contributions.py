@@ -11,8 +11,7 @@ is due to the leg, not the trunk, whose weight is part of the ground reaction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,20 +24,11 @@ from biodyn.rigid_body import inverse_dynamics
 CONTRIBUTIONS = ("gravity", "inertia", "velocity", "ground")
 
 
-@dataclass(frozen=True)
-class TorqueContributions:
-    """Contributions to the generalised forces: by name (T, nv), units of tau; NaN rows where the motion or forces are unknown."""
+def torque_contributions(actuated: ActuatedMotion) -> dict[str, FloatArray]:
+    """Return the contributions (T, nv) to the generalised forces by name; NaN rows without motion or forces.
 
-    values: Mapping[str, FloatArray]
-
-    @property
-    def total(self) -> FloatArray:
-        """Sum of the contributions (T, nv)."""
-        return np.sum([self.values[name] for name in CONTRIBUTIONS], axis=0)
-
-
-def torque_contributions(actuated: ActuatedMotion) -> TorqueContributions:
-    """Split the torques of a trial; the base's columns split the residual the same way."""
+    The columns of the base are contributions to the residual.
+    """
     mb, known = actuated.multibody, actuated.known
     weightless = replace(mb, gravity_W=(0.0, 0.0, 0.0))
     q = actuated.q[known]
@@ -55,4 +45,4 @@ def torque_contributions(actuated: ActuatedMotion) -> TorqueContributions:
     values = {name: np.full_like(actuated.v, np.nan) for name in CONTRIBUTIONS}
     for name, part in parts.items():
         values[name][known] = part
-    return TorqueContributions(values)
+    return values

@@ -162,8 +162,8 @@ def test_a_wrong_plate_is_named_and_would_be_sound_again(evidence, number, code,
     assert note.code == code
     assert text in note.message
     assert f"Plate {plate.number} " in note.message
-    assert note.value == pytest.approx(mismatch(spoilt, number, spoilt.plates[number]).total)
-    assert f"to {mismatch(evidence, number, plate).total:.1f} " in note.message  # undone it is the sound plate
+    assert note.value == pytest.approx(mismatch(spoilt, number, spoilt.plates[number]))
+    assert f"to {mismatch(evidence, number, plate):.1f} " in note.message  # undone it is the sound plate
 
 
 def test_sound_plates_are_left_alone(evidence):

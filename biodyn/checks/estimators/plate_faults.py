@@ -150,31 +150,17 @@ _FAULTS = (
 )
 
 
-@dataclass(frozen=True)
-class Mismatch:
-    """Mean squares in standard deviations: centre of pressure, horizontal force, moment."""
-
-    pressure: float
-    force: float
-    moment: float
-
-    @property
-    def total(self) -> float:
-        """Sum of the three."""
-        return self.pressure + self.force + self.moment
-
-
 def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
     """Report pairs of plates that agree with the body after an exchange of their channels."""
     now = [mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)]
     notes: list[Diagnostic] = []
     for first, second in combinations(range(len(evidence.plates)), 2):
-        before = sum(value.total for value in (now[first], now[second]) if value is not None)
+        before = sum(value for value in (now[first], now[second]) if value is not None)
         if before <= SOUND:
             continue
         swapped = _swapped(evidence, first, second)
         after = [mismatch(swapped, n, swapped.plates[n]) for n in (first, second)]
-        remaining = sum(value.total for value in after if value is not None)
+        remaining = sum(value for value in after if value is not None)
         if remaining > REMAINING * before or remaining > _SOUND_AGAIN * SOUND:
             continue
         numbers = [evidence.plates[n].number for n in (first, second)]
@@ -204,15 +190,15 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
     explained = []
     for number, plate in enumerate(evidence.plates):
         before = mismatch(evidence, number, plate)
-        if before is None or before.total <= SOUND:
+        if before is None or before <= SOUND:
             continue
         best: tuple[float, PlateFault] | None = None
         for fault, candidate in undone(plate):
             result = mismatch(evidence, number, candidate)
-            if result is not None and (best is None or result.total < best[0]):
-                best = (result.total, fault)
-        if best is not None and best[0] <= REMAINING * before.total:
-            explained.append(ExplainedPlate(number, best[1], before.total, best[0]))
+            if result is not None and (best is None or result < best[0]):
+                best = (result, fault)
+        if best is not None and best[0] <= REMAINING * before:
+            explained.append(ExplainedPlate(number, best[1], before, best[0]))
     return tuple(explained)
 
 
@@ -231,8 +217,11 @@ def plate_faults(evidence: Evidence, explained: Sequence[ExplainedPlate]) -> tup
     )
 
 
-def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | None:
-    """Return the mismatch of plate `number`, with given wrench and corners, with feet and body; None without a step."""
+def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float | None:
+    """Return the mismatch of plate `number`, with given wrench and corners, with feet and body; None without a step.
+
+    Sum of the mean squares in standard deviations of centre of pressure, horizontal force and moment.
+    """
     least_frames = 5
     table = load_table("checks/checks")
     path, body = table["pressure_path"], table["body"]
@@ -261,7 +250,7 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | 
     known = np.isfinite(judged).any(axis=0)
     means = np.zeros(3)
     means[known] = np.nanmean(judged[:, known], axis=0)
-    return Mismatch(*(float(value) for value in means))
+    return float(means[0] + means[1] + means[2])
 
 
 def levers(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray:
@@ -429,7 +418,7 @@ def with_weight_of_plates(evidence: Evidence) -> Evidence:
 
 def _total(evidence: Evidence, number: int, plate: PlateWrench) -> float:
     result = mismatch(evidence, number, plate)
-    return float("inf") if result is None else result.total
+    return float("inf") if result is None else result
 
 
 def _note_corner_order(numbers: Sequence[int], listing: _Listing, means: tuple[float, ...]) -> Diagnostic:

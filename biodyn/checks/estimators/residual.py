@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.ndimage import uniform_filter1d
@@ -62,6 +63,12 @@ class ResidualLimits:
     unseen_moment_nm: float
     peak_force_n: float
     com_height_m: float
+
+    def of(self, kind: Literal["force", "moment"]) -> tuple[float, float, float]:
+        """Return the limits of warning and failure, and the part of both for segments without markers."""
+        if kind == "force":
+            return self.force_n, self.fail_force_n, self.unseen_force_n
+        return self.moment_nm, self.fail_moment_nm, self.unseen_moment_nm
 
 
 # Limits of the residual (Hicks et al. 2015, doi 10.1115/1.4029304): force as a share of the peak net ground force, moment as a

@@ -35,7 +35,7 @@ def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
     """
     dynamics, coordinates, time_s = analysis.dynamics, analysis.model.coordinates, analysis.time_s
     contributions = torque_contributions(actuated_motion(analysis.fit, dynamics))
-    columns = _along_coordinates(analysis, contributions.values)
+    columns = _along_coordinates(analysis, contributions)
     # (coordinate, part, frame)
     values = np.stack([np.where(dynamics.torque_valid, columns[name], np.nan) for name in CONTRIBUTIONS])
     values = np.ascontiguousarray(values.transpose(2, 0, 1))
