@@ -23,7 +23,7 @@ from biodyn.output.store.folder import default_folder, replacing, require_free, 
 from biodyn.output.tables.registry import TABLES
 from biodyn.study.discovery.definition import unique_names
 from biodyn.study.result import seen_from
-from biodyn.study.running.lock import owner_of
+from biodyn.study.running.task import owner_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="stands in for Windows elsewhere")
 

@@ -12,13 +12,9 @@ from support.sessions import Laboratory
 from typer.testing import CliRunner
 
 from biodyn.cli import app
-from biodyn.study.one_session import open_session
-from biodyn.study.running.lock import LOCK_NAME
-from biodyn.study.running.perform import perform
-from biodyn.study.running.program import program_version
-from biodyn.study.running.recording_cache import RecordingCache
-from biodyn.study.running.task import Task
-from biodyn.study.study import Study
+from biodyn.study.running.perform import RecordingCache, perform
+from biodyn.study.running.task import LOCK_NAME, Task, program_version
+from biodyn.study.study import Study, open_session
 from biodyn.trial.export import export
 from biodyn.trial.result import TrialResult
 

@@ -14,7 +14,7 @@ import biodyn
 from biodyn.cli import app
 from biodyn.cli.exit_codes import report_program_error
 from biodyn.output.store.record import versions
-from biodyn.study.running.program import program_version
+from biodyn.study.running.task import program_version
 
 _real = importlib.metadata.version
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from biodyn.study import Study
-    from biodyn.study.progress import Progress
     from biodyn.study.running.task import Outcome
+    from biodyn.study.study import Progress
 
 _REASONS = 3  # most frequent reasons that are printed for each status
 
@@ -167,7 +167,7 @@ def _before_the_first_trial(console: Console) -> Iterator[None]:
 
 def _run(console: Console, opened: Study, folder: Path, verbose: bool, options: dict[str, Any]) -> Progress:
     """Run a study with a progress line, print failures at once and the outcome at the end; return the counts."""
-    from biodyn.study.progress import Progress
+    from biodyn.study.study import Progress
 
     progress = Progress(len(opened.plan.trials))
     try:

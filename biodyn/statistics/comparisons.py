@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +16,25 @@ from scipy.stats import nct
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
-from biodyn.statistics.levels import CONFIDENCE, left_out
-from biodyn.statistics.spm.curves import coded
+from biodyn.statistics.spm.linear_model import coded
+
+CONFIDENCE: Final = 0.95
+
+
+def left_out(count: int, unit: str, which: str = "with a missing value") -> tuple[Diagnostic, ...]:
+    """Return the finding that `count` `unit` (e.g. pairs) `which` ... were left out; none where nothing was."""
+    if count == 0:
+        return ()
+    return (
+        Diagnostic(
+            code="statistics-missing",
+            severity="info",
+            message=f"{count} {unit} {which} were left out.",
+            value=float(count),
+            unit=unit,
+        ),
+    )
+
 
 # -- Standardised differences with exact confidence limits ----------------------------------------------------------
 

@@ -18,8 +18,8 @@ from scipy import stats
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
-from biodyn.statistics.levels import CONFIDENCE, left_out
-from biodyn.statistics.spm.curves import coded
+from biodyn.statistics.comparisons import CONFIDENCE, left_out
+from biodyn.statistics.spm.linear_model import coded
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from scipy import stats
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
-from biodyn.statistics.levels import CONFIDENCE, left_out
+from biodyn.statistics.comparisons import CONFIDENCE, left_out
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,14 @@
-"""Studies: from a folder of recordings to one tidy data set, group results and a report.
+"""Studies: a folder of recordings -> one tidy data set, group results and a report.
 
-In: a folder of recordings, or a study.toml that says more of it. Out: an output folder with a result folder a trial, a data
-set (study.parquet, study.csv, summary.csv), group results (group/), pages (report.html, subjects/) and study.json. A run
-that was stopped resumes where it stopped; one trial's failure never stops the others; the same inputs give the same bytes.
+In: a folder of recordings, optionally with a study.toml. Out: an output folder with a result folder per trial, a data set
+(study.parquet, study.csv, summary.csv), group results (group/), pages (report.html, subjects/) and study.json. An interrupted
+run resumes; a failed trial does not stop the others; equal inputs give equal bytes.
 
-Read `study` first: it is the only place that knows the order of the steps. Then the steps in their order: `discovery` finds
-out what is in the folder and makes a `plan`; `running` analyses each trial in a process that may die and leaves a `record`,
-which also says which trials count; `collecting` streams what the trials wrote into one data set; `group` compares subjects'
-means; `report` shows. `result` opens what a study wrote. `one_session` is a study of one person and day, with one page,
-`session_change` compares two of them, `own_norms` makes norms of healthy people.
+- `study`: the order of the steps; a session is a study of one person and day.
+- `discovery`: recordings and study.toml -> `plan`. `options`: sections [analysis] and [output] of study.toml.
+- `running`: analyses each trial in its own process and writes its `record`.
+- `collecting`: results of all trials -> one data set. `group`: group results. `report`: pages.
+- `result`: reads a finished study. `session_change`: compares two sessions. `own_norms`: builds norms of healthy people.
 """
 
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ import lazy_loader
 
 from biodyn.errors import StudyError
 
-# Whoever takes the first step learns it now, not after a thousand trials.
+# Reported before the first trial, not after the last.
 _MISSING = [name for name in ("pyarrow", "statsmodels") if find_spec(name) is None]
 if _MISSING:
     raise StudyError(

@@ -24,11 +24,10 @@ from biodyn.library.load import read_user_toml
 from biodyn.library.schema import require_valid
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, curve_model
 from biodyn.study.collecting.read import iterate_subjects
-from biodyn.study.group.curves import mean_curves
 from biodyn.study.group.registry import mean_of_person
-from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles
+from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves
+from biodyn.study.report.pages import with_strides
 from biodyn.study.report.source import StudySource
-from biodyn.study.report.write import with_strides
 from biodyn.variables import NormSet, Walker, is_known, same_side
 from biodyn.variables.meaning import PERCENT
 from biodyn.variables.norm_choice import SIZE_FREE, size_free, walker_of

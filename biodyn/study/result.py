@@ -18,7 +18,7 @@ from biodyn.study.discovery import StudyDefinition
 from biodyn.study.discovery.definition import all_table_paths
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import FAILED, TrialRecord, read_record
-from biodyn.study.running.program import program_version
+from biodyn.study.running.task import program_version
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from biodyn.errors import StudyError
 from biodyn.library.load import load_table
 from biodyn.output.store.folder import writing
 from biodyn.output.tables.csv import write_csv
-from biodyn.study.group.results import STATISTICS_DECIMALS
+from biodyn.study.group.registry import STATISTICS_DECIMALS
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.report.source import StudySource, rows_of
 from biodyn.study.result import STUDY_RECORD_NAME

@@ -11,7 +11,7 @@ from support.real import recordings
 from biodyn.io import files_of, read
 from biodyn.io.subject_files import read_person
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.running.key import input_files, trial_key
+from biodyn.study.running.perform import input_files, trial_key
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 MP = "$Bodymass = 76\n$Height = 1800\n$LKneeWidth =  108.5\n$RKneeWidth = 0\n$LeftAnkleWidth = 76.1\n"

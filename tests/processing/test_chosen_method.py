@@ -18,7 +18,7 @@ from biodyn.estimation.estimate import estimate_trial
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.prepare import select_method
 from biodyn.settings import settings_from
-from biodyn.study.collecting.metrics import summary_metrics
+from biodyn.study.collecting.cycles import summary_metrics
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial
 from biodyn.trial.sensitivity import vary_trial

@@ -15,7 +15,7 @@ from biodyn.output.tables.gait import spatiotemporal, stride_columns
 from biodyn.processing.gait.cycle_values import ground_peaks
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.group.analyse import possible_names
-from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import read_record
 from biodyn.study.result import StudyResult

@@ -19,8 +19,7 @@ from biodyn.study import Study, open_session, run_session
 from biodyn.study.record import TrialRecord, read_record, write_record
 from biodyn.study.report import write_study_report
 from biodyn.study.result import STUDY_RECORD_NAME
-from biodyn.study.running.lock import LOCK_NAME
-from biodyn.study.running.task import Task
+from biodyn.study.running.task import LOCK_NAME, Task
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 

@@ -12,8 +12,8 @@ from scipy import stats
 from biodyn.errors import StudyError
 from biodyn.output.tables.csv import write_csv
 from biodyn.study.group.analyse import analyse_frames
-from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.results import FOLDER_NAME
+from biodyn.study.group.registry import FOLDER_NAME
+from biodyn.study.options import AnalysisOptions
 from biodyn.study.session_change import compare_sessions
 from biodyn.variables import Walker, load_norms, variable
 

@@ -8,7 +8,6 @@ exchanges), `random_field` and `inference` (thresholds, clusters, p) and `result
 `curves` decides which nodes can be tested and estimates the smoothness; it also makes curves without effect.
 """
 
-from biodyn.statistics.spm.curves import smooth_noise
 from biodyn.statistics.spm.designs import (
     TwoFactors,
     anova,
@@ -23,10 +22,15 @@ from biodyn.statistics.spm.designs import (
     regression,
     two_sample_t,
 )
-from biodyn.statistics.spm.field import StatisticField
-from biodyn.statistics.spm.inference import permutation_inference, random_field_inference
-from biodyn.statistics.spm.random_field import RandomField
-from biodyn.statistics.spm.result import Cluster, Permutations, SpmResult
+from biodyn.statistics.spm.field import RandomField, StatisticField
+from biodyn.statistics.spm.inference import (
+    Cluster,
+    Permutations,
+    SpmResult,
+    permutation_inference,
+    random_field_inference,
+)
+from biodyn.statistics.spm.linear_model import smooth_noise
 
 __all__ = [
     "Cluster",

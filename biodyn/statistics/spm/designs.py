@@ -19,9 +19,16 @@ from scipy.linalg import helmert
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
-from biodyn.statistics.spm.curves import Invalid, checked_curves, coded
 from biodyn.statistics.spm.field import StatisticField
-from biodyn.statistics.spm.linear_model import exchange_of, linear_field, linear_test, welch_field
+from biodyn.statistics.spm.linear_model import (
+    Invalid,
+    checked_curves,
+    coded,
+    exchange_of,
+    linear_field,
+    linear_test,
+    welch_field,
+)
 
 Labels = Sequence[object] | ArrayLike
 

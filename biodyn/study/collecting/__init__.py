@@ -1,15 +1,13 @@
-"""Stream the results of all trials, in the order of the plan, into one tidy data set.
+"""Collect the results of all trials, in the order of the plan, into one tidy data set.
 
-In: the result folders of a plan's trials. Out: study.parquet and study.csv (a row a value of a cycle), summary.csv (a row a
-trial), and on request study_wide.csv and study.xlsx. A few trials at a time are in memory, however many there are; files take
-their names when all of them are whole.
+In: result folders of the trials. Out: study.parquet and study.csv (a row per value of a cycle), summary.csv (a row per trial),
+on request study_wide.csv and study.xlsx. Memory holds one group of trials. Files get their names when all are complete.
 
-Read `cycles` (the columns, and the rows of one trial with the reasons of missing values, written by the trial process),
-`collection` (all trials), `metrics` (a row a trial, summary.csv), `read` (asking the data set for rows). `options` is section
-[output] of study.toml; `exporting` writes the files for other programs.
+- `cycles`: columns; rows of one trial with the reasons of missing values, and its summary metrics (written by the trial process).
+- `collection`: all trials -> files. `read`: selected rows of the data set.
 """
 
 import lazy_loader
 
-# A trial process writes curves: what makes Parquet of them is loaded by who collects.
+# A trial process needs `cycles` only.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

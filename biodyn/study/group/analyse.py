@@ -22,38 +22,40 @@ from biodyn.processing.gait.spatiotemporal import variables_of
 from biodyn.settings import settings_from
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.study.collecting.read import iterate_subjects
-from biodyn.study.group.curves import SUBJECT_CURVE_SCHEMA, GroupCurves, mean_curves, norm_table, subject_curve_table
-from biodyn.study.group.options import AnalysisOptions, all_definitions, group_table, require_known
 from biodyn.study.group.parameters import PARAMETER_COLUMNS, parameter_matrix, parameter_table, unit_of
 from biodyn.study.group.registry import (
-    STATISTICS,
-    Found,
-    GroupData,
-    Observations,
-    norms_of_people,
-    norms_setting,
-    walkers_of,
-)
-from biodyn.study.group.results import (
     FOLDER_NAME,
     PARAMETERS_NAME,
+    STATISTICS,
     STATISTICS_DECIMALS,
     SUBJECT_CURVES_NAME,
+    Found,
+    GroupData,
     GroupResults,
+    Observations,
     csv_file,
+    norms_of_people,
+    norms_setting,
     parquet_file,
+    walkers_of,
     write_record,
 )
 from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.group.subject_cycles import (
     CYCLE_COLUMNS,
     CYCLE_VALUES,
+    SUBJECT_CURVE_SCHEMA,
+    GroupCurves,
     Strides,
     SubjectCycles,
     cycle_table,
+    mean_curves,
+    norm_table,
     outliers,
+    subject_curve_table,
     subject_cycles,
 )
+from biodyn.study.options import AnalysisOptions, all_definitions, group_table, require_known
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import STRIDES_NAME, excluded_trials, read_strides, without_trials
 from biodyn.variables import Walker, load_norm_set, unknown_norms

@@ -9,6 +9,6 @@ adds up what the trials and subjects say; `table.py` says how tables and numbers
 `papers.py` makes a PDF. Frame and sections are those of a trial's page: `output/report/page.py`.
 """
 
-from biodyn.study.report.write import write_study_report
+from biodyn.study.report.pages import write_study_report
 
 __all__ = ["write_study_report"]

@@ -23,15 +23,14 @@ from biodyn.output.store.read import OLD_TRIAL_STATUS, in_current_words
 from biodyn.output.tables.csv import with_original_texts
 from biodyn.processing.signals.prepare import method_of
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
-from biodyn.statistics.levels import PERMUTATIONS, SEED
-from biodyn.study.collecting.metrics import NOT_RUN
-from biodyn.study.group.curves import MeanCurves, mean_and_sd, over_sessions
-from biodyn.study.group.subject_cycles import SubjectCycles
+from biodyn.statistics.spm.inference import PERMUTATIONS, SEED
+from biodyn.study.collecting.cycles import NOT_RUN
+from biodyn.study.group.registry import MEAN_OF_SIDES
+from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd, over_sessions
 from biodyn.study.record import FAILED
 from biodyn.study.report.source import StudySource, Trial
 from biodyn.variables import variable as shown
 
-BOTH = "mean"
 _CHUNK_ROWS = 400_000
 _KEYS = ["subject", "session", "condition", "group", "side", "parameter"]
 Cell = tuple[str, str]  # condition, group
@@ -87,7 +86,7 @@ class CurveMeans:
             self._sum(condition, group, side).add(own)
             found.setdefault((condition, group), []).append(own)
         for (condition, group), sides in found.items():
-            self._sum(condition, group, BOTH).add(mean_and_sd(np.stack(sides))[0])
+            self._sum(condition, group, MEAN_OF_SIDES).add(mean_and_sd(np.stack(sides))[0])
 
     def _sum(self, condition: str, group: str, side: str) -> _Sum:
         shape = (len(self.variables), CYCLE_POINTS)
@@ -161,7 +160,7 @@ def over_subjects(means: pd.DataFrame) -> pd.DataFrame:
     keys = ["subject", "condition", "group", "side", "parameter"]
     sessions = means.groupby(keys, sort=False)["mean"].mean().reset_index()
     both = sessions[sessions["side"].isin(SIDES)].groupby([k for k in keys if k != "side"], sort=False)["mean"].mean()
-    joined = pd.concat([sessions, both.reset_index().assign(side=BOTH)], ignore_index=True)
+    joined = pd.concat([sessions, both.reset_index().assign(side=MEAN_OF_SIDES)], ignore_index=True)
     found = joined.groupby(keys[1:], sort=False)["mean"].agg(["mean", "std", "count"]).reset_index()
     return found.rename(columns={"std": "sd", "count": "subjects"})
 

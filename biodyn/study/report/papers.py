@@ -8,17 +8,16 @@ import pandas as pd
 
 from biodyn.conventions import SIDES
 from biodyn.output.report.paper import Paper, PaperHead, set_pages
-from biodyn.study.group.options import group_table
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.group.subject_cycles import representative_walks
+from biodyn.study.options import group_table
 from biodyn.study.report.aggregate import exclusions, failures, outcome, over_subjects
 from biodyn.study.report.figures import View, group_keys, group_panel, present_in, profile_figure
 from biodyn.study.report.pages import StudyPage, SubjectPage, session_facts, session_outcome, study_facts
 from biodyn.study.report.sections.results import comparison_sections, parameter_table, test_lines
 from biodyn.study.report.sections.subject import OUTCOMES, norm_parts, odd_cycles, parameter_tables, parts, profile
-from biodyn.study.report.source import Trial, rows_of
-from biodyn.study.report.table import Table, number, table
+from biodyn.study.report.source import Table, Trial, number, rows_of, table
 
 _MORE = "Methods, sources, repeatability and every number: report.html and the tables beside it."
 _WIDEST = 44  # letters of a column that decide its width

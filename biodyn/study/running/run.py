@@ -2,22 +2,287 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from typing import Any
 
 from biodyn.errors import BiodynError, StudyError
 from biodyn.rigid_body import is_compiled
-from biodyn.study.running.task import Limits, Outcome, Task
-from biodyn.study.running.trial_process import TrialProcess
-from biodyn.threads import processors
+from biodyn.study.record import FAILED, TrialRecord
+from biodyn.study.running.task import (
+    Limits,
+    Outcome,
+    Task,
+    kept_record,
+    limited,
+    outcome_of,
+    require_there,
+    without_report,
+    write_failed,
+)
+from biodyn.threads import ONE_THREAD, processors
+
+WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
+_START_LIMIT_S = 600.0  # imports and, once on a machine, compiling the kernels
+_LOOK_AGAIN_S = 0.5
+_CRASHES = 2  # times a trial may crash its process before it has failed
+# SIGKILL never comes from a crash but from the system short of memory, or from people.
+_KILLS = 10
+_SIGKILL = 9
+# Memory of one array serves the next, and that of one trial the next trial: by default the GNU C library gives every large
+# array back to the system, which then clears the same pages again, some 16,000 a trial. Other systems do not read these.
+_KEEP_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
+    "MALLOC_TOP_PAD_": str(16 << 20),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own reserves a gigabyte, which the memory limit would count
+}
+
+
+def _silent(*_: Any) -> None:
+    """Tell nobody."""
+
+
+class _DiedError(Exception):
+    """The process ended without an answer; `code` as of subprocess."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class _LateError(Exception):
+    """The time limit passed."""
+
+
+class TrialProcess:
+    """One process for trials, one after the other.
+
+    Parameters: `limits` of a trial; `keep_open`: descriptors the process inherits (the lock of the study); `command`
+    that speaks the protocol of `worker`, given the memory limit and the parent's number; `on_note` hears what takes long
+    at its start.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        keep_open: tuple[int, ...] = (),
+        command: Sequence[str] = WORKER,
+        on_note: Callable[[str], None] = _silent,
+    ) -> None:
+        self._limits = limits
+        self._on_note = on_note
+        self._command = command
+        self._keep_open = keep_open
+        self._process: subprocess.Popen[bytes] | None = None
+        self._said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()  # lines; None at the end
+        self._closed = False
+        self._changing = threading.Lock()  # `close` is called from another thread
+
+    def run(self, task: Task) -> Outcome:
+        """Return what became of the task; a crash, a hang or want of memory is written down as its failure.
+
+        Raises StudyError for what is true of every trial (no disk space, another program version).
+        """
+        crashes = kills = 0
+        key = ""
+
+        def keep(found: str) -> None:
+            nonlocal key
+            key = found
+
+        while True:
+            self.start()
+            try:
+                return self._ask(task, keep)
+            except _LateError:
+                self._end()
+                reason = f"The analysis did not finish within {self._limits.time_s:g} s."
+                hint = "Raise time_limit_s under [running] in study.toml if the recording is that long."
+                return self._failed(task, key, limited(key, self._limits), "TimeLimit", reason, hint)
+            except _DiedError as death:
+                self._end()
+                kills += death.code == -_SIGKILL
+                crashes += death.code != -_SIGKILL
+                if crashes >= _CRASHES:
+                    reason = f"The analysis process broke down on it {crashes} times ({_how(death.code)})."
+                    return self._failed(task, key, key, "Crash", reason, "Check the file with 'biodyn check FILE.c3d'.")
+                if kills >= _KILLS:
+                    reason = f"The analysis process was killed {kills} times."
+                    hint = "Usually the machine ran out of memory: use fewer --workers."
+                    return self._failed(task, key, "", "Killed", reason, hint)  # no key: another run tries again
+
+    def start(self) -> None:
+        """Start the process if none runs, and wait until it is ready; StudyError if it cannot be, or was closed."""
+        while self._process is None or self._process.poll() is not None:
+            self._end()
+            self._process = self._opened()
+            try:
+                message = self._first_answer(time.monotonic() + _START_LIMIT_S)
+            except _DiedError as death:
+                self._end()
+                if death.code != -_SIGKILL:
+                    raise StudyError(
+                        f"No trial process could be started ({_how(death.code)}).",
+                        "Raise memory_limit_mb under [running], or try 'biodyn run' on one trial.",
+                    ) from death
+            except _LateError as late:
+                self._end()
+                raise StudyError(f"A trial process did not start within {_START_LIMIT_S:g} s.") from late
+            else:
+                _require_fine(message)
+
+    def _first_answer(self, deadline: float) -> dict[str, Any]:
+        for message in self._messages(deadline):
+            if "note" not in message:
+                return message
+            self._on_note(message["note"])
+        raise AssertionError("messages end with an error only")
+
+    def close(self) -> None:
+        """End the process for good, from any thread; a task in work raises StudyError."""
+        with self._changing:
+            self._closed = True
+        process = self._process
+        if process is not None:
+            _kill_group(process)
+
+    def _opened(self) -> subprocess.Popen[bytes]:
+        command = [*self._command, str(self._limits.memory_mb), str(os.getpid())]
+        own_group: dict[str, Any] = {}
+        if sys.platform != "win32":
+            own_group = {"pass_fds": self._keep_open, "process_group": 0}
+        with self._changing:
+            if self._closed:
+                raise StudyError("The study was stopped.", "Run it again: it resumes where it stopped.")
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**_KEEP_MEMORY, **os.environ, **ONE_THREAD},
+                **own_group,
+            )
+        self._said = queue.SimpleQueue()
+        threading.Thread(target=_listen, args=(process, self._said), daemon=True).start()
+        return process
+
+    def _end(self) -> None:
+        """End the process and whatever it started; harmless where none runs."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        _kill_group(process)
+        process.wait()
+        if process.stdin is not None:
+            try:
+                process.stdin.close()
+            except OSError as error:
+                if not _is_broken_pipe(error):
+                    raise
+
+    def _ask(self, task: Task, keep_key: Callable[[str], None]) -> Outcome:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(task.as_dict()).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            if not _is_broken_pipe(error):
+                raise
+            raise _DiedError(self._process.wait()) from None
+        for message in self._messages(time.monotonic() + self._limits.time_s):
+            if "key" in message:
+                keep_key(message["key"])
+            elif "outcome" in message:
+                return Outcome(**message["outcome"])
+            _require_fine(message)
+        raise AssertionError("messages end with an error only")
+
+    def _messages(self, deadline: float) -> Iterator[dict[str, Any]]:
+        """Yield what the process says; _DiedError when it ends, _LateError at the deadline."""
+        assert self._process is not None
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0.0:
+                raise _LateError
+            try:
+                line = self._said.get(timeout=min(left, _LOOK_AGAIN_S))
+            except queue.Empty:
+                # A reader it had started may outlive it and keep the pipe open.
+                if self._process.poll() is not None and self._said.empty():
+                    raise _DiedError(self._process.returncode) from None
+                continue
+            if line is None:
+                raise _DiedError(self._process.wait())
+            yield json.loads(line)
+
+    @staticmethod
+    def _failed(task: Task, key: str, tried: str, error: str, reason: str, hint: str) -> Outcome:
+        """Write the failure of a task down under the key `tried`; a result that is there for its `key` stays."""
+        require_there(task.out)
+        earlier = kept_record(task, key) if key else None
+        if earlier is not None and not earlier.failed:
+            return without_report(outcome_of(task.trial, earlier, kept=True), reason)
+        record = TrialRecord(tried, FAILED, error, reason, hint)
+        write_failed(task.folder, record)
+        return outcome_of(task.trial, record)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads a process group, and what it started; harmless where it has ended."""
+    with suppress(ProcessLookupError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _require_fine(message: dict[str, Any]) -> None:
+    """Raise what the process says is true of every trial."""
+    if "fatal" in message:
+        raise StudyError(message["fatal"], message.get("hint", ""))
+
+
+def _listen(process: subprocess.Popen[bytes], said: queue.SimpleQueue[bytes | None]) -> None:
+    """Put every line the process says into the queue, None at its end."""
+    assert process.stdout is not None
+    with process.stdout as lines:
+        for line in lines:
+            said.put(line)
+    said.put(None)
+
+
+def _is_broken_pipe(error: OSError) -> bool:
+    """True for what a pipe says whose reader has ended; Windows says "invalid argument"."""
+    return error.errno in (errno.EPIPE, errno.EINVAL)
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
 
 OnOutcome = Callable[[Outcome], None]
 _LOST_WORKERS = 20  # times a task is given to another worker after a whole worker was lost
 _WAIT_FOR_WORKERS_S = 60.0
 
 
-def _silent(*_: object) -> None:
+def _silent_run(*_: object) -> None:
     """Tell nobody."""
 
 
@@ -27,7 +292,7 @@ def run_local(
     limits: Limits,
     on_outcome: OnOutcome,
     keep_open: tuple[int, ...] = (),
-    say: Callable[[str], None] = _silent,
+    say: Callable[[str], None] = _silent_run,
 ) -> None:
     """Perform the tasks in `workers` processes of this machine (None: one per core).
 
@@ -68,7 +333,7 @@ def run_on_cluster(
     scheduler: str,
     limits: Limits,
     on_outcome: OnOutcome,
-    say: Callable[[str], None] = _silent,
+    say: Callable[[str], None] = _silent_run,
 ) -> None:
     """Perform the tasks on the workers of a Dask cluster that share this machine's files; see `run_local`.
 

@@ -37,8 +37,7 @@ def main() -> None:
     try:
         from biodyn.errors import BiodynError
         from biodyn.rigid_body import compilation_note, warm_up
-        from biodyn.study.running.perform import perform
-        from biodyn.study.running.recording_cache import RecordingCache
+        from biodyn.study.running.perform import RecordingCache, perform
         from biodyn.study.running.task import task_from
 
         _limit_memory(memory_mb)

@@ -10,8 +10,7 @@ import pytest
 from support.shards import cycle_rows, stored_rows, write_rows
 from support.study_folder import StudyFolder
 
-from biodyn.study.collecting.cycles import LABELS
-from biodyn.study.collecting.metrics import summary_metrics
+from biodyn.study.collecting.cycles import LABELS, summary_metrics
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TrialRecord, write_record
 from biodyn.trial.result import TrialResult

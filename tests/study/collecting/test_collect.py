@@ -20,11 +20,11 @@ from support.study_folder import StudyFolder
 import biodyn.study.collecting.collection as collecting
 import biodyn.study.collecting.read as reading
 from biodyn.errors import ResultError
-from biodyn.study.collecting import OutputOptions, collect, iterate_subjects, read_cycles
+from biodyn.study.collecting import collect, iterate_subjects, read_cycles
 from biodyn.study.collecting.collection import row_groups
-from biodyn.study.collecting.cycles import DATA_SET_COLUMNS, read_cycle_table
-from biodyn.study.collecting.metrics import metric_columns, summary_columns
+from biodyn.study.collecting.cycles import DATA_SET_COLUMNS, metric_columns, read_cycle_table, summary_columns
 from biodyn.study.collecting.read import _rows, subjects
+from biodyn.study.options import OutputOptions
 from biodyn.study.record import CYCLES_NAME
 
 FILES = ("study.parquet", "study.csv", "summary.csv")

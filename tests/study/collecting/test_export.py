@@ -13,8 +13,8 @@ import pytest
 from support.study_folder import StudyFolder
 
 from biodyn.study.collecting import OutputOptions, collect, export, exporting, read_cycles
+from biodyn.study.collecting.collection import MAX_COLUMNS, MAX_ROWS, WIDE_COLUMNS, Sheet
 from biodyn.study.collecting.cycles import DECIMALS
-from biodyn.study.collecting.exporting import MAX_COLUMNS, MAX_ROWS, WIDE_COLUMNS, Sheet
 
 
 @pytest.fixture

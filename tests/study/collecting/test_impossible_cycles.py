@@ -13,8 +13,7 @@ from support.shards import cycle_rows
 
 from biodyn.checks.motion import cycle_findings
 from biodyn.study.collecting import collect, read_cycles
-from biodyn.study.collecting.cycles import write_cycles
-from biodyn.study.collecting.metrics import summary_metrics
+from biodyn.study.collecting.cycles import summary_metrics, write_cycles
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TrialRecord, write_record
 from biodyn.trial.result import TrialResult

@@ -13,8 +13,14 @@ from support.shards import cycle_rows, stored_rows
 from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE
 from biodyn.errors import ResultError
 from biodyn.output.store.write import seal
-from biodyn.study.collecting.cycles import CYCLE_COLUMNS, DECIMALS, read_cycle_table, write_cycles
-from biodyn.study.collecting.metrics import metric_columns, summary_metrics
+from biodyn.study.collecting.cycles import (
+    CYCLE_COLUMNS,
+    DECIMALS,
+    metric_columns,
+    read_cycle_table,
+    summary_metrics,
+    write_cycles,
+)
 from biodyn.study.record import CYCLES_NAME
 from biodyn.trial.result import TrialResult
 

@@ -15,7 +15,7 @@ from biodyn.io import files_of, read
 from biodyn.recording import Recording
 from biodyn.study import Study
 from biodyn.study.discovery.definition import layout_matcher
-from biodyn.study.running.key import trial_key
+from biodyn.study.running.perform import trial_key
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from support.made_studies import PERCENT, MadeStudy, made_study
 from biodyn.conventions import FloatArray
 from biodyn.errors import SettingsError
 from biodyn.study.group.analyse import analyse_frames
-from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.results import GroupResults
+from biodyn.study.group.registry import GroupResults
+from biodyn.study.options import AnalysisOptions
 
 UNITS = {"knee_angle_moment": "Nm/kg", "knee_angle": "deg", "hip_flexion": "deg", "ground_force_y": "BW"}
 SIZE = {"Nm/kg": 0.05, "deg": 3.0, "BW": 0.05}

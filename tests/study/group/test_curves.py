@@ -8,8 +8,14 @@ import pytest
 from support.made_studies import PERCENT, MadeCycle, made_study, made_subject
 
 from biodyn.errors import ResultError
-from biodyn.study.group.curves import GroupCurves, mean_curves, norm_table, subject_curve_table
-from biodyn.study.group.subject_cycles import SubjectCycles, subject_cycles
+from biodyn.study.group.subject_cycles import (
+    GroupCurves,
+    SubjectCycles,
+    mean_curves,
+    norm_table,
+    subject_curve_table,
+    subject_cycles,
+)
 from biodyn.variables import load_norms
 
 UNITS = {"knee_angle": "deg", "pelvis_list": "deg"}

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from support.made_studies import PERCENT, MadeCycle, made_subject
 
-from biodyn.study.group.options import default_definitions
 from biodyn.study.group.registry import Cell
 from biodyn.study.group.statistics.gait_scores import (
     Reference,
@@ -17,6 +16,7 @@ from biodyn.study.group.statistics.gait_scores import (
 )
 from biodyn.study.group.statistics.symmetry import symmetry_table
 from biodyn.study.group.subject_cycles import SubjectCycles, cycle_table, subject_cycles
+from biodyn.study.options import default_definitions
 from biodyn.variables import load_norms
 from biodyn.variables import variable as shown
 

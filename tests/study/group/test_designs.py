@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from biodyn.study.group.designs import designs_of
-from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.group.registry import Cell
+from biodyn.study.group.statistics.comparisons import designs_of
+from biodyn.study.options import AnalysisOptions
 
 
 def cells(*entries: tuple[str, str, str]) -> list[Cell]:

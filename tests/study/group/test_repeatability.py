@@ -11,8 +11,8 @@ import pytest
 from support.made_studies import PERCENT, MadeCycle, MadeStudy, made_subject
 
 from biodyn.study.group.analyse import analyse_frames
-from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.results import GroupResults
+from biodyn.study.group.registry import GroupResults
+from biodyn.study.options import AnalysisOptions
 
 UNITS = {"knee_angle": "deg"}
 SHAPE = np.sin(2.0 * np.pi * PERCENT / 100.0)

@@ -17,12 +17,11 @@ from support.made_folder import MadeTrial, made_folder, two_by_two
 from biodyn.errors import ResultError
 from biodyn.output.figures.description import Area, Axis, Figure, Key, Line, Panel
 from biodyn.output.figures.svg import svg
-from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import StudyFile
 from biodyn.study.report import write_study_report
 from biodyn.study.report.aggregate import CurveMeans, RunFacts, failures, over_subjects, parameter_means, study_methods
-from biodyn.study.report.source import StudySource
-from biodyn.study.report.table import Names, number, probability, spread
+from biodyn.study.report.source import Names, StudySource, number, probability, spread
 from biodyn.trial.result import TrialResult
 
 _VOID = {"meta", "br", "img", "input", "link", "hr"}

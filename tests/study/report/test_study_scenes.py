@@ -8,8 +8,8 @@ import pytest
 from support.made_folder import MadeTrial, made_folder
 
 from biodyn import TrialResult
-from biodyn.study.report import scenes
-from biodyn.study.report.scenes import session_scene, typical_walk, worst_scenes, worst_trials
+from biodyn.study.report import figures as scenes
+from biodyn.study.report.figures import session_scene, typical_walk, worst_scenes, worst_trials
 from biodyn.study.report.source import StudySource, Trial
 
 _MEASURES = ("error", "residual")

@@ -13,7 +13,7 @@ import pytest
 from biodyn.errors import TableError
 from biodyn.study.discovery.definition import all_table_paths, read_definition
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.running.key import trial_key
+from biodyn.study.running.perform import trial_key
 
 LIBRARY = files("biodyn.library")
 

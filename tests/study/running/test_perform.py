@@ -17,12 +17,17 @@ from biodyn.study.discovery import discover
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, read_record
 from biodyn.study.running import perform as performing
-from biodyn.study.running.key import trial_key
-from biodyn.study.running.lock import LOCK_NAME
-from biodyn.study.running.perform import perform
-from biodyn.study.running.program import program_version
-from biodyn.study.running.recording_cache import RecordingCache
-from biodyn.study.running.task import TRACEBACK_NAME, Limits, Outcome, Task, limited, task_from
+from biodyn.study.running.perform import RecordingCache, perform, trial_key
+from biodyn.study.running.task import (
+    LOCK_NAME,
+    TRACEBACK_NAME,
+    Limits,
+    Outcome,
+    Task,
+    limited,
+    program_version,
+    task_from,
+)
 
 _QUICK = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
 

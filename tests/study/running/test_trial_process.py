@@ -19,9 +19,8 @@ from biodyn.errors import StudyError
 from biodyn.output.store.folder import RECORD_NAME
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
-from biodyn.study.running.lock import LOCK_NAME
-from biodyn.study.running.task import Limits, Task
-from biodyn.study.running.trial_process import TrialProcess
+from biodyn.study.running.run import TrialProcess
+from biodyn.study.running.task import LOCK_NAME, Limits, Task
 
 # A process that speaks the protocol and does what the subject's name says. It keeps count of its starts in a file.
 _ACTOR = r"""
@@ -153,7 +152,7 @@ def test_closing_from_another_thread_ends_the_work_and_starts_nothing_again(
 def test_a_worker_dies_with_its_parent(tmp_path: Path) -> None:
     code = (
         "import sys, time\n"
-        "from biodyn.study.running.trial_process import TrialProcess\n"
+        "from biodyn.study.running.run import TrialProcess\n"
         "from biodyn.study.running.task import Limits\n"
         "process = TrialProcess(Limits()); process.start()\n"
         "print(process._process.pid, flush=True); time.sleep(60)\n"

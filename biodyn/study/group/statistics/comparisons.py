@@ -2,22 +2,506 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
 
-from biodyn.conventions import SIDES
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import SIDES, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.study.group.designs import (
-    CurveTest,
-    adjusted,
-    comparison_table,
-    curve_tests,
-    designs_of,
-    number_tests,
-    spm_curve_table,
-    spm_table,
-)
-from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.registry import Found, GroupData, group_statistic
+from biodyn.errors import StatisticsError
+from biodyn.statistics.comparisons import compare_groups, compare_independent, compare_paired, holm
+from biodyn.statistics.mixed import mixed_model
+from biodyn.statistics.spm import designs as spm
+from biodyn.statistics.spm.field import StatisticField
+from biodyn.statistics.spm.inference import Cluster, SpmResult, permutation_inference, random_field_inference
+from biodyn.study.group.registry import Cell, Found, GroupData, group_statistic, joined_finding, joined_notes, reason_of
+from biodyn.study.group.subject_cycles import PERCENT
+from biodyn.study.options import LEAST_SUBJECTS, AnalysisOptions
+
+Kind = Literal["paired", "independent", "repeated anova", "anova", "regression"]
+Factor = Literal["condition", "group", "predictor"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """One comparison.
+
+    Attributes:
+        kind: how. factor: of what.
+        within: the level of the other factor it is made in, "" where that has one level only.
+        levels: that are compared; for a pair the effect is the second minus the first.
+        rows: for each level the rows of the cells. For kinds within people, row i of every level is the same subject.
+    """
+
+    kind: Kind
+    factor: Factor
+    within: str
+    levels: tuple[str, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+    @property
+    def same_people(self) -> bool:
+        """Whether every level is measured in the same subjects."""
+        return self.kind in ("paired", "repeated anova")
+
+    @property
+    def family(self) -> str:
+        """Tests that are corrected together: all of a kind and factor."""
+        return f"{self.kind}, {self.factor}"
+
+    @property
+    def label(self) -> str:
+        """The comparison in words."""
+        names = [named(level) for level in self.levels]
+        if self.kind == "regression":
+            return names[0]
+        return f"{names[1]} - {names[0]}" if len(names) == 2 else ", ".join(names)
+
+
+@dataclass(frozen=True)
+class Designs:
+    """What is compared, and sentences about what is not and why."""
+
+    designs: tuple[Design, ...]
+    notes: tuple[str, ...]
+
+
+def designs_of(cells: Sequence[Cell], options: AnalysisOptions) -> Designs:
+    """Return the comparisons that options and data allow; `cells` one per subject, condition and group."""
+    conditions = _levels([cell.condition for cell in cells], options.conditions)
+    groups = _levels([cell.group for cell in cells], options.groups)
+    found: list[Design] = []
+    notes: list[str] = []
+    if options.tests == ():
+        return Designs((), ("No comparisons were asked for.",))
+    if wants(options, "paired", "anova"):
+        for group in groups if len(conditions) > 1 else ():
+            rows = _rows(cells, "condition", conditions, group)
+            found += _within_people(rows, group if len(groups) > 1 else "", options, notes)
+    if wants(options, "independent", "anova"):
+        for condition in conditions if len(groups) > 1 else ():
+            rows = _rows(cells, "group", groups, condition)
+            found += _between_people(rows, condition if len(conditions) > 1 else "", options, notes)
+    if options.predictor is not None and wants(options, "regression"):
+        found += _regressions(cells, conditions, options, notes)
+    elif len(conditions) < 2 and len(groups) < 2:
+        notes.append("Nothing is compared: all trials have one condition and one group.")
+    return Designs(tuple(found), tuple(notes))
+
+
+def wants(options: AnalysisOptions, *tests: str) -> bool:
+    """Whether one of these kinds of tests is to be made."""
+    return options.tests == "auto" or any(test in options.tests for test in tests)
+
+
+def named(level: str) -> str:
+    """A condition or group in words, also that of trials that have none."""
+    return level or "(no name)"
+
+
+def _levels(found: Sequence[str], chosen: Sequence[str] | None) -> list[str]:
+    levels = list(dict.fromkeys(found))
+    return levels if chosen is None else [level for level in chosen if level in levels]
+
+
+def _rows(cells: Sequence[Cell], factor: Factor, levels: Sequence[str], within: str) -> dict[str, dict[str, int]]:
+    """Row by subject for each level of a factor, within one level of the other."""
+    other = "group" if factor == "condition" else "condition"
+    return {
+        level: {
+            cell.subject: row
+            for row, cell in enumerate(cells)
+            if getattr(cell, factor) == level and getattr(cell, other) == within
+        }
+        for level in levels
+    }
+
+
+def _within_people(
+    rows: dict[str, dict[str, int]], within: str, options: AnalysisOptions, notes: list[str]
+) -> list[Design]:
+    found: list[Design] = []
+    measured = [level for level, own in rows.items() if own]
+    if len(measured) < 2:
+        return found
+    where = f" in group {within}" if within else ""
+    listed = ", ".join(named(level) for level in measured)
+    shared = {pair: [s for s in rows[pair[0]] if s in rows[pair[1]]] for pair in combinations(measured, 2)}
+    enough = {pair: both for pair, both in shared.items() if len(both) >= LEAST_SUBJECTS}
+    if not enough:
+        most = max(len(both) for both in shared.values())
+        notes.append(
+            f"Conditions are not compared{where}: no two of {listed} were measured in the same {LEAST_SUBJECTS} "
+            f"subjects or more (at most {most})."
+        )
+        return found
+    complete = [subject for subject in rows[measured[0]] if all(subject in rows[level] for level in measured)]
+    if len(measured) > 2 and wants(options, "anova"):
+        if len(complete) >= LEAST_SUBJECTS:
+            found.append(_design("repeated anova", "condition", within, measured, rows, complete))
+        else:
+            notes.append(
+                f"No repeated-measures analysis of variance of {listed}{where}: {_people(len(complete))} measured in all of "
+                f"them, {LEAST_SUBJECTS} are needed."
+            )
+    for (first, second), both in shared.items() if wants(options, "paired") else ():
+        if (first, second) in enough:
+            found.append(_design("paired", "condition", within, [first, second], rows, both))
+        else:
+            notes.append(
+                f"{named(second)} is not compared with {named(first)}{where}: {_people(len(both))} measured in both, "
+                f"{LEAST_SUBJECTS} are needed."
+            )
+    return found
+
+
+def _between_people(
+    rows: dict[str, dict[str, int]], within: str, options: AnalysisOptions, notes: list[str]
+) -> list[Design]:
+    found: list[Design] = []
+    where = f" in condition {within}" if within else ""
+    enough = [level for level, own in rows.items() if len(own) >= LEAST_SUBJECTS]
+    for level in rows:
+        if level not in enough:
+            notes.append(
+                f"Group {named(level)} is not compared{where}: {_people(len(rows[level]))} measured, "
+                f"{LEAST_SUBJECTS} are needed."
+            )
+    shared = [s for a, b in combinations(enough, 2) for s in rows[a] if s in rows[b]]
+    if shared:
+        notes.append(
+            f"Groups are not compared{where}: {shared[0]} belongs to more than one, so they are not independent."
+        )
+        return found
+    if len(enough) > 2 and wants(options, "anova"):
+        found.append(Design("anova", "group", within, tuple(enough), tuple(tuple(rows[x].values()) for x in enough)))
+    for pair in combinations(enough, 2) if wants(options, "independent") else ():
+        found.append(Design("independent", "group", within, pair, tuple(tuple(rows[x].values()) for x in pair)))
+    return found
+
+
+def _regressions(
+    cells: Sequence[Cell], conditions: Sequence[str], options: AnalysisOptions, notes: list[str]
+) -> list[Design]:
+    """One a condition: everything of a subject on its own predictor, all groups together."""
+    found: list[Design] = []
+    least = LEAST_SUBJECTS + 1  # a line takes one parameter more than a mean
+    for condition in conditions:
+        own = [(row, cell.subject) for row, cell in enumerate(cells) if cell.condition == condition]
+        within = condition if len(conditions) > 1 else ""
+        if len(own) >= least and len({subject for _, subject in own}) == len(own):
+            rows = (tuple(row for row, _ in own),)
+            found.append(Design("regression", "predictor", within, (str(options.predictor),), rows))
+        else:
+            notes.append(
+                f"No regression on {options.predictor} in condition {named(condition)}: {_people(len(own))} "
+                f"measured, {least} are needed, each in one group."
+            )
+    return found
+
+
+def _design(
+    kind: Kind,
+    factor: Factor,
+    within: str,
+    levels: Sequence[str],
+    rows: dict[str, dict[str, int]],
+    subjects: Sequence[str],
+) -> Design:
+    return Design(
+        kind, factor, within, tuple(levels), tuple(tuple(rows[level][s] for s in subjects) for level in levels)
+    )
+
+
+def _people(count: int) -> str:
+    return {0: "no subject was", 1: "one subject was"}.get(count, f"{count} subjects were")
+
+
+# -- Tests of numbers -----------------------------------------------------------------------------------------------
+
+
+COMPARISON_COLUMNS = [
+    "family", "factor", "within", "comparison", "side", "parameter", "unit", "test", "subjects", "first", "first_mean",
+    "first_sd", "second", "second_mean", "second_sd", "difference", "low", "high", "statistic", "df1", "df2", "p",
+    "p_adjusted", "effect_size", "effect", "effect_low", "effect_high", "rank_test", "rank_p",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NumberTests:
+    """Rows of comparisons.csv (p_adjusted still to be filled) and sentences about tests that could not be made."""
+
+    rows: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+
+
+def number_tests(
+    cells: Sequence[Cell],
+    designs: Sequence[Design],
+    side: str,
+    parameters: Sequence[tuple[int, str, str]],
+    options: AnalysisOptions,
+) -> NumberTests:
+    """Test every parameter in every design but regressions.
+
+    Parameters: `cells` the designs' rows; `parameters` (place in the cells' parameters, name, unit).
+    """
+    rows: list[dict[str, Any]] = []
+    notes: list[tuple[str, str]] = []
+    for design in designs:
+        if design.kind == "regression":
+            continue
+        for place, name, unit in parameters:
+            values = [np.array([cells[row].parameters[place] for row in own]) for own in design.rows]
+            if not np.isfinite(np.concatenate(values)).any():
+                continue
+            where = f", {design.within}" if design.within else ""
+            try:
+                found = _tested(design, values, options)
+            except (StatisticsError, np.linalg.LinAlgError) as error:
+                notes.append((name, f"not compared ({design.label}{where}). {reason_of(error)}"))
+                continue
+            key = {
+                "family": design.family,
+                "factor": design.factor,
+                "within": design.within,
+                "comparison": design.label,
+            }
+            rows.append({**key, "side": side, "parameter": name, "unit": unit, **found})
+    return NumberTests(tuple(rows), joined_notes(notes))
+
+
+def comparison_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Return comparisons.csv with p adjusted over each family."""
+    table = pd.DataFrame(list(rows), columns=COMPARISON_COLUMNS)
+    table["p_adjusted"] = adjusted(table["family"], table["p"])
+    return table
+
+
+def adjusted(families: Sequence[str] | pd.Series, p: FloatArray | pd.Series) -> FloatArray:
+    """Return p adjusted over the tests of each family (Holm 1979)."""
+    values = np.asarray(p, dtype=np.float64)
+    result = np.full(values.shape, np.nan)
+    labels = np.asarray(families, dtype=object)
+    for family in dict.fromkeys(labels.tolist()):
+        result[labels == family] = holm(values[labels == family])
+    return result
+
+
+def _tested(design: Design, values: Sequence[FloatArray], options: AnalysisOptions) -> dict[str, Any]:
+    known = [np.isfinite(part) for part in values]
+    if design.same_people:
+        known = [np.logical_and.reduce(known)] * len(known)
+    values = [part[rows] for part, rows in zip(values, known, strict=True)]
+    fewest = min(len(part) for part in values)
+    if fewest < LEAST_SUBJECTS:
+        raise StatisticsError(f"Known for {fewest} subjects; {LEAST_SUBJECTS} are needed.")
+    if design.kind in ("paired", "independent"):
+        return _pair(design, values, 1.0 - options.alpha)
+    count = fewest if design.same_people else sum(len(part) for part in values)
+    joined = np.concatenate(values)
+    levels = np.repeat(np.array(design.levels, dtype=object), [len(part) for part in values])
+    if design.kind == "anova":
+        found = compare_groups(joined, levels)
+        return {
+            "test": "one-way analysis of variance", "subjects": count, "statistic": found.f, "df1": found.df[0],
+            "df2": found.df[1], "p": found.p, "effect_size": "omega squared", "effect": found.omega_squared,
+            "rank_test": found.rank_test, "rank_p": found.rank_p,
+        }  # fmt: skip
+    people = np.tile(np.arange(fewest), len(values))
+    test = mixed_model(joined, people, {design.factor: levels}).tests[0]
+    return {
+        "test": "repeated measures (mixed model, Wald F)", "subjects": count, "statistic": test.f, "df1": test.df[0],
+        "df2": test.df[1], "p": test.p,
+    }  # fmt: skip
+
+
+def _pair(design: Design, values: Sequence[FloatArray], confidence: float) -> dict[str, Any]:
+    """Second level minus first."""
+    first, second = values
+    found = (compare_paired if design.kind == "paired" else compare_independent)(second, first, confidence=confidence)
+    return {
+        "test": found.test, "subjects": found.counts[0] if design.same_people else sum(found.counts),
+        "first": design.levels[0], "first_mean": found.means[1], "first_sd": found.sds[1],
+        "second": design.levels[1], "second_mean": found.means[0], "second_sd": found.sds[0],
+        "difference": found.difference, "low": found.low, "high": found.high,
+        "statistic": found.t, "df1": 1.0, "df2": found.df, "p": found.p,
+        "effect_size": found.effect.name, "effect": found.effect.value, "effect_low": found.effect.low,
+        "effect_high": found.effect.high, "rank_test": found.rank_test, "rank_p": found.rank_p,
+    }  # fmt: skip
+
+
+# -- Tests of curves ------------------------------------------------------------------------------------------------
+
+
+#: A subject that lacks more of the nodes than this, of those that at least half of the subjects hold, is left out.
+LARGEST_MISSING_SHARE = 0.1
+KEY_COLUMNS = ["family", "factor", "within", "comparison", "side", "variable", "unit"]
+TEST_COLUMNS = ["test", "inference", "subjects", "df1", "df2", "fwhm", "threshold", "p", "p_adjusted"]
+CLUSTER_COLUMNS = ["cluster", "start_percent", "end_percent", "peak", "peak_percent", "p_cluster", "mean_effect"]
+SPM_COLUMNS = [*KEY_COLUMNS, *TEST_COLUMNS, *CLUSTER_COLUMNS]
+CURVE_COLUMNS = [*KEY_COLUMNS, "percent", "statistic", "threshold", "effect", "lower", "upper"]
+
+
+@dataclass(frozen=True)
+class CurveTest:
+    """One variable of one design, tested; `subjects` are those whose curves were complete enough."""
+
+    design: Design
+    side: str
+    variable: str
+    unit: str
+    subjects: int
+    result: SpmResult
+
+    @property
+    def key(self) -> list[str]:
+        """Values of `KEY_COLUMNS`."""
+        design = self.design
+        return [design.family, design.factor, design.within, design.label, self.side, self.variable, self.unit]
+
+
+@dataclass(frozen=True)
+class CurveTests:
+    """All tests of a study's curves, and sentences about those that could not be made."""
+
+    tests: tuple[CurveTest, ...]
+    notes: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def curve_tests(
+    cells: Sequence[Cell],
+    designs: Sequence[Design],
+    side: str,
+    variables: Sequence[tuple[int, str, str]],
+    predictor: FloatArray,
+    options: AnalysisOptions,
+) -> CurveTests:
+    """Test every variable in every design.
+
+    Parameters:
+        cells: the designs' rows. variables: (place in the cells' curves, name, unit).
+        predictor: (cells,) of regressions.
+    """
+    tests: list[CurveTest] = []
+    notes: list[tuple[str, str]] = []
+    doubts: dict[str, list[tuple[str, str]]] = {}
+    for design in designs:
+        for number, variable, unit in variables:
+            curves = [np.stack([cells[row].curves[number] for row in rows]) for rows in design.rows]
+            if not any(np.isfinite(part).any() for part in curves):
+                continue
+            where = design.label + (f", {design.within}" if design.within else "")
+            try:
+                field, subjects = _field(design, curves, predictor)
+                result = _inference(field, options)
+            except (StatisticsError, np.linalg.LinAlgError) as error:
+                notes.append((variable, f"not tested ({where}). {reason_of(error)}"))
+                continue
+            if subjects < (total := _subjects(design)):
+                gaps = f"{total - subjects} of {total} subjects left out, their curves have too many gaps ({where})."
+                notes.append((variable, gaps))
+            for finding in result.diagnostics:
+                doubts.setdefault(finding.code, []).append((f"{variable}, {where}", finding.message))
+            tests.append(CurveTest(design, side, variable, unit, subjects, result))
+    return CurveTests(
+        tuple(tests), joined_notes(notes), tuple(joined_finding(code, found, "tests") for code, found in doubts.items())
+    )
+
+
+def _field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) -> tuple[StatisticField, int]:
+    """The statistic of a design, first level first in `curves` [(subjects, 101)], and how many subjects are in it."""
+    kept = _complete(curves, design.same_people)
+    parts = [part[rows] for part, rows in zip(curves, kept, strict=True)]
+    fewest = min(len(part) for part in parts)
+    if fewest < LEAST_SUBJECTS:
+        raise StatisticsError(f"{fewest} subjects have curves without large gaps, {LEAST_SUBJECTS} are needed.")
+    count = len(parts[0]) if design.same_people else sum(len(part) for part in parts)
+    if design.kind == "paired":
+        return spm.paired_t(parts[1], parts[0]), count
+    if design.kind == "independent":
+        # each group has its own variance: groups of patients and controls differ in it
+        return spm.two_sample_t(parts[1], parts[0], equal_variance=False), count
+    if design.kind == "regression":
+        return spm.regression(parts[0], predictor[np.array(design.rows[0])][kept[0]]), count
+    labels = np.repeat(np.array(design.levels, dtype=object), [len(part) for part in parts])
+    stacked = np.vstack(parts)
+    if design.kind == "anova":
+        return spm.anova(stacked, labels), count
+    people = np.tile(np.arange(count), len(parts))
+    return spm.anova_repeated(stacked, labels, people, sphericity="greenhouse-geisser"), count
+
+
+def _complete(curves: Sequence[FloatArray], same_people: bool) -> list[BoolArray]:
+    """Which curves of each level have no large gaps; within people a subject needs all of its curves."""
+    known = np.isfinite(np.vstack(curves))
+    usual = known.mean(axis=0) >= 0.5
+    if not usual.any():
+        usual = known.any(axis=0)
+    enough = (~known[:, usual]).mean(axis=1) <= LARGEST_MISSING_SHARE
+    kept = np.split(enough, np.cumsum([len(part) for part in curves])[:-1])
+    if same_people:
+        everywhere = np.logical_and.reduce(kept)
+        return [everywhere] * len(kept)
+    return list(kept)
+
+
+def _inference(field: StatisticField, options: AnalysisOptions) -> SpmResult:
+    if options.inference == "permutation":
+        return permutation_inference(field, options.alpha)
+    return random_field_inference(field, options.alpha)
+
+
+def _subjects(design: Design) -> int:
+    return len(design.rows[0]) if design.same_people else sum(len(rows) for rows in design.rows)
+
+
+def spm_table(tests: Sequence[CurveTest], adjusted: FloatArray) -> pd.DataFrame:
+    """Return spm.csv: one row per cluster; a test without one has one row with an empty cluster. `adjusted` p of each test."""
+    rows: list[list[Any]] = []
+    for test, p_adjusted in zip(tests, adjusted, strict=True):
+        field = test.result.field
+        head = [
+            *test.key,
+            field.test, test.result.method, test.subjects, *field.df, field.fwhm, test.result.threshold, test.result.p,
+            p_adjusted,
+        ]  # fmt: skip
+        clusters = [_cluster_row(i, cluster, field) for i, cluster in enumerate(test.result.clusters)]
+        rows += [head + row for row in clusters or [[np.nan] * len(CLUSTER_COLUMNS)]]
+    return pd.DataFrame(rows, columns=SPM_COLUMNS)
+
+
+def _cluster_row(number: int, cluster: Cluster, field: StatisticField) -> list[Any]:
+    inside = (cluster.start_percent <= PERCENT) & (cluster.end_percent >= PERCENT)
+    inside[cluster.peak_node] = True  # a cluster may be narrower than a node
+    effect = field.effect[inside]
+    mean = float(np.nanmean(effect)) if np.isfinite(effect).any() else np.nan
+    peak_percent = float(PERCENT[cluster.peak_node])
+    return [number + 1, cluster.start_percent, cluster.end_percent, cluster.peak, peak_percent, cluster.p, mean]
+
+
+def spm_curve_table(tests: Sequence[CurveTest]) -> pd.DataFrame:
+    """Return spm_curves.csv: statistic, threshold, effect and its simultaneous band at every percent, NaN where not tested."""
+    return pd.concat(list(_curve_parts(tests)), ignore_index=True) if tests else pd.DataFrame(columns=CURVE_COLUMNS)
+
+
+def _curve_parts(tests: Sequence[CurveTest]) -> Iterator[pd.DataFrame]:
+    for test in tests:
+        lower, upper = test.result.band()
+        values = {
+            "percent": PERCENT,
+            "statistic": test.result.z,
+            "threshold": test.result.threshold,
+            "effect": test.result.field.effect,
+            "lower": lower,
+            "upper": upper,
+        }
+        yield pd.DataFrame({**dict(zip(KEY_COLUMNS, test.key, strict=True)), **values})
 
 
 @group_statistic("comparisons", place=20)

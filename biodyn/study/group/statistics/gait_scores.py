@@ -10,9 +10,9 @@ import pandas as pd
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.statistics.gait_measures import gait_profile_score, gait_variable_score
-from biodyn.study.group.curves import mean_and_sd
-from biodyn.study.group.options import group_table
 from biodyn.study.group.registry import Cell, Found, GroupData, group_statistic, mean_walker
+from biodyn.study.group.subject_cycles import mean_and_sd
+from biodyn.study.options import group_table
 from biodyn.variables import Norms, score_reference, variable
 
 BOTH_SIDES = "both"

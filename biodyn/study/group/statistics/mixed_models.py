@@ -12,10 +12,17 @@ import pandas as pd
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.mixed import MixedModel, mixed_model
-from biodyn.study.group.designs import adjusted, named
-from biodyn.study.group.options import LEAST_SUBJECTS, AnalysisOptions
-from biodyn.study.group.registry import Found, GroupData, TrialMean, group_statistic
-from biodyn.study.group.results import joined_finding, joined_notes, reason_of
+from biodyn.study.group.registry import (
+    Found,
+    GroupData,
+    TrialMean,
+    group_statistic,
+    joined_finding,
+    joined_notes,
+    reason_of,
+)
+from biodyn.study.group.statistics.comparisons import adjusted, named
+from biodyn.study.options import LEAST_SUBJECTS, AnalysisOptions
 
 MIXED_COLUMNS = [
     "parameter", "unit", "kind", "term", "estimate", "standard_error", "low", "high", "statistic", "df1", "df2", "p",

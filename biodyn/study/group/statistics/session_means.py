@@ -17,8 +17,6 @@ from scipy import stats
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.load import load_table
 from biodyn.statistics.gait_measures import gait_profile_score
-from biodyn.study.group.curves import MeanCurves, mean_and_sd
-from biodyn.study.group.options import AnalysisOptions, ParameterDefinition
 from biodyn.study.group.registry import STATISTICS, Found, GroupData, mean_walker
 from biodyn.study.group.statistics.gait_scores import (
     BOTH_SIDES,
@@ -27,7 +25,8 @@ from biodyn.study.group.statistics.gait_scores import (
     score_reference_of,
     score_variables,
 )
-from biodyn.study.group.subject_cycles import SubjectCycles
+from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
+from biodyn.study.options import AnalysisOptions, ParameterDefinition
 from biodyn.variables.norm_choice import SIZE_FREE, size_free
 
 NAME = "session_means"

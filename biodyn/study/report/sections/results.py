@@ -12,8 +12,9 @@ from biodyn.conventions import SIDES
 from biodyn.output.figures.curves import unit_words
 from biodyn.output.figures.svg import svg
 from biodyn.output.report.page import Data
+from biodyn.study.group.registry import MEAN_OF_SIDES
 from biodyn.study.group.statistics.gait_scores import score_variables
-from biodyn.study.report.aggregate import BOTH, Cell, over_subjects
+from biodyn.study.report.aggregate import Cell, over_subjects
 from biodyn.study.report.figures import (
     TEST_KEY,
     View,
@@ -24,8 +25,7 @@ from biodyn.study.report.figures import (
     test_letters,
 )
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
-from biodyn.study.report.source import parts_of, rows_of, subject_link
-from biodyn.study.report.table import (
+from biodyn.study.report.source import (
     MISSING,
     Names,
     Table,
@@ -34,9 +34,12 @@ from biodyn.study.report.table import (
     level_words,
     link,
     number,
+    parts_of,
     probability,
+    rows_of,
     side_words,
     spread,
+    subject_link,
     table,
     versus,
 )
@@ -107,7 +110,7 @@ def cluster_table(view: View, names: Names, alpha: float) -> Table:
             strong.append(len(rows))
         rows.append((
             letters[tuple(getattr(r, name) for name in TEST_KEY)], names.title(r.variable),
-            "" if r.side == BOTH else side_words(r.side), f"{r.start_percent:.0f} to {r.end_percent:.0f}",
+            "" if r.side == MEAN_OF_SIDES else side_words(r.side), f"{r.start_percent:.0f} to {r.end_percent:.0f}",
             probability(r.p_cluster), probability(r.p_adjusted), number(sign * r.mean_effect, r.unit), unit_words(r.unit),
             number(sign * r.peak), number(r.threshold), f"{r.subjects:.0f}",
         ))  # fmt: skip
@@ -128,7 +131,7 @@ def test_lines(view: View) -> list[str]:
         beyond = rows[rows["start_percent"].notna()]["variable"].nunique()
         first = rows.iloc[0]
         where = f" in {within}" if within and first["factor"] == "predictor" else ""
-        sides = "" if side == BOTH else f", {side_words(side)} side"
+        sides = "" if side == MEAN_OF_SIDES else f", {side_words(side)} side"
         found.append(
             f"{letters[key]}: {versus(comparison)}{where}{sides} ({first['test']}, n {first['subjects']:.0f}): "
             f"{beyond} of {curves} curves beyond the threshold."
@@ -175,9 +178,9 @@ def parameters(page: StudyPage) -> Data | None:
 
 def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cells: Sequence[Cell]) -> Table:
     """Mean ± SD between subjects of each parameter: one column per condition and group, or a side where there is one."""
-    columns = [(cell_words(cell, cells), cell, BOTH) for cell in cells]
+    columns = [(cell_words(cell, cells), cell, MEAN_OF_SIDES) for cell in cells]
     if len(cells) == 1:
-        columns = [(side_words(side), cells[0], side) for side in (*SIDES, BOTH)]
+        columns = [(side_words(side), cells[0], side) for side in (*SIDES, MEAN_OF_SIDES)]
     found = {
         (row.parameter, row.condition, row.group, row.side): row for row in rows_of(means) if row.parameter in shown
     }
@@ -203,7 +206,7 @@ def comparison_sections(comparisons: pd.DataFrame, names: Names, alpha: float) -
         title = f"{first['test'][:1].upper()}{first['test'][1:]}: {versus(comparison)}" + (
             f" ({within})" if within else ""
         )
-        title += "" if side == BOTH else f", {side_words(side)} side"
+        title += "" if side == MEAN_OF_SIDES else f", {side_words(side)} side"
         strong = [i for i, p in enumerate(rows["p_adjusted"]) if p < alpha]
         made = _pair_table(rows, names, strong) if pair else _several_table(rows, names, strong)
         found.append(TitledTable(title, made, True))

@@ -11,15 +11,16 @@ from biodyn.output.figures.curves import unit_words
 from biodyn.output.report.page import Data
 from biodyn.study.report.aggregate import report_table, study_methods
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
-from biodyn.study.report.source import parts_of, rows_of
-from biodyn.study.report.table import (
+from biodyn.study.report.source import (
     MISSING,
     Names,
     Table,
     TitledTable,
     condition_words,
     number,
+    parts_of,
     probability,
+    rows_of,
     side_words,
     spread,
     table,

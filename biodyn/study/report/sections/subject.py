@@ -21,17 +21,15 @@ from biodyn.output.report.numbers import NumberRow, number_rows
 from biodyn.output.report.page import Data, resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE
 from biodyn.output.store.read import OLD_TRIAL_STATUS
-from biodyn.study.collecting.metrics import NOT_RUN
-from biodyn.study.group.curves import mean_and_sd
+from biodyn.study.collecting.cycles import NOT_RUN
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import PARAMETER, SCORE
-from biodyn.study.group.subject_cycles import STANCE, SubjectCycles, representative_walks
+from biodyn.study.group.subject_cycles import STANCE, SubjectCycles, mean_and_sd, representative_walks
 from biodyn.study.record import FAILED
 from biodyn.study.report.figures import Norm, SideCycles, display_figures, profile_figure, subject_keys, subject_panel
 from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage
 from biodyn.study.report.sections.results import score_table
-from biodyn.study.report.source import parts_of, rows_of
-from biodyn.study.report.table import Names, Table, number, side_words, spread, table
+from biodyn.study.report.source import Names, Table, number, parts_of, rows_of, side_words, spread, table
 from biodyn.variables import choose_norms, variable
 
 #: State that is drawn for every outcome of a trial; results of version 0.1.0 among them.

@@ -12,11 +12,9 @@ from biodyn.output.report.page import Data, resource
 from biodyn.output.store.read import OLD_TRIAL_STATUS
 from biodyn.study.report.aggregate import RunFacts, exclusions
 from biodyn.study.report.aggregate import failures as failed_groups
-from biodyn.study.report.figures import quality_figure
+from biodyn.study.report.figures import quality_figure, worst_scenes
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
-from biodyn.study.report.scenes import worst_scenes
-from biodyn.study.report.source import Trial, subject_link
-from biodyn.study.report.table import MISSING, Table, link, number, table
+from biodyn.study.report.source import MISSING, Table, Trial, link, number, subject_link, table
 
 _FEW = 40  # failures that are shown without unfolding
 _TEMPLATE = """
