@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from biodyn.trial.bodies import opensim as model_analysis
-from biodyn.trial.bodies.opensim import OnModel, run_on_model
+from biodyn.trial.bodies.opensim import run_on_model
+from biodyn.trial.request import TrialRequest, trial_request
 from biodyn.uncertainty.imported import ImportedInputs, imported_bands, marker_noise, redone, sources_of_error
 from biodyn.uncertainty.inputs import load_magnitudes
 from biodyn.uncertainty.settings import UncertaintySettings
@@ -21,13 +22,13 @@ from biodyn.uncertainty.settings import UncertaintySettings
 _FIRST_SEED = 1000
 
 
-def inputs_of(motion: Path, given: OnModel) -> ImportedInputs:
+def inputs_of(request: TrialRequest) -> ImportedInputs:
     """What the bands of a walk are made of: caught on its way."""
     caught: list[ImportedInputs] = []
     kept = model_analysis.imported_bands
     model_analysis.imported_bands = lambda trial, settings: caught.append(trial)
     try:
-        run_on_model(motion, given, {"output": {"figures": False}})
+        run_on_model(request)
     finally:
         model_analysis.imported_bands = kept
     return caught[0]
@@ -53,8 +54,9 @@ if __name__ == "__main__":
     parser.add_argument("--draws", type=int, default=40)
     data = Path(os.environ["BIODYN_TEST_DATA"]) / "opensim"
     tutorial = data / "gait2354_tutorial"
-    body = OnModel(data / "core_ik/subject01_simbody.osim", tutorial / "subject01_walk1_grf.xml")
-    found = coverage(inputs_of(tutorial / "subject01_walk1.trc", body), parser.parse_args().draws)
+    model, forces = data / "core_ik/subject01_simbody.osim", tutorial / "subject01_walk1_grf.xml"
+    request = trial_request(tutorial / "subject01_walk1.trc", model=model, forces=forces)
+    found = coverage(inputs_of(request), parser.parse_args().draws)
     for name, share in found.items():
         print(f"{name:20s} {100 * share:5.1f} %")
     print(f"{'all':20s} {100 * np.nanmean(list(found.values())):5.1f} %")

@@ -19,7 +19,7 @@ from biodyn.processing.contacts.ground_reaction import find_contacts
 from biodyn.processing.signals.prepare import with_plates
 from biodyn.recording import PlateWrench
 from biodyn.settings import Settings
-from biodyn.trial.stages import Trial
+from biodyn.trial.request import TrialRequest
 from biodyn.trial.steps import STEPS, run_steps
 
 TAKEN_FROM = ("biomechzoo", "sydney")
@@ -40,7 +40,7 @@ def as_one(plates: tuple[PlateWrench, ...]) -> PlateWrench:
 def errors_of(path: Path, cutoff_hz: float) -> tuple[list[FloatArray], list[FloatArray]]:
     """Errors (n, 3) N/kg of both feet's forces while they share the plate, and the same in standard deviations."""
     settings = Settings.model_validate({"signals": {"force_cutoff_hz": cutoff_hz}})
-    state = run_steps(Trial(path=path, settings=settings), STEPS, "contacts")
+    state = run_steps(TrialRequest(path=path, settings=settings), STEPS, "contacts")
     signals = with_plates(state.signals, [as_one(state.signals.raw_plates)])
     _, shared = find_contacts(signals, state.points.sole, settings.contacts, state.mass_kg, state.fit)
     errors, deviations = [], []

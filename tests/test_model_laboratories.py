@@ -13,8 +13,9 @@ from simulator.c3d_writer import C3dContent
 from simulator.c3d_writer import write_c3d as write_content
 from simulator.files import analog_channels, trial_parameters
 
-from biodyn.trial.bodies.opensim import ModelResult, OnModel, run_on_model
+from biodyn.trial.bodies.opensim import ModelResult, run_on_model
 from biodyn.trial.export import export
+from biodyn.trial.request import trial_request
 from biodyn.trial.run import run_trial
 
 QUICK = {"uncertainty": {"compute": False}}
@@ -37,7 +38,7 @@ def model(trials, tmp_path_factory) -> Path:
 
 
 def on_model(walk: Path, model: Path) -> ModelResult:
-    found = run_on_model(walk, OnModel(model), QUICK)
+    found = run_on_model(trial_request(walk, settings=QUICK, model=model))
     assert isinstance(found, ModelResult)
     return found
 

@@ -26,12 +26,12 @@ from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.rigid_body import from_osim
 from biodyn.rigid_body.coupling.reduced import ReducedTree
 from biodyn.rigid_body.marker_fit import UNDETERMINED
-from biodyn.settings import settings_from
 from biodyn.study import open_session
-from biodyn.trial.bodies.opensim import ModelResult, OnModel, run_on_model
+from biodyn.trial.bodies.opensim import ModelResult, run_on_model
 from biodyn.trial.bodies.opensim_result import model_motion
+from biodyn.trial.request import trial_request
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.sensitivity import vary_on_model
+from biodyn.trial.sensitivity import vary_request
 from biodyn.uncertainty.imported import centre_sd_m, with_moved_centres
 from biodyn.uncertainty.inputs import load_magnitudes
 
@@ -42,8 +42,15 @@ _NO_PICTURES = {"output": {"figures": False}}
 def walk() -> ModelResult:
     """Seven steps of a gait2354 model, coordinates and forces given; its knees count extension as positive."""
     data = recordings() / "opensim/core_id"
-    given = OnModel(data / "subject01.osim", data / "subject01_walk1_grf.xml", height_m=1.8)
-    found = run_on_model(data / "subject01_walk1_ik.mot", given, _NO_PICTURES)
+    found = run_on_model(
+        trial_request(
+            data / "subject01_walk1_ik.mot",
+            height_m=1.8,
+            settings=_NO_PICTURES,
+            model=data / "subject01.osim",
+            forces=data / "subject01_walk1_grf.xml",
+        )
+    )
     assert isinstance(found, ModelResult)
     return found
 
@@ -231,8 +238,9 @@ def test_the_methods_of_an_estimate_tell_it(walk):
 def test_an_age_in_the_settings_chooses_norms_on_a_model_too():
     data = recordings() / "opensim/core_id"
     settings = {**_NO_PICTURES, "report": {"age_years": 30.0}}
-    given = OnModel(data / "subject01.osim", data / "subject01_walk1_grf.xml")
-    record = run_on_model(data / "subject01_walk1_ik.mot", given, settings).view.record["norms"]
+    given = {"model": data / "subject01.osim", "forces": data / "subject01_walk1_grf.xml"}
+    request = trial_request(data / "subject01_walk1_ik.mot", settings=settings, **given)
+    record = run_on_model(request).view.record["norms"]
     assert {entry["name"] for entry in record["shown"]} >= {"adults_fukuchi_2018"}
     assert not any("nan" in reason for reason in record["reasons"])
 
@@ -287,9 +295,9 @@ def test_the_folder_is_a_result_like_any_other(walk, tmp_path):
     assert record["input"]["start_s"] == 0.5  # as the motion file counts; tables begin with 0
     assert again.joint_angles["time_s"].iloc[0] == 0.0
     again.export("opensim", tmp_path / "osim")
-    given = OnModel(tmp_path / "osim/model.osim", tmp_path / "osim/external_loads.xml")
+    given = {"model": tmp_path / "osim/model.osim", "forces": tmp_path / "osim/external_loads.xml"}
     settings = {**_NO_PICTURES, "signals": {"cutoff_hz": 0.0}}
-    round_trip = run_on_model(tmp_path / "osim/coordinates.mot", given, settings)
+    round_trip = run_on_model(trial_request(tmp_path / "osim/coordinates.mot", settings=settings, **given))
     inside = slice(8, -8)  # the splines of a cut record end otherwise
     np.testing.assert_allclose(round_trip.own.tau[inside], walk.own.tau[inside], atol=0.02)
 
@@ -309,7 +317,9 @@ def test_a_packed_result_compares_as_one_in_text(walk, tmp_path):
 
 def test_a_model_without_feet_goes_without_and_says_so(tmp_path):
     data = recordings() / "opensim/core_id"
-    found = run_on_model(data / "arm26_InverseKinematics.mot", OnModel(data / "arm26.osim"), _NO_PICTURES)
+    found = run_on_model(
+        trial_request(data / "arm26_InverseKinematics.mot", settings=_NO_PICTURES, model=data / "arm26.osim")
+    )
     assert isinstance(found, ModelResult)
     codes = {note.code for note in found.diagnostics}
     assert "model-without-feet" in codes
@@ -322,18 +332,15 @@ def test_a_model_without_feet_goes_without_and_says_so(tmp_path):
 
 
 def test_what_a_model_leaves_a_choice_in_is_varied(walk):
-    motion, given = walk.analysis.recording.path, OnModel(walk.analysis.static.path)
-    settings = settings_from(_NO_PICTURES)
+    request = trial_request(walk.analysis.recording.path, settings=_NO_PICTURES, model=walk.analysis.static.path)
     for factor, words in (
         ("hip_centre", "joints"),
         ("anthropometry", "inertias"),
         ("marker_weights", "coordinates were"),
     ):
         with pytest.raises(SettingsError, match=words):
-            vary_on_model(motion, given, [factor], settings)
-    found = vary_on_model(
-        motion, replace(given, forces=walk.own.files["forces"].with_suffix(".xml")), ["cutoff"], settings
-    )
+            vary_request(request, [factor])
+    found = vary_request(replace(request, forces=walk.own.files["forces"].with_suffix(".xml")), ["cutoff"])
     assert [one.level for one in found.analysis.variations] == ["4 Hz", "5 Hz", "8 Hz", "10 Hz", "15 Hz"]
     changes = found.tables["sensitivity_summary"].set_index(["side", "variable"])["largest_change"]
     assert changes["r", "knee_angle_moment"] > 0.01
@@ -401,7 +408,7 @@ def test_any_model_runs_without_forces(tmp_path):
         names = "\t".join(["time", *(c.name for c in model.coordinates)])
         motion = tmp_path / "motion.mot"
         motion.write_text("\n".join(["x", "inDegrees=yes", "endheader", names, *rows]) + "\n")
-        found = run_on_model(motion, OnModel(path), _NO_PICTURES)
+        found = run_on_model(trial_request(motion, settings=_NO_PICTURES, model=path))
         if not isinstance(found, ModelResult):
             continue
         whole += 1
@@ -433,8 +440,8 @@ def test_bands_hold_what_errors_of_the_inputs_do():
     """Errors of all sources drawn with other seeds, through fit and dynamics: within two standard deviations in 95 % or so."""
     bench = load("model_bands")
     tutorial = recordings() / "opensim/gait2354_tutorial"
-    body = OnModel(tutorial.parent / "core_ik/subject01_simbody.osim", tutorial / "subject01_walk1_grf.xml")
-    trial = bench.inputs_of(tutorial / "subject01_walk1.trc", body)
+    model, forces = tutorial.parent / "core_ik/subject01_simbody.osim", tutorial / "subject01_walk1_grf.xml"
+    trial = bench.inputs_of(trial_request(tutorial / "subject01_walk1.trc", model=model, forces=forces))
     found = bench.coverage(trial, 15)
     assert 0.92 < np.mean(list(found.values())) < 0.99, found
     assert min(found.values()) > 0.8, found

@@ -16,9 +16,9 @@ from biodyn.io import read
 from biodyn.recording import Recording, SubjectParameters
 from biodyn.settings import settings_from
 from biodyn.trial.files import TrialFiles
+from biodyn.trial.request import TrialRequest
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial
-from biodyn.trial.stages import Trial
 from biodyn.trial.steps import STEPS, run_steps
 
 BODY = (70.0, 1.75)  # a TRC stores no person
@@ -63,7 +63,7 @@ def test_contacts_of_a_table_are_those_of_the_plates(
 ) -> None:
     path, (mass_kg, height_m) = as_opensim(read(laboratory.walk), tmp_path), BODY
     given = {"static_path": laboratory.static, "given_mass_kg": mass_kg, "given_height_m": height_m}
-    state = run_steps(Trial(path=path, settings=settings_from(QUICK), **given), STEPS, "contacts")
+    state = run_steps(TrialRequest(path=path, settings=settings_from(QUICK), **given), STEPS, "contacts")
     known = walk_result.analysis.contacts
     assert [(c.plate, c.side, c.decision) for c in state.contacts] == [(c.plate, c.side, c.decision) for c in known]
     for ours, theirs in zip(state.contacts, known, strict=True):

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from biodyn.trial.bodies.opensim_result import CoordinateResult
+    from biodyn.trial.request import TrialRequest
     from biodyn.trial.result import TrialResult
 
 SAMPLE_WALK = "walk01.c3d"
@@ -128,19 +129,21 @@ def run(
     from biodyn.output.report.paper import asked_paper
     from biodyn.output.store.folder import default_folder
 
-    request = TrialRequest(
-        static=static,
-        static_frames=static_frames,
-        mass_kg=mass,
-        height_m=height,
-        settings=settings,
-        preset=preset,
-        entries=tuple(entries or ()),
-        vary=vary,
-        model=model,
-        forces=forces,
-        ik_setup=ik_setup,
-        scale_setup=scale_setup,
+    options = RunOptions(
+        inputs={
+            "static": static,
+            "mass_kg": mass,
+            "height_m": height,
+            "settings": settings,
+            "static_frames": static_frames,
+            "preset": preset,
+            "entries": tuple(entries or ()),
+            "model": model,
+            "forces": forces,
+            "ik_setup": ik_setup,
+            "scale_setup": scale_setup,
+        },
+        factors=[name.strip() for name in (vary or "").split(",") if name.strip()] if vary is not None else None,
         force=force,
         pdf=pdf,
         head=head,
@@ -151,8 +154,8 @@ def run(
     with plain_errors():
         asked_paper(pdf, head)  # raises before any work is done
         if len(walks) > 1:
-            raise typer.Exit(_analyse_each(walks, out, request, console, display))
-        failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), request, console, display)
+            raise typer.Exit(_analyse_each(walks, out, options, console, display))
+        failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), options, console, display)
     if failed:
         raise typer.Exit(CHECKS_FAILED)
 
@@ -185,60 +188,59 @@ def sample_folder(package: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class TrialRequest:
-    """The options of `biodyn run`, as given."""
+class RunOptions:
+    """Options of `biodyn run`.
 
-    static: Path | None = None
-    static_frames: str | None = None
-    mass_kg: float | None = None
-    height_m: float | None = None
-    settings: Path | None = None
-    preset: str | None = None
-    entries: tuple[str, ...] = ()
-    vary: str | None = None
-    model: Path | None = None
-    forces: Path | None = None
-    ik_setup: Path | None = None
-    scale_setup: Path | None = None
-    force: bool = False
-    pdf: bool = False
-    head: Path | None = None
-    timings: bool = False
+    Attributes:
+        inputs: of `trial.request.trial_request`, as given; `static_frames` as text.
+        factors: of --vary; None without it.
+    """
 
-    @property
-    def needs_model(self) -> bool:
-        """Whether an option requires an OpenSim model."""
-        return self.model is not None or self.ik_setup is not None or self.scale_setup is not None
-
-    @property
-    def factors(self) -> list[str]:
-        """The names of --vary."""
-        return [name.strip() for name in (self.vary or "").split(",") if name.strip()]
+    inputs: Mapping[str, Any]
+    factors: Sequence[str] | None
+    force: bool
+    pdf: bool
+    head: Path | None
+    timings: bool
 
 
-def analyse(walk: Path, folder: Path, request: TrialRequest, console: Console, display: Display) -> bool:
+def analyse(walk: Path, folder: Path, options: RunOptions, console: Console, display: Display) -> bool:
     """Analyse a walk, write its result and print a summary; return whether its checks failed."""
     from biodyn.output.store.folder import require_free
 
     start_s = time.perf_counter()
-    require_free(folder, request.force)  # raises before any work is done
+    require_free(folder, options.force)  # raises before any work is done
     with progress(console, display.heading) as step:
         from biodyn.rigid_body import compilation_note
 
         note = compilation_note()
         if note:
             print_lines(console, note)
+        from biodyn.trial.bodies.opensim import run_on_model
         from biodyn.trial.files import needs_model
+        from biodyn.trial.request import trial_request
         from biodyn.trial.result import TrialResult
+        from biodyn.trial.run import run_request
+        from biodyn.trial.sensitivity import vary_request
 
-        if request.needs_model or needs_model(walk):
-            result = _on_opensim_model(walk, request, console, step)
+        inputs = {**options.inputs, "static_frames": _frame_range(options.inputs["static_frames"])}
+        names_model = any(inputs[name] is not None for name in ("model", "ik_setup", "scale_setup"))
+        if names_model or needs_model(walk):
+            _require_applicable(walk, inputs)
+        request = trial_request(walk, **inputs)
+        if names_model:
+            _print_ignored(request, console)
+        result: TrialResult | CoordinateResult
+        if options.factors is not None:
+            result = vary_request(request, options.factors, step)
+        elif names_model:
+            result = run_on_model(request, step)
         else:
-            result = _on_skeleton(walk, request, step)
+            result = run_request(request, step)
         if isinstance(result, TrialResult):
-            result.save(folder, force=request.force, progress=step, pdf=request.pdf, head=request.head)
+            result.save(folder, force=options.force, progress=step, pdf=options.pdf, head=options.head)
         else:
-            result.save(folder, force=request.force)
+            result.save(folder, force=options.force)
     if isinstance(result, TrialResult):
         lines = result.told() if display.verbose else summary_lines(result)
         findings = result.verdict.besides(result.diagnostics)
@@ -248,9 +250,9 @@ def analyse(walk: Path, folder: Path, request: TrialRequest, console: Console, d
         print_result(console, lines, findings, folder, display)
     else:
         print_result(console, [(line, None) for line in result.summary()], result.findings, folder, display)
-        if request.pdf:
+        if options.pdf:
             print_lines(console, "No PDF was written: results with torques alone have no report.")
-    if request.timings:
+    if options.timings:
         _print_timings(folder, time.perf_counter() - start_s, console)
     return isinstance(result, TrialResult) and result.failed
 
@@ -260,28 +262,6 @@ def _print_timings(folder: Path, total_s: float, console: Console) -> None:
     from biodyn.trial.clock import timing_lines
 
     print_lines(console, *timing_lines(_record(folder)[TIMINGS_ENTRY], total_s))
-
-
-def _on_skeleton(walk: Path, request: TrialRequest, step: Callable[[str], None]) -> TrialResult:
-    """Analyse a walk on biodyn's own model of the person."""
-    options: dict[str, Any] = {
-        "static": request.static,
-        "static_frames": _frame_range(request.static_frames),
-        "mass_kg": request.mass_kg,
-        "height_m": request.height_m,
-        "settings": request.settings,
-        "preset": request.preset,
-        "entries": request.entries,
-        "forces": request.forces,
-        "progress": step,
-    }
-    if request.vary is None:
-        from biodyn.trial.run import run_trial
-
-        return run_trial(walk, **options)
-    from biodyn.trial.sensitivity import vary_trial
-
-    return vary_trial(walk, request.factors, **options)
 
 
 def _frame_range(text: str | None) -> tuple[int, int] | None:
@@ -299,69 +279,44 @@ def _frame_range(text: str | None) -> tuple[int, int] | None:
 # -- On an OpenSim model ------------------------------------------------------------------------------------------------
 
 
-def _on_opensim_model(
-    motion: Path, request: TrialRequest, console: Console, step: Callable[[str], None]
-) -> TrialResult | CoordinateResult:
-    """Analyse a motion on an OpenSim model; SettingsError for options that do not apply to it."""
-    from biodyn.settings import settings_from
-    from biodyn.trial.bodies.opensim import OnModel, run_on_model
+def _require_applicable(motion: Path, inputs: Mapping[str, Any]) -> None:
+    """Raise SettingsError for an option, or a setting of --set, that does not apply to an OpenSim model."""
+    from biodyn.trial.bodies.opensim import FOLLOWED
     from biodyn.trial.bodies.opensim_motion import holds_coordinates
-    from biodyn.trial.sensitivity import vary_on_model
 
     has_coordinates = holds_coordinates(motion)
-    if request.model is None:
+    if inputs["model"] is None:
         raise SettingsError(
             f"'{motion.name}' contains coordinates of a model: name the model with --model MODEL.osim."
             if has_coordinates
-            else f"{'--ik-setup' if request.ik_setup else '--scale-setup'} applies to an OpenSim model: name the model with "
+            else f"{'--ik-setup' if inputs['ik_setup'] else '--scale-setup'} applies to an OpenSim model: name the model with "
             "--model MODEL.osim."
         )
-    _require_applicable(request, has_coordinates)
-    settings = settings_from(request.settings, entries=request.entries)
+    excluded = ["static_frames", "preset"]
+    if has_coordinates:
+        excluded += ["static", "scale_setup", "mass_kg", "ik_setup"]
+    for name in excluded:
+        if inputs[name] is not None:
+            raise SettingsError(
+                f"--{name.removesuffix('_kg').replace('_', '-')} does not apply to --model"
+                + (" with coordinates: the model has its own size and mass." if has_coordinates else ".")
+            )
+    for entry in inputs["entries"]:
+        if not _is_followed(entry.partition("=")[0].strip()):
+            raise SettingsError(f"'{entry}' does not apply to --model. Settings that apply: {', '.join(FOLLOWED)}.")
+
+
+def _print_ignored(request: TrialRequest, console: Console) -> None:
+    """Print a warning about settings that do not apply to an OpenSim model."""
     ignored = [
         name
-        for section, table in settings.model_dump(exclude_unset=True).items()
+        for section, table in request.settings.model_dump(exclude_unset=True).items()
         if isinstance(table, Mapping)
         for key in table
         if not _is_followed(name := f"{section}.{key}")
     ]
     if ignored:
         print_lines(console, f"warning: some settings do not apply to --model; without effect: {', '.join(ignored)}.")
-    body = OnModel(
-        request.model,
-        request.forces,
-        request.ik_setup,
-        request.scale_setup,
-        request.static,
-        request.mass_kg,
-        request.height_m,
-    )
-    if request.vary is None:
-        return run_on_model(motion, body, settings, progress=step)
-    return vary_on_model(motion, body, request.factors, settings, progress=step)
-
-
-def _require_applicable(request: TrialRequest, has_coordinates: bool) -> None:
-    """Raise SettingsError for an option, or a setting of --set, that does not apply to an OpenSim model."""
-    from biodyn.trial.bodies.opensim import FOLLOWED
-
-    excluded: dict[str, object] = {"--static-frames": request.static_frames, "--preset": request.preset}
-    if has_coordinates:
-        excluded |= {
-            "--static": request.static,
-            "--scale-setup": request.scale_setup,
-            "--mass": request.mass_kg,
-            "--ik-setup": request.ik_setup,
-        }
-    for name, value in excluded.items():
-        if value is not None:
-            raise SettingsError(
-                f"{name} does not apply to --model"
-                + (" with coordinates: the model has its own size and mass." if has_coordinates else ".")
-            )
-    for entry in request.entries:
-        if not _is_followed(entry.partition("=")[0].strip()):
-            raise SettingsError(f"'{entry}' does not apply to --model. Settings that apply: {', '.join(FOLLOWED)}.")
 
 
 def _is_followed(name: str) -> bool:
@@ -375,21 +330,21 @@ def _is_followed(name: str) -> bool:
 
 
 def _analyse_each(
-    walks: Sequence[Path], out: Path | None, request: TrialRequest, console: Console, display: Display
+    walks: Sequence[Path], out: Path | None, options: RunOptions, console: Console, display: Display
 ) -> int:
     """Analyse walks one after the other, each into its own folder; return the worst exit code.
 
     An error of a walk is printed in one sentence, and the next walk follows. Raises ResultError before any work is done where a
     folder is taken, or where two walks have the same folder.
     """
-    folders = _free_folders(walks, out, request.force)
+    folders = _free_folders(walks, out, options.force)
     worst, records = 0, []
     for number, (walk, folder) in enumerate(zip(walks, folders, strict=True), start=1):
         name = printable(walk.name)
         code, refusal = 0, None
         try:
             heading = f"{number} of {len(walks)}, {name}"
-            if analyse(walk, folder, request, console, replace(display, heading=heading)):
+            if analyse(walk, folder, options, console, replace(display, heading=heading)):
                 code = CHECKS_FAILED
         except typer.Exit as end:
             code = end.exit_code

@@ -5,21 +5,19 @@ What tables, figures and pages are made with is imported when a result is made: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge
 from biodyn.errors import SettingsError
 from biodyn.output.store.record import require_unchanged
-from biodyn.processing.calibration.subject import require_plausible
 from biodyn.rigid_body import is_compiled, warm_up
-from biodyn.settings import Settings, settings_from
 from biodyn.threads import linear_algebra_in_one_thread
 from biodyn.trial.clock import Clock
-from biodyn.trial.files import FrameRange, TrialFiles, own_files_of
-from biodyn.trial.stages import SessionMemory, Trial, analysis_of
+from biodyn.trial.request import RequestInputs, SettingsSource, TrialRequest, trial_request
+from biodyn.trial.stages import analysis_of
 from biodyn.trial.steps import STEPS, Step
 
 if TYPE_CHECKING:
@@ -29,54 +27,26 @@ Progress = Callable[[str], None]
 
 
 @linear_algebra_in_one_thread()
-def analyse_trial(
-    trial: str | Path,
-    static: str | Path | None = None,
-    mass_kg: float | None = None,
-    height_m: float | None = None,
-    settings: Settings | Mapping[str, Any] | str | Path | None = None,
+def analyse(
+    request: TrialRequest,
     progress: Progress | None = None,
-    files: TrialFiles | None = None,
-    torques_only: bool = False,
     steps: Sequence[Step] = STEPS,
-    static_frames: FrameRange | None = None,
-    preset: str | None = None,
-    companions: Sequence[str | Path] | None = None,
-    entries: Sequence[str] = (),
-    forces: str | Path | None = None,
-    memory: SessionMemory | None = None,
+    torques_only: bool = False,
 ) -> TrialAnalysis:
-    """Analyse one walk; see `run_trial`.
+    """Run the steps on a request and return the analysis.
 
     Parameters:
         progress: called with the name of each step as it begins.
-        files: of an earlier `read_files`, which saves reading them again.
-        torques_only: leave out what does not change a torque: bands, data checks and the verdict.
         steps: run in this order.
+        torques_only: leave out the steps that change no torque, and the verdict.
     """
-    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset, entries)
-    if options.model.osim is not None:
+    if request.settings.model.osim is not None:
         raise SettingsError(
             "A trial on an OpenSim model has no other choices to compare and no session to be fitted to.",
             "Leave model.osim out, or run it by 'biodyn run' or in a study.",
         )
-    own_files = own_files_of(settings, options)
-    require_plausible(mass_kg, height_m)
-    begun = Trial(
-        path=Path(trial),
-        settings=options,
-        static_path=static,
-        given_mass_kg=mass_kg,
-        given_height_m=height_m,
-        user_files=own_files,
-        files=files,
-        static_frames=static_frames,
-        companions=None if companions is None else tuple(Path(path) for path in companions),
-        memory=memory or SessionMemory(),
-        forces=forces,
-    )
     clock = Clock(progress)
-    stage: Any = begun
+    stage: Any = request
     for number, step in enumerate(steps):
         if step.for_torques or not torques_only:
             with clock.step(step.name):
@@ -84,9 +54,36 @@ def analyse_trial(
         if number == 0 and not is_compiled():  # not before the files are known to be readable
             with clock.step("compiling kernels"):
                 warm_up(progress)
-    require_unchanged(own_files)
+    require_unchanged(request.user_files)
     analysis = analysis_of(stage, clock.seconds)
     return analysis if torques_only else judge(analysis)
+
+
+def analyse_trial(
+    trial: str | Path,
+    static: str | Path | None = None,
+    mass_kg: float | None = None,
+    height_m: float | None = None,
+    settings: SettingsSource = None,
+    *,
+    progress: Progress | None = None,
+    steps: Sequence[Step] = STEPS,
+    torques_only: bool = False,
+    **inputs: Unpack[RequestInputs],
+) -> TrialAnalysis:
+    """Return the analysis of one walk; parameters as for `run_trial` and `analyse`."""
+    return analyse(trial_request(trial, static, mass_kg, height_m, settings, **inputs), progress, steps, torques_only)
+
+
+def run_request(request: TrialRequest, progress: Progress | None = None, steps: Sequence[Step] = STEPS) -> TrialResult:
+    """Return the result of a request, on the subject's own body or on the OpenSim model of the settings."""
+    if request.settings.model.osim is not None:
+        from biodyn.trial.bodies.opensim import whole_result
+
+        return whole_result(request, progress)
+    from biodyn.trial.result import TrialResult
+
+    return TrialResult(analyse(request, progress, steps))
 
 
 def run_trial(
@@ -94,16 +91,10 @@ def run_trial(
     static: str | Path | None = None,
     mass_kg: float | None = None,
     height_m: float | None = None,
-    settings: Settings | Mapping[str, Any] | str | Path | None = None,
+    settings: SettingsSource = None,
     progress: Progress | None = None,
-    files: TrialFiles | None = None,
     steps: Sequence[Step] = STEPS,
-    static_frames: FrameRange | None = None,
-    preset: str | None = None,
-    companions: Sequence[str | Path] | None = None,
-    entries: Sequence[str] = (),
-    forces: str | Path | None = None,
-    memory: SessionMemory | None = None,
+    **inputs: Unpack[RequestInputs],
 ) -> TrialResult:
     """Analyse one walk, from its file to joint torques.
 
@@ -129,36 +120,8 @@ def run_trial(
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
     """
-    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset, entries)
-    if options.model.osim is not None:
-        if static_frames is not None or files is not None:
-            raise SettingsError(
-                "An OpenSim model takes all frames of its static trial, and reads its files itself: frames of standing and files "
-                "read before have no use."
-            )
-        from biodyn.trial.bodies.opensim import on_model, whole_result
-
-        return whole_result(trial, on_model(options, static, mass_kg, forces, height_m), options, progress)
-    from biodyn.trial.result import TrialResult
-
-    return TrialResult(
-        analyse_trial(
-            trial,
-            static,
-            mass_kg,
-            height_m,
-            settings,
-            progress,
-            files,
-            steps=steps,
-            static_frames=static_frames,
-            preset=preset,
-            companions=companions,
-            entries=entries,
-            forces=forces,
-            memory=memory,
-        )
-    )
+    request = trial_request(trial, static, mass_kg, height_m, settings, **inputs)
+    return run_request(request, progress, steps)
 
 
 def remake_report(

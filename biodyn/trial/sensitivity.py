@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from biodyn.analysis import TrialAnalysis, Variation
 from biodyn.errors import SettingsError
@@ -13,11 +13,11 @@ from biodyn.library.tables import entry_names
 from biodyn.model.from_library.hip_centre import hip_centre_names
 from biodyn.output.store.write import Progress
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH
-from biodyn.settings import Settings, settings_from
-from biodyn.trial.bodies.opensim import ModelResult, OnModel, on_model, whole_result
-from biodyn.trial.files import FrameRange, own_files_of, read_files
+from biodyn.settings import Settings
+from biodyn.trial.bodies.opensim import ModelResult, whole_result
+from biodyn.trial.request import RequestInputs, SettingsSource, TrialRequest, trial_request
 from biodyn.trial.result import TrialResult
-from biodyn.trial.run import analyse_trial
+from biodyn.trial.run import analyse
 
 _Level = tuple[str, Settings]
 # Usual cut-offs of markers and forces in gait analysis, and twice and half of them.
@@ -32,70 +32,65 @@ def vary_trial(
     static: str | Path | None = None,
     mass_kg: float | None = None,
     height_m: float | None = None,
-    settings: Settings | Mapping[str, Any] | str | Path | None = None,
+    settings: SettingsSource = None,
     progress: Progress | None = None,
-    static_frames: FrameRange | None = None,
-    preset: str | None = None,
-    entries: Sequence[str] = (),
-    forces: str | Path | None = None,
+    **inputs: Unpack[RequestInputs],
 ) -> TrialResult:
     """Analyse a walk, and again with every other level of each factor; the result has `sensitivity` tables and a figure.
 
     Parameters:
         factors: of "hip_centre", "anthropometry", "cutoff", "marker_weights"; levels: all regressions and tables of the
-            library, `_CUTOFFS_HZ` and `_WEIGHT_POWERS`.
+            library, `_CUTOFFS_HZ` and `_WEIGHT_POWERS`. On an OpenSim model: "cutoff" and "marker_weights".
         others: as for `run_trial`.
 
     Raises SettingsError for an unknown factor, and what `run_trial` raises.
     """
-    options = settings_from(dict(settings) if isinstance(settings, Mapping) else settings, preset, entries)
+    return vary_request(trial_request(trial, static, mass_kg, height_m, settings, **inputs), factors, progress)
+
+
+def vary_request(request: TrialRequest, factors: Sequence[str], progress: Progress | None = None) -> TrialResult:
+    """Return the result of a request with its variations; see `vary_trial`."""
     _require_factors(factors)
-    if options.model.osim is not None:
-        if static_frames is not None:
-            raise SettingsError("An OpenSim model is scaled by all frames of its static trial: name no frames.")
-        given = on_model(options, static, mass_kg, forces, height_m)
-        return vary_on_model(trial, given, factors, options, progress)
-    # levels of the cut-off are filters: so is what they are held against
-    if "cutoff" in factors and options.signals.method == "auto":
-        options = _with(options, "signals", method=BUTTERWORTH)
-    files = read_files(Path(trial), static, static_frames=static_frames, forces=forces)
-    base = analyse_trial(trial, static, mass_kg, height_m, options, progress, files)
-    found = []
+    if request.settings.model.osim is not None:
+        return _vary_on_model(request, factors, progress)
+    settings = request.settings
+    # levels of the cut-off are filters: so is their reference
+    if "cutoff" in factors and settings.signals.method == "auto":
+        settings = _with(settings, "signals", method=BUTTERWORTH)
+    request = replace(request, settings=settings, files=request.read())
+    base = analyse(request, progress)
+    variations = [
+        Variation(factor, level, analyse(replace(request, settings=changed), torques_only=True))
+        for factor, level, changed in _levels(factors, settings, base, progress)
+    ]
+    return TrialResult(replace(base, variations=tuple(variations)))
+
+
+def _levels(
+    factors: Sequence[str], settings: Settings, base: TrialAnalysis, progress: Progress | None
+) -> Iterator[tuple[str, str, Settings]]:
     for factor in dict.fromkeys(factors):
-        for level, changed in FACTORS[factor](options, base):
+        for level, changed in FACTORS[factor](settings, base):
             if progress is not None:
                 progress(f"{factor.replace('_', ' ')}: {level}")
-            other = analyse_trial(trial, static, mass_kg, height_m, changed, None, files, torques_only=True)
-            found.append(Variation(factor, level, other))
-    return TrialResult(replace(base, variations=tuple(found), user_files=own_files_of(settings, options)))
+            yield factor, level, changed
 
 
-def vary_on_model(
-    motion: str | Path,
-    given: OnModel,
-    factors: Sequence[str],
-    settings: Settings,
-    progress: Progress | None = None,
-) -> ModelResult:
-    """The same for a trial on an OpenSim model, whose joints and inertias are its own: "cutoff" and "marker_weights".
-
-    Raises SettingsError for a factor that the model, or a motion without markers, leaves no choice in.
-    """
-    _require_factors(factors)
+def _vary_on_model(request: TrialRequest, factors: Sequence[str], progress: Progress | None) -> ModelResult:
+    """Vary a trial on an OpenSim model, whose joints and inertias are fixed; SettingsError for a factor without a choice."""
     for factor in factors:
         if factor in _OF_THE_MODEL:
             raise SettingsError(f"'{factor}' cannot be varied on an OpenSim model: {_OF_THE_MODEL[factor]}.")
-    base = whole_result(motion, given, settings, progress)
-    quick = settings.model_copy(update={"uncertainty": settings.uncertainty.model_copy(update={"compute": False})})
-    found = []
-    for factor in dict.fromkeys(factors):
-        if factor == "marker_weights":
-            _require_weights(base)
-        for level, changed in FACTORS[factor](quick, base.analysis):
-            if progress is not None:
-                progress(f"{factor.replace('_', ' ')}: {level}")
-            found.append(Variation(factor, level, whole_result(motion, given, changed).analysis))
-    return replace(base, analysis=replace(base.analysis, variations=tuple(found)))
+    base = whole_result(request, progress)
+    if "marker_weights" in factors:
+        _require_weights(base)
+    variations = [
+        Variation(factor, level, whole_result(replace(request, settings=changed)).analysis)
+        for factor, level, changed in _levels(
+            factors, _with(request.settings, "uncertainty", compute=False), base.analysis, progress
+        )
+    ]
+    return replace(base, analysis=replace(base.analysis, variations=tuple(variations)))
 
 
 def _require_weights(base: ModelResult) -> None:

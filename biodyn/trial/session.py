@@ -29,7 +29,8 @@ from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import Companion, SessionFiles, choose_static, preview_of_file, session_of
 from biodyn.session.static_choice import compared_offsets
 from biodyn.trial.files import TrialFiles
-from biodyn.trial.stages import Prepared, Scaled, Trial
+from biodyn.trial.request import TrialRequest
+from biodyn.trial.stages import Prepared, Scaled, next_stage
 
 _MOST_FILES = 24  # beside the walk; more tell nothing new
 # Median difference of the marker distances within segments: 1.9-2.9 mm between walks of one session, 3.9 where a walk turns.
@@ -266,23 +267,23 @@ class WalkTold:
     corners_L: FloatArray | None = None
 
 
-def other_walks(trial: Scaled) -> Iterator[tuple[Trial, str]]:
+def other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
     """The other walks of the session as they are analysed, each with a key of everything that its result depends on."""
     session = session_files(trial.path, trial.companions)
     if session is None:
         return
     among = sorted(content_of(companion.path) for companion in session.companions)
     for companion in sorted(walks_of_session(session, trial.files), key=lambda walk: content_of(walk.path)):
-        other = Trial(
+        other = next_stage(
+            trial,
+            TrialRequest,
             path=companion.path,
             static_path=trial.files.static.path if trial.files.source == "static trial" else None,
             given_mass_kg=trial.mass_kg,
-            given_height_m=trial.given_height_m,
-            settings=trial.settings,
-            user_files=trial.user_files,
-            static_frames=trial.static_frames,
             companions=_beside(companion, trial),
-            memory=trial.memory,
+            forces=None,
+            files=None,
+            notes=(),
         )
         made_of = (
             content_of(companion.path),
@@ -298,7 +299,7 @@ def other_walks(trial: Scaled) -> Iterator[tuple[Trial, str]]:
         yield other, hashlib.sha256(repr(made_of).encode()).hexdigest()
 
 
-def _beside(companion: Companion, trial: Trial) -> tuple[Path, ...] | None:
+def _beside(companion: Companion, trial: TrialRequest) -> tuple[Path, ...] | None:
     """The rest of the session, seen from a companion: the same model for every walk. None: the folder of the companion."""
     if trial.companions is None:
         return None

@@ -6,18 +6,15 @@ stage, `dataclasses.replace` a stage with other values.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol, TypeVar
 
 from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import SubjectError, printable
 from biodyn.estimation.summary import EstimateSummary
-from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
@@ -34,12 +31,10 @@ from biodyn.processing.signals.orientation import WorldFrame
 from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Recording
 from biodyn.settings import Settings
-from biodyn.trial.files import FrameRange, TrialFiles
+from biodyn.trial.files import TrialFiles
+from biodyn.trial.request import TrialRequest
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.inputs import PoseErrors, TrialInputs
-
-_Value = TypeVar("_Value")
-_REMEMBERED = 32  # the walks of a session follow each other
 
 
 @dataclass(frozen=True)
@@ -89,53 +84,8 @@ class Body(Protocol):
         """Return the errors of measured poses; None where markers were measured."""
 
 
-class SessionMemory:
-    """What walks of a session share, by everything that it depends on, so that it is computed once: the last ones are kept."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[str, Any] = OrderedDict()
-
-    def of(self, key: str, compute: Callable[[], _Value]) -> _Value:
-        """Return the value of a key, computed where it is not known."""
-        value: _Value = self._known.pop(key) if key in self._known else compute()
-        self._known[key] = value
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
-        return value
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Trial:
-    """What was requested.
-
-    Attributes:
-        path, static_path, static_frames, forces: see `run.run_trial`. given_mass_kg, given_height_m: by the user.
-        companions: other recordings of the session; None = searched for in the folder of the walk.
-        memory: of the walks of the session that were analysed before.
-        files: the recordings, where they were read before.
-        notes: all findings so far.
-    """
-
-    path: Path
-    settings: Settings
-    static_path: str | Path | None = None
-    given_mass_kg: float | None = None
-    given_height_m: float | None = None
-    user_files: tuple[UserFile, ...] = ()
-    files: TrialFiles | None = None
-    static_frames: FrameRange | None = None
-    companions: tuple[Path, ...] | None = None
-    memory: SessionMemory = field(default_factory=SessionMemory)
-    forces: str | Path | None = None
-    notes: tuple[Diagnostic, ...] = ()
-
-    def noted(self, *notes: Diagnostic) -> Self:
-        """Return the stage with more findings."""
-        return replace(self, notes=(*self.notes, *notes))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Loaded(Trial):
+class Loaded(TrialRequest):
     """The recordings were read.
 
     Attributes:
@@ -254,10 +204,10 @@ class Checked(Solved):
     analysis: TrialAnalysis
 
 
-_Stage = TypeVar("_Stage", bound=Trial)
+_Stage = TypeVar("_Stage", bound=TrialRequest)
 
 
-def next_stage(trial: Trial, stage: type[_Stage], **values: Any) -> _Stage:
+def next_stage(trial: TrialRequest, stage: type[_Stage], **values: Any) -> _Stage:
     """Return the next stage of a trial: all values of the stage before it, with `values` added."""
     names = {entry.name for entry in fields(stage)}
     return stage(**{**{name: value for name, value in vars(trial).items() if name in names}, **values})

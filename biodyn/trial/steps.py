@@ -60,7 +60,8 @@ from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.trial.bodies.poses import PoseBody
 from biodyn.trial.bodies.skeleton import MarkerBody
-from biodyn.trial.files import read_files, require_plates
+from biodyn.trial.files import require_plates
+from biodyn.trial.request import TrialRequest
 from biodyn.trial.session import (
     WalkTold,
     corners_L,
@@ -79,7 +80,6 @@ from biodyn.trial.stages import (
     Scaled,
     Solved,
     Tracked,
-    Trial,
     analysis_of,
     next_stage,
 )
@@ -87,17 +87,9 @@ from biodyn.uncertainty.bands import torque_bands
 from biodyn.uncertainty.inputs import TrialInputs, load_magnitudes, stride_time
 
 
-def reading(trial: Trial) -> Loaded:
+def reading(trial: TrialRequest) -> Loaded:
     """Read the walk and its static trial, unless they were read before."""
-    files = trial.files
-    if files is None:
-        files = read_files(
-            trial.path,
-            trial.static_path,
-            static_frames=trial.static_frames,
-            poses=trial.settings.poses.use,
-            forces=trial.forces,
-        )
+    files = trial.read()
     body = PoseBody() if files.source == "poses" else MarkerBody()
     body.require(trial.settings)
     require_plates(files.walk)
@@ -368,7 +360,7 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
     return tuple(shared), tuple(notes)
 
 
-def _walk_alone(other: Trial) -> WalkTold:
+def _walk_alone(other: TrialRequest) -> WalkTold:
     """What another walk of the session shows, analysed up to its estimate."""
     try:
         solved: Solved = run_steps(other, STEPS, "inverse dynamics")
@@ -422,7 +414,7 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def run_steps(trial: Trial, steps: Sequence[Step], last: str) -> Any:
+def run_steps(trial: TrialRequest, steps: Sequence[Step], last: str) -> Any:
     """Return the stage of a trial after the step named `last`."""
     stage: Any = trial
     for step in steps[: [step.name for step in steps].index(last) + 1]:

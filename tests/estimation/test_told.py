@@ -13,9 +13,9 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.estimation.shared_parameters import InformationForm, ParameterPosterior
 from biodyn.settings import settings_from
 from biodyn.trial import steps
+from biodyn.trial.request import TrialRequest
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.session import corners_L, other_walks
-from biodyn.trial.stages import Trial
 from biodyn.trial.steps import STEPS, run_steps
 
 FOLDER = Path(__file__).parents[2] / "sample_data" / "subject01"
@@ -96,7 +96,7 @@ def test_every_walk_sees_the_whole_session_whoever_asks() -> None:
 
     for walk in walks:
         among = tuple(path for path in (static, *walks) if path != walk)
-        trial = Trial(path=walk, static_path=static, settings=settings_from({}), companions=among)
+        trial = TrialRequest(path=walk, static_path=static, settings=settings_from({}), companions=among)
         for other, _ in other_walks(run_steps(trial, STEPS, "scaling")):
             assert other.companions is not None
             seen[other.path.name] = {path.name for path in other.companions}

@@ -12,7 +12,8 @@ import pytest
 from biodyn.settings import settings_from
 from biodyn.study.discovery import discover
 from biodyn.trial import session as session_module
-from biodyn.trial.stages import Scaled, SessionMemory, Trial
+from biodyn.trial.request import SessionMemory, TrialRequest
+from biodyn.trial.stages import Scaled
 from biodyn.trial.steps import STEPS, run_steps
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
@@ -28,7 +29,7 @@ def session(tmp_path: Path) -> Path:
 
 def calibrated(walk: Path, fit: str = "session", companions: list[Path] | None = None, **given: Any) -> Scaled:
     among = None if companions is None else tuple(companions)
-    begun = Trial(path=walk, settings=settings_from({"model": {"fit": fit}}), companions=among, **given)
+    begun = TrialRequest(path=walk, settings=settings_from({"model": {"fit": fit}}), companions=among, **given)
     return run_steps(begun, STEPS, "calibration")
 
 

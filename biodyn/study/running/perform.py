@@ -9,6 +9,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,10 @@ from biodyn.study.running.task import (
     without_report,
     write_failed,
 )
-from biodyn.trial.bodies.opensim import on_model, whole_result
 from biodyn.trial.files import NO_STATIC, TrialFiles, read_files, with_doubt
+from biodyn.trial.request import SessionMemory, trial_request
 from biodyn.trial.result import TrialResult
-from biodyn.trial.run import remake_report, run_trial
-from biodyn.trial.stages import SessionMemory
+from biodyn.trial.run import remake_report, run_request
 
 #: Number, size and time of change of files; None where one is gone.
 FileStates = Mapping[Path, tuple[int, int, int] | None]
@@ -309,30 +309,27 @@ def _with_report(task: Task, kept: Outcome) -> Outcome | None:
 def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
     trial = task.trial
     walk = task.root / trial.path
-    settings = settings_from(dict(trial.settings))
-    if settings.model.osim is not None:
-        # the model is the person's own unless a static trial is named that scales it
-        named = trial.named_static and trial.static is not None and str(trial.static) != NO_STATIC
-        static = task.root / str(trial.static) if named else None
-        return whole_result(walk, on_model(settings, static, trial.mass_kg, height_m=trial.height_m), settings)
-    read = None
-    if trial.static is not None and str(trial.static) == NO_STATIC:
-        read = read_files(walk, NO_STATIC)
-    elif trial.static is not None:
-        read = recordings.read(walk, task.root / trial.static)
-    elif trial.statics:
-        read = read_files(walk, None, [task.root / path for path in trial.statics])
-    companions = [task.root / path for path in trial.companions]
-    return run_trial(
+    static = None if trial.static is None else task.root / trial.static
+    no_static = str(trial.static) == NO_STATIC
+    request = trial_request(
         walk,
         None,
         trial.mass_kg,
         trial.height_m,
-        dict(trial.settings),
-        files=read,
-        companions=companions,
+        trial.settings,
+        companions=[task.root / path for path in trial.companions],
         memory=recordings.memory,
     )
+    if request.settings.model.osim is not None:
+        # the model has the size of the person unless a static trial is named that scales it
+        return run_request(replace(request, static_path=static if trial.named_static and not no_static else None))
+    if no_static:
+        request = replace(request, files=read_files(walk, NO_STATIC))
+    elif static is not None:
+        request = replace(request, files=recordings.read(walk, static))
+    elif trial.statics:
+        request = replace(request, files=read_files(walk, None, [task.root / path for path in trial.statics]))
+    return run_request(request)
 
 
 def _record_of(result: TrialResult, key: str) -> TrialRecord:

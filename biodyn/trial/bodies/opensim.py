@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +24,7 @@ from biodyn.io.reading import NO_FORCES
 from biodyn.model.from_osim.subject import ImportedModel, imported_model
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.output.store.folder import TIMINGS_ENTRY
-from biodyn.processing.calibration.subject import known_age, leg_length, require_plausible
+from biodyn.processing.calibration.subject import known_age, leg_length
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.ground_reaction import ground_reaction_from_forces
 from biodyn.processing.dynamics.imported import ModelMotion, imported_dynamics, imported_fit
@@ -38,7 +38,7 @@ from biodyn.processing.signals.plates import plate_wrench
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_plates
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH, ESTIMATE
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
-from biodyn.settings import Settings, settings_from
+from biodyn.settings import Settings
 from biodyn.threads import linear_algebra_in_one_thread
 from biodyn.trial.bodies.opensim_loads import Loads
 from biodyn.trial.bodies.opensim_motion import (
@@ -53,6 +53,7 @@ from biodyn.trial.bodies.opensim_motion import (
 from biodyn.trial.bodies.opensim_result import CoordinateResult
 from biodyn.trial.clock import Clock
 from biodyn.trial.files import NO_STATIC
+from biodyn.trial.request import TrialRequest
 from biodyn.trial.result import TrialResult
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.imported import ImportedInputs, as_it_was, imported_bands, redone
@@ -69,26 +70,6 @@ FOLLOWED = (
 _TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject", TIMINGS_ENTRY)
 _TRAVEL_M: Final = 0.5  # who goes less far counts as going where he faces
 _SPAN_S: Final = 0.1  # by which plates and markers of a whole recording may differ in length
-
-
-@dataclass(frozen=True)
-class OnModel:
-    """What a trial on a model is run with.
-
-    Attributes:
-        model: .osim. forces: ExternalLoads XML, table of forces, "none"; None = those of the recording,
-            or of a file beside it.
-        ik_setup, scale_setup: OpenSim set-ups, for markers. static, mass_kg: what a generic model is scaled by.
-        height_m: of the person, for norms by body size; nothing is scaled by it.
-    """
-
-    model: str | Path
-    forces: str | Path | None = None
-    ik_setup: str | Path | None = None
-    scale_setup: str | Path | None = None
-    static: str | Path | None = None
-    mass_kg: float | None = None
-    height_m: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,108 +89,99 @@ class ModelResult(TrialResult):
 
 @linear_algebra_in_one_thread()
 def run_on_model(
-    motion: str | Path,
-    given: OnModel,
-    settings: Settings | Mapping[str, Any] | str | Path | None = None,
-    progress: Callable[[str], None] = lambda step: None,
+    request: TrialRequest, progress: Callable[[str], None] | None = None
 ) -> ModelResult | CoordinateResult:
-    """Run a trial on an OpenSim model.
+    """Run a trial on the OpenSim model `model.osim` of its settings.
 
-    Parameters:
-        motion: markers (.trc, .c3d) or coordinates (.mot, .sto) of the model; a spreadsheet of either.
-        settings: those `FOLLOWED`; of signals.method "estimate" alone.
+    The motion is markers (.trc, .c3d) or coordinates (.mot, .sto) of the model, or a spreadsheet of either. Of the settings those
+    in `FOLLOWED` apply; `signals.method` is "estimate" or "auto".
 
-    Returns the torques alone where more cannot be had: rows that are not evenly spaced, more than `MOST_ROWS`, several bodies
-    that hang on ground. Raises InputFileError, ModelError, SettingsError as `run_markers` and `run_coordinates`.
+    Returns the torques alone for rows at uneven times, more than `MOST_ROWS` rows, or several bodies attached to ground.
+    Raises InputFileError, ModelError, SettingsError as `run_markers` and `run_coordinates`.
     """
-    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings))
-    require_plausible(given.mass_kg, given.height_m)
+    settings, model = request.settings, Path(str(request.settings.model.osim))
     clock = Clock(progress)
-    coordinates = holds_coordinates(motion)
-    _require_supported(given, options, coordinates)
-    stated = options.signals.cutoff_hz if "cutoff_hz" in options.signals.model_fields_set else None
-    hz = None if isinstance(stated, str) else stated
-    estimate = options.estimation if options.signals.method == ESTIMATE else None
+    coordinates = holds_coordinates(request.path)
+    static = None if str(request.static_path) == NO_STATIC else request.static_path
+    sizes = (static, request.scale_setup, request.given_mass_kg)
+    _require_supported(request, coordinates and any(value is not None for value in (*sizes, request.ik_setup)))
+    cutoff = settings.signals.cutoff_hz if "cutoff_hz" in settings.signals.model_fields_set else None
+    cutoff_hz = None if isinstance(cutoff, str) else cutoff
+    estimate = settings.estimation if settings.signals.method == ESTIMATE else None
 
     def whole(own: CoordinateResult) -> ModelResult | None:
-        return completed(own, options, Path(given.model), given.height_m, clock)
+        return completed(own, settings, model, request.given_height_m, clock)
 
     if coordinates:
         clock.begin("inverse dynamics" if estimate is None else "estimate")
-        own = _on_coordinates(Path(motion), given, hz, estimate)
-        found = whole(own)
+        own = _on_coordinates(request.path, model, request.forces, cutoff_hz, estimate)
+        result = whole(own)
     else:
-        sizes = (given.static, given.scale_setup, given.mass_kg)
-        followed = follow_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, options, clock.begin)
-        own = followed_torques(followed, given.forces, estimate, clock.begin)
-        found = whole(own)
-        plates, corner_notes = ((), ()) if found is None else plates_in_order(found.analysis)
+        followed = follow_markers(
+            request.path, model, request.forces, request.ik_setup, *sizes, cutoff_hz, settings, clock.begin
+        )
+        own = followed_torques(followed, request.forces, estimate, clock.begin)
+        result = whole(own)
+        plates, corner_notes = ((), ()) if result is None else plates_in_order(result.analysis)
         if corner_notes:
-            own = followed_torques(followed.with_plates(plates), given.forces, estimate, clock.begin)
+            own = followed_torques(followed.with_plates(plates), request.forces, estimate, clock.begin)
             own = replace(own, notes=(*own.notes, *corner_notes))
-            found = whole(own)
+            result = whole(own)
     clock.end()
-    if found is None:
+    if result is None:
         return replace(own, timings=clock.seconds)
-    # the proof of the torques is timed by itself, within the checks
-    spent = found.analysis.timings.get(PROOF_STEP, 0.0)
-    seconds = {**clock.seconds, "checks": clock.seconds["checks"] - spent, PROOF_STEP: spent}
-    return replace(found, analysis=replace(found.analysis, timings=seconds))
+    # the proof of the torques is a step of its own, within the checks
+    proof_s = result.analysis.timings.get(PROOF_STEP, 0.0)
+    seconds = {**clock.seconds, "checks": clock.seconds["checks"] - proof_s, PROOF_STEP: proof_s}
+    return replace(result, analysis=replace(result.analysis, timings=seconds))
 
 
-def _require_supported(given: OnModel, options: Settings, coordinates: bool) -> None:
-    """Raise SettingsError for what a run on a model, or on coordinates of it, does not support."""
-    method = options.signals.method
+def _require_supported(request: TrialRequest, scales_coordinates: bool) -> None:
+    """Raise SettingsError for requests that an OpenSim model, or coordinates of it, does not support."""
+    method = request.settings.signals.method
     if method not in ("auto", ESTIMATE):
         raise SettingsError(
-            f"signals.method = '{method}' has no meaning with --model: coordinates, given or fitted, pass OpenSim's filter.",
-            "They may become an estimate with the forces: signals.method = 'estimate'.",
+            f"signals.method = '{method}' does not apply to an OpenSim model: its coordinates pass OpenSim's filter.",
+            "To estimate them together with the forces, set signals.method = 'estimate'.",
         )
-    scales = (given.static, given.scale_setup, given.mass_kg, given.ik_setup)
-    if coordinates and any(one is not None for one in scales):
+    if scales_coordinates:
         raise SettingsError(
-            "Coordinates are those of a model that has its own size and mass: nothing scales or fits it."
+            "Coordinates belong to a model with its own size and mass: it is neither scaled nor fitted."
+        )
+    if request.static_frames is not None or request.files is not None:
+        raise SettingsError(
+            "An OpenSim model uses all frames of its static trial, and reads its own files: static_frames and files do not apply."
         )
 
 
 def _on_coordinates(
-    motion: Path, given: OnModel, cutoff_hz: float | None, estimate: EstimationSettings | None
+    motion: Path,
+    model: Path,
+    forces: str | Path | None,
+    cutoff_hz: float | None,
+    estimate: EstimationSettings | None,
 ) -> CoordinateResult:
-    """The torques of coordinates, under the forces that are given, else under those beside the motion that belong to it."""
-    forces, notes = (given.forces, []) if given.forces is not None else loads_beside(motion)
+    """Return the torques of coordinates under the given forces, otherwise under the forces in a file next to the motion."""
+    loads, notes = (forces, []) if forces is not None else loads_beside(motion)
     try:
-        own = run_coordinates(motion, given.model, forces, cutoff_hz, estimate)
-    except ModelError as error:  # forces that nobody named, on bodies that this model does not have
-        if given.forces is not None or forces is None:
+        own = run_coordinates(motion, model, loads, cutoff_hz, estimate)
+    except ModelError as error:  # forces that were not named, on bodies that this model does not have
+        if forces is not None or loads is None:
             raise
         notes = [forces_unusable(motion, error)]
-        own = run_coordinates(motion, given.model, NO_FORCES, cutoff_hz, estimate)
+        own = run_coordinates(motion, model, NO_FORCES, cutoff_hz, estimate)
     return replace(own, notes=(*notes, *own.notes))
 
 
-def on_model(
-    settings: Settings,
-    static: str | Path | None = None,
-    mass_kg: float | None = None,
-    forces: str | Path | None = None,
-    height_m: float | None = None,
-) -> OnModel:
-    """Return what a trial is run with on the model that the settings name; a static trial "none" is none."""
-    named = None if static is None or str(static) == NO_STATIC else static
-    return OnModel(str(settings.model.osim), forces, static=named, mass_kg=mass_kg, height_m=height_m)
-
-
-def whole_result(
-    motion: str | Path, given: OnModel, settings: Settings, progress: Callable[[str], None] | None = None
-) -> ModelResult:
-    """Run a trial on a model; ModelError where its torques alone can be had."""
-    found = run_on_model(motion, given, settings, progress or (lambda step: None))
-    if not isinstance(found, ModelResult):
+def whole_result(request: TrialRequest, progress: Callable[[str], None] | None = None) -> ModelResult:
+    """Run a trial on an OpenSim model; ModelError where only its torques can be computed."""
+    result = run_on_model(request, progress)
+    if not isinstance(result, ModelResult):
         raise ModelError(
-            f"'{Path(motion).name}' has torques alone on '{Path(given.model).name}': its rows are uneven or more than "
-            f"{MOST_ROWS}, or several bodies of the model hang on ground."
+            f"Only the torques of '{request.path.name}' can be computed on '{Path(str(request.settings.model.osim)).name}': its "
+            f"rows are at uneven times or more than {MOST_ROWS}, or several bodies of the model are attached to ground."
         )
-    return found
+    return result
 
 
 # -- from the torques of the coordinates to the whole analysis ----------------------------------------------------------

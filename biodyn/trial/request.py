@@ -1,0 +1,127 @@
+"""The request of an analysis: one frozen value that the command line, Python, a study and a session hand to the steps."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self, TypeAlias, TypedDict, TypeVar, Unpack
+
+from biodyn.diagnostics import Diagnostic
+from biodyn.library.load import UserFile
+from biodyn.processing.calibration.subject import require_plausible
+from biodyn.settings import Settings, settings_from
+from biodyn.trial.files import FrameRange, TrialFiles, own_files_of, read_files
+
+SettingsSource: TypeAlias = Settings | Mapping[str, Any] | str | Path | None
+_Value = TypeVar("_Value")
+
+
+class SessionMemory:
+    """Cache of values that the walks of a session share, by everything that they depend on."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[str, Any] = OrderedDict()
+
+    def of(self, key: str, compute: Callable[[], _Value], size: int = 32) -> _Value:
+        """Return the value of a key, computed if it is not in the cache; the last `size` values are kept."""
+        value: _Value = self._values.pop(key) if key in self._values else compute()
+        self._values[key] = value
+        while len(self._values) > size:
+            self._values.popitem(last=False)
+        return value
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrialRequest:
+    """What is analysed, and how; every stage of the analysis extends it.
+
+    Attributes:
+        path: recording of the walk, or table of coordinates of an OpenSim model.
+        settings: `model.osim` names an OpenSim model, `output` what is written.
+        static_path: static trial; None = searched next to the walk; "none" = not searched.
+        static_frames: first and last frame of standing, numbered as in the file.
+        given_mass_kg, given_height_m: of the subject, given by the user.
+        forces: file of the ground forces; None = of the walk, or of a file next to it; "none" = not searched.
+        ik_setup, scale_setup: OpenSim set-ups; only with `model.osim`.
+        companions: other recordings of the session; None = searched in the folder of the walk.
+        user_files: settings file and tables of the user.
+        files: the recordings, if they were read before.
+        memory: cache of the session. notes: findings so far.
+    """
+
+    path: Path
+    settings: Settings
+    static_path: str | Path | None = None
+    static_frames: FrameRange | None = None
+    given_mass_kg: float | None = None
+    given_height_m: float | None = None
+    forces: str | Path | None = None
+    ik_setup: Path | None = None
+    scale_setup: Path | None = None
+    companions: tuple[Path, ...] | None = None
+    user_files: tuple[UserFile, ...] = ()
+    files: TrialFiles | None = None
+    memory: SessionMemory = field(default_factory=SessionMemory)
+    notes: tuple[Diagnostic, ...] = ()
+
+    def read(self) -> TrialFiles:
+        """Return the walk and its static trial, read now unless they were read before."""
+        if self.files is not None:
+            return self.files
+        return read_files(self.path, self.static_path, (), self.static_frames, self.settings.poses.use, self.forces)
+
+    def noted(self, *notes: Diagnostic) -> Self:
+        """Return the request, or the stage, with more findings."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+class RequestInputs(TypedDict, total=False):
+    """Further inputs of a request; see `run.run_trial`. model: an OpenSim model, in place of `model.osim` of the settings."""
+
+    static_frames: FrameRange | None
+    preset: str | None
+    entries: Sequence[str]
+    companions: Sequence[str | Path] | None
+    forces: str | Path | None
+    files: TrialFiles | None
+    memory: SessionMemory | None
+    model: str | Path | None
+    ik_setup: Path | None
+    scale_setup: Path | None
+
+
+def trial_request(
+    trial: str | Path,
+    static: str | Path | None = None,
+    mass_kg: float | None = None,
+    height_m: float | None = None,
+    settings: SettingsSource = None,
+    **inputs: Unpack[RequestInputs],
+) -> TrialRequest:
+    """Return the request of an analysis; parameters as for `run.run_trial`.
+
+    Raises SettingsError for invalid settings or tables, SubjectError for an implausible mass or height.
+    """
+    require_plausible(mass_kg, height_m)
+    source = dict(settings) if isinstance(settings, Mapping) else settings
+    options = settings_from(source, inputs.get("preset"), inputs.get("entries", ()))
+    model, companions = inputs.get("model"), inputs.get("companions")
+    if model is not None:
+        options = options.model_copy(update={"model": options.model.model_copy(update={"osim": str(model)})})
+    return TrialRequest(
+        path=Path(trial),
+        settings=options,
+        static_path=static,
+        static_frames=inputs.get("static_frames"),
+        given_mass_kg=mass_kg,
+        given_height_m=height_m,
+        forces=inputs.get("forces"),
+        ik_setup=inputs.get("ik_setup"),
+        scale_setup=inputs.get("scale_setup"),
+        companions=None if companions is None else tuple(Path(path) for path in companions),
+        user_files=own_files_of(settings, options),
+        files=inputs.get("files"),
+        memory=inputs.get("memory") or SessionMemory(),
+    )
