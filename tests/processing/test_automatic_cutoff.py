@@ -9,7 +9,12 @@ import pytest
 
 from biodyn.output.report.page import methods
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.processing.signals.smoothing.spline import HIGHEST_HZ, LOWEST_HZ, automatic_cutoff, relative_speed
+from biodyn.processing.signals.smoothing.spline import (
+    HIGHEST_AUTOMATIC_HZ,
+    LOWEST_AUTOMATIC_HZ,
+    automatic_cutoff,
+    relative_speed,
+)
 from biodyn.trial.result import TrialResult
 
 RATE_HZ = 200.0
@@ -50,7 +55,7 @@ def test_no_other_cutoff_leaves_the_markers_much_nearer_the_truth(cadence: float
         rest = (butterworth_lowpass(p, RATE_HZ, hz) - true)[60:-60]
         return float(np.median(np.sqrt(np.mean(rest**2, axis=(0, 2)))))
 
-    least = min(error(hz) for hz in np.arange(LOWEST_HZ, HIGHEST_HZ))
+    least = min(error(hz) for hz in np.arange(LOWEST_AUTOMATIC_HZ, HIGHEST_AUTOMATIC_HZ))
     assert error(chosen.cutoff_hz) < 1.1 * least  # what a quartile of the markers would have higher
     assert error(chosen.cutoff_hz) < error(2.0 * chosen.cutoff_hz)
 
@@ -62,8 +67,8 @@ def test_it_rises_with_the_motion_and_falls_with_noise_within_bounds() -> None:
     assert by_cadence[-1] > 12.0
     assert by_noise == sorted(by_noise, reverse=True)
     assert by_noise[1] > by_noise[2] + 1.0
-    assert by_noise[-1] == LOWEST_HZ
-    assert all(hz == round(hz) and LOWEST_HZ <= hz <= HIGHEST_HZ for hz in (*by_cadence, *by_noise))
+    assert by_noise[-1] == LOWEST_AUTOMATIC_HZ
+    assert all(hz == round(hz) and LOWEST_AUTOMATIC_HZ <= hz <= HIGHEST_AUTOMATIC_HZ for hz in (*by_cadence, *by_noise))
 
 
 def test_markers_that_were_smoothed_before_are_not_taken_as_they_are() -> None:
@@ -88,7 +93,7 @@ def test_nothing_seen_or_seen_too_shortly_gives_the_lowest_and_says_so() -> None
     p = paths(0.9)
     for part in (np.full_like(p, np.nan), p[:1], p[:30]):
         chosen = automatic_cutoff(part, RATE_HZ)
-        assert chosen.cutoff_hz == LOWEST_HZ
+        assert chosen.cutoff_hz == LOWEST_AUTOMATIC_HZ
         assert "too shortly" in chosen.reason
     slow = automatic_cutoff(noisy(p, 0.02), RATE_HZ)
     assert slow.reason.startswith("the lowest automatic cut-off")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from biodyn.library.section import Field, OneOf, Section, field_validator
 from biodyn.processing.signals.smoothing import SMOOTHING
-from biodyn.processing.signals.smoothing.spline import LOWEST_HZ
+from biodyn.processing.signals.smoothing.spline import LOWEST_AUTOMATIC_HZ
 
 
 class SignalSettings(Section):
@@ -62,4 +62,4 @@ class SignalSettings(Section):
     @property
     def markers_hz(self) -> float:
         """Cut-off of the markers, Hz, in the settings; the lowest automatic one where it is chosen automatically."""
-        return LOWEST_HZ if self.cutoff_hz == "auto" else float(self.cutoff_hz)
+        return LOWEST_AUTOMATIC_HZ if self.cutoff_hz == "auto" else float(self.cutoff_hz)
