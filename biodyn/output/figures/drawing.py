@@ -1,4 +1,4 @@
-"""Draw a figure from its layout with a pen: the same strokes, shapes and words in SVG, PNG and PDF."""
+"""Layout of a figure (positions, limits, ticks, legend), and its strokes, shapes and text for the pens of SVG, PNG and PDF."""
 
 from __future__ import annotations
 
@@ -30,26 +30,28 @@ from biodyn.output.figures.description import (
 )
 from biodyn.output.figures.style import INK, MUTED, SMALL, TEXT, TITLE, color, fitting_size, shortened, words_width
 
-# Pixels around a plot.
-_LEFT, _RIGHT, _TOP, _GAP = 62.0, 12.0, 26.0, 8.0
-_TICKS, _TICK_LINE, _LABEL = 20.0, 13.5, 15.0
-_CORNER, _STRIP, STRIP_HEIGHT = 13.0, 15.0, 11.0
-TICK_GAP = 4.5  # between the words of a tick and the plot
-_TICK_ROOM = 54.0  # for the words of a tick at the left edge
-_KEY_ROW, SAMPLE, _AFTER_SAMPLE, _BETWEEN = 24.0, 24.0, 5.0, 16.0
-
-#: A panel alone, for a grid that a page lays out, and the room left, right, above and below its plot.
+#: Size of a single panel in a grid of the page, pixels.
 SMALL_WIDTH, SMALL_HEIGHT = 196.0, 132.0
-_SMALL_ROOM = (40.0, 11.0, 31.0, 18.0)
-_SMALL_TICKS = (3.6, 2.4, 1.6, 1.0)  # how many steps at most: fewer have fewer digits
-_MORE_TICKS = 5.5  # where these leave a single tick, which tells no scale
+#: Length of the sample of a legend entry, height of a strip, and distance from a tick label to the plot, pixels.
+SAMPLE, STRIP_HEIGHT, TICK_GAP = 24.0, 11.0, 4.5
+
+
+class Spacing:
+    """Distances in pixels of a page 1000 px wide."""
+
+    LEFT, RIGHT, TOP, GAP = 62.0, 12.0, 26.0, 8.0  # around a plot
+    TICK_LINE, LABEL = 13.5, 15.0  # below a plot: line of tick labels, axis label
+    CORNER, STRIP = 13.0, 15.0  # heights of a second title line and of a row of a strip
+    SMALL = (40.0, 11.0, 31.0, 18.0)  # left, right, above and below the plot of a small panel
+    KEY_ROW, AFTER_SAMPLE, BETWEEN_KEYS = 24.0, 5.0, 16.0  # legend
+
 
 Ticks = tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True)
 class Place:
-    """A panel's plot in pixels from the upper left, the values at its edges, and what is written around it."""
+    """Plot of a panel in pixels from the upper left, with limits, ticks and positions of the labels."""
 
     panel: Panel
     left: float
@@ -77,41 +79,41 @@ class Place:
 
     @property
     def below(self) -> float:
-        """Where the words below the plot begin."""
-        return self.bottom + _STRIP * len(self.panel.strips)
+        """Upper edge of the tick labels of x."""
+        return self.bottom + Spacing.STRIP * len(self.panel.strips)
 
     @property
     def label_below(self) -> float:
-        """Baseline of the label of x."""
+        """Baseline of the axis label of x."""
         lines = max((words.count("\n") + 1 for _, words in self.xticks), default=0)
-        return self.below + 3.0 + _TICK_LINE * lines + _LABEL
+        return self.below + 3.0 + Spacing.TICK_LINE * lines + Spacing.LABEL
 
     @property
     def clipped(self) -> bool:
-        """Whether layers may reach beyond the plot."""
+        """True if layers may extend beyond the plot."""
         return self.panel.y.limits is not None or self.panel.equal
 
     def strip_top(self, number: int) -> float:
         """Upper edge of a strip."""
-        return self.bottom + 3.0 + _STRIP * number
+        return self.bottom + 3.0 + Spacing.STRIP * number
 
     def strip_span(self, span: Span) -> tuple[float, float]:
-        """Left edge and width of a part of a strip: inside the plot, and wide enough to be seen."""
+        """Return left edge and width of a span, limited to the plot and wide enough to be visible."""
         a, b = (min(max(float(self.px(edge)), self.left), self.right) for edge in (span.start, span.end))
         return a, max(b - a, 2.5)
 
     def px(self, x: FloatArray | float) -> FloatArray:
-        """Pixels from the left edge of the figure."""
+        """Return pixels from the left edge of the figure."""
         return self.left + self.width * _share(x, self.xlim, self.panel.x.log)
 
     def py(self, y: FloatArray | float) -> FloatArray:
-        """Pixels from the upper edge of the figure."""
+        """Return pixels from the upper edge of the figure."""
         return self.bottom - self.height * _share(y, self.ylim, self.panel.y.log)
 
 
 @dataclass(frozen=True)
 class KeyRow:
-    """One line of a legend: y of its middle, a heading or "", keys with the left edges of their samples; centred or not."""
+    """One line of a legend: y of its middle, heading or "", and keys with the left edges of their samples."""
 
     y: float
     centred: bool
@@ -122,7 +124,7 @@ class KeyRow:
 
 @dataclass(frozen=True)
 class Layout:
-    """The whole figure in pixels."""
+    """Layout of a figure in pixels."""
 
     width: float
     height: float
@@ -131,7 +133,7 @@ class Layout:
 
 
 def layout(figure: Figure) -> Layout:
-    """Place the panels in their grid, row by row, legends above the rows that have one and below all."""
+    """Place the panels in a grid, row by row, with legends above rows and below all."""
     columns = max(min(figure.columns, sum(_span(panel) for panel in figure.panels)), 1)
     pitch = figure.width / columns
     places: list[Place] = []
@@ -141,53 +143,52 @@ def layout(figure: Figure) -> Layout:
         legend = row[0].legend if row[0] is not None else None
         if legend is not None:
             rows += _key_rows(legend.keys, figure.width, top, legend.title)
-            top = rows[-1].y + 0.5 * _KEY_ROW
-        # Where the corner's words do not fit beside a title, those of the whole row stand on a line of their own.
+            top = rows[-1].y + 0.5 * Spacing.KEY_ROW
+        # corner texts of a row move to a second line if one does not fit next to its title
         second = any(panel is not None and not _fits_beside(panel, _plot_width(panel, pitch)) for panel in row)
-        plot_top = top + _TOP + (_CORNER if second else 0.0)
+        plot_top = top + Spacing.TOP + (Spacing.CORNER if second else 0.0)
         column, bottom = 0, plot_top
         for panel in row:
             if panel is not None:
                 place = _placed(
-                    panel, column * pitch + _LEFT, plot_top, _plot_width(panel, pitch), figure.height, second
+                    panel, column * pitch + Spacing.LEFT, plot_top, _plot_width(panel, pitch), figure.height, second
                 )
                 places.append(place)
-                bottom = max(bottom, place.label_below + 4.0 - (0.0 if panel.x.label else _LABEL))
+                bottom = max(bottom, place.label_below + 4.0 - (0.0 if panel.x.label else Spacing.LABEL))
             column += _span(panel)
-        top = bottom + _GAP
+        top = bottom + Spacing.GAP
     if figure.keys:
         rows += _key_rows(figure.keys, figure.width, top)
-        top = rows[-1].y + 0.5 * _KEY_ROW
+        top = rows[-1].y + 0.5 * Spacing.KEY_ROW
     return Layout(figure.width, max(top, 1.0), tuple(places), tuple(rows))
 
 
 def small_place(panel: Panel) -> Place:
-    """Place one panel alone: words above the plot, ticks beside it; labels of its axes are the drawing's business."""
-    left, right, top, bottom = _SMALL_ROOM
-    width = SMALL_WIDTH - left - right
-    place = _placed(panel, left, top, width, SMALL_HEIGHT - top - bottom, False)
+    """Place a single small panel: text above the plot, tick labels at the left, no axis labels."""
+    x_left, x_right, y_top, y_bottom = small_plot()
+    place = _placed(panel, x_left, y_top, x_right - x_left, y_bottom - y_top, False)
     return replace(
         place,
-        yticks=place.yticks if panel.y.ticks is not None else _small_ticks(panel.y, place.ylim, left - TICK_GAP),
+        yticks=place.yticks if panel.y.ticks is not None else _small_ticks(panel.y, place.ylim, x_left - TICK_GAP),
         title_size=fitting_size(panel.title, SMALL_WIDTH - 4.0, TEXT, True),
         label_size=fitting_size(panel.y.label, SMALL_WIDTH - 4.0, SMALL),
     )
 
 
-def _small_ticks(axis: Axis, limits: tuple[float, float], room: float) -> Ticks:
-    """Two ticks or more that have room beside the plot; where even one step has too many digits, those that have room."""
-    for most in (*_SMALL_TICKS, _MORE_TICKS):
-        found = ticks(axis, limits, most)
-        if len(found) > 1 and all(words_width(words, SMALL) <= room for _, words in found):
-            return found
-    fewest = ticks(axis, limits, _SMALL_TICKS[-1])
-    return tuple((value, words) for value, words in fewest if words_width(words, SMALL) <= room) or ((0.0, "0"),)
+def _small_ticks(axis: Axis, limits: tuple[float, float], width: float) -> Ticks:
+    """Return at least two ticks whose labels fit; fewer ticks have fewer digits. Otherwise return the fitting ticks."""
+    for most in (3.6, 2.4, 1.6, 1.0, 5.5):
+        candidates = ticks(axis, limits, most)
+        if len(candidates) > 1 and all(words_width(words, SMALL) <= width for _, words in candidates):
+            return candidates
+    fewest = ticks(axis, limits, 1.0)
+    return tuple((value, words) for value, words in fewest if words_width(words, SMALL) <= width) or ((0.0, "0"),)
 
 
 def small_plot() -> tuple[float, float, float, float]:
-    """Left, right, upper and lower edge of such a panel's plot."""
-    left, right, top, bottom = _SMALL_ROOM
-    return left, SMALL_WIDTH - right, top, SMALL_HEIGHT - bottom
+    """Return left, right, upper and lower edge of the plot of a small panel."""
+    margins = Spacing.SMALL
+    return margins[0], SMALL_WIDTH - margins[1], margins[2], SMALL_HEIGHT - margins[3]
 
 
 def _span(panel: Panel | None) -> int:
@@ -195,7 +196,7 @@ def _span(panel: Panel | None) -> int:
 
 
 def _plot_width(panel: Panel, pitch: float) -> float:
-    return pitch * panel.span - _LEFT - _RIGHT
+    return pitch * panel.span - Spacing.LEFT - Spacing.RIGHT
 
 
 def _rows(panels: Sequence[Panel | None], columns: int) -> Iterator[list[Panel | None]]:
@@ -222,38 +223,38 @@ def _placed(panel: Panel, left: float, top: float, width: float, height: float, 
     return Place(
         panel=panel, left=left, top=top, width=width, height=height, xlim=xlim, ylim=ylim,
         xticks=panel.x.ticks if panel.x.ticks is not None else ticks(panel.x, xlim, 6.0),
-        yticks=tuple((value, shortened(words, _TICK_ROOM, SMALL)) for value, words in yticks),
+        yticks=tuple((value, shortened(words, 54.0, SMALL)) for value, words in yticks),  # pixels left of the plot
         title_size=fitting_size(panel.title, width, TITLE, True),
-        label_size=fitting_size(panel.y.label, height + _GAP, TEXT),
-        title_above=7.5 + (_CORNER if second else 0.0),
+        label_size=fitting_size(panel.y.label, height + Spacing.GAP, TEXT),
+        title_above=7.5 + (Spacing.CORNER if second else 0.0),
         corner_above=4.0 if second else 7.5,
     )  # fmt: skip
 
 
 def _reached(layers: Sequence[Layer], along: int) -> FloatArray:
-    """All finite values that the layers have along x (0) or y (1)."""
-    found: list[FloatArray] = []
+    """Return all finite values of the layers along x (0) or y (1)."""
+    parts: list[FloatArray] = []
     for layer in layers:
         match layer:
             case Line() | Points():
-                found.append(layer.y if along else layer.x)
+                parts.append(layer.y if along else layer.x)
             case Area():
-                found += [layer.low, layer.high] if along else [layer.x]
+                parts += [layer.low, layer.high] if along else [layer.x]
             case Bars():
                 if bool(along) == layer.lying:
-                    found += [layer.at - 0.5 * layer.width, layer.at + 0.5 * layer.width]
+                    parts += [layer.at - 0.5 * layer.width, layer.at + 0.5 * layer.width]
                 else:
                     error = 0.0 if layer.error is None else np.nan_to_num(layer.error)
-                    found += [layer.base, layer.top + error]
+                    parts += [layer.base, layer.top + error]
             case Outline():
-                found.append(layer.points[:, along])
+                parts.append(layer.points[:, along])
             case Rule() if layer.along == ("y" if along else "x"):
-                found.append(np.array([layer.at]))
+                parts.append(np.array([layer.at]))
             case _:
-                pass  # shades and words take the room that there is
-    if not found:
+                pass  # shades and text do not extend the limits
+    if not parts:
         return np.empty(0)
-    values = np.concatenate([np.ravel(part) for part in found])
+    values = np.concatenate([np.ravel(part) for part in parts])
     return values[np.isfinite(values)]
 
 
@@ -273,10 +274,10 @@ def _limits(axis: Axis, values: FloatArray, tight: bool) -> tuple[float, float]:
 def _same_scale(
     xlim: tuple[float, float], ylim: tuple[float, float], width: float, height: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Widen the direction that has room."""
-    a_pixel = max((xlim[1] - xlim[0]) / width, (ylim[1] - ylim[0]) / height)
+    """Widen the limits of one direction to equal scales."""
+    per_pixel = max((xlim[1] - xlim[0]) / width, (ylim[1] - ylim[0]) / height)
     x, y = 0.5 * sum(xlim), 0.5 * sum(ylim)
-    half_x, half_y = 0.5 * a_pixel * width, 0.5 * a_pixel * height
+    half_x, half_y = 0.5 * per_pixel * width, 0.5 * per_pixel * height
     return (x - half_x, x + half_x), (y - half_y, y + half_y)
 
 
@@ -291,7 +292,7 @@ def _share(values: FloatArray | float, limits: tuple[float, float], log: bool) -
 
 
 def ticks(axis: Axis, limits: tuple[float, float], most: float) -> Ticks:
-    """Round numbers inside the limits, with the digits they need."""
+    """Return round numbers within the limits, with the necessary digits."""
     low, high = limits
     if axis.log:
         return _decades(low, high, most)
@@ -320,40 +321,40 @@ def _step(span: float, most: float) -> float:
 
 
 def _key_rows(keys: Sequence[Key], width: float, top: float, title: str = "") -> list[KeyRow]:
-    """Entries side by side in as many lines as they need: centred, or from the left behind a heading."""
+    """Return the lines of a legend: centred, or left-aligned after a heading."""
     lines: list[list[tuple[Key, float]]] = [[]]
-    indent = words_width(title, TEXT, True) + _BETWEEN if title else 0.0
-    room = width - 20.0 - (indent + _LEFT if title else 0.0)
+    indent = words_width(title, TEXT, True) + Spacing.BETWEEN_KEYS if title else 0.0
+    room = width - 20.0 - (indent + Spacing.LEFT if title else 0.0)
     for key in keys:
-        wide = SAMPLE + _AFTER_SAMPLE + words_width(key.words, TEXT) + _BETWEEN
-        if lines[-1] and sum(w for _, w in lines[-1]) + wide - _BETWEEN > room:
+        wide = SAMPLE + Spacing.AFTER_SAMPLE + words_width(key.words, TEXT) + Spacing.BETWEEN_KEYS
+        if lines[-1] and sum(w for _, w in lines[-1]) + wide - Spacing.BETWEEN_KEYS > room:
             lines.append([])
         lines[-1].append((key, wide))
     rows = []
     for number, line in enumerate(lines):
-        left = _LEFT + indent if title else 0.5 * (width - sum(wide for _, wide in line) + _BETWEEN)
+        x = Spacing.LEFT + indent if title else 0.5 * (width - sum(wide for _, wide in line) + Spacing.BETWEEN_KEYS)
         placed = []
         for key, wide in line:
-            placed.append((key, left))
-            left += wide
-        y = top + (number + 0.5) * _KEY_ROW
-        rows.append(KeyRow(y, not title, title if not number else "", _LEFT, tuple(placed)))
+            placed.append((key, x))
+            x += wide
+        y = top + (number + 0.5) * Spacing.KEY_ROW
+        rows.append(KeyRow(y, not title, title if not number else "", Spacing.LEFT, tuple(placed)))
     return rows
 
 
 def key_words_left(left: float) -> float:
-    """Where the words of a key begin whose sample begins at `left`."""
-    return left + SAMPLE + _AFTER_SAMPLE
+    """Return the left edge of the text of a key with the sample at `left`."""
+    return left + SAMPLE + Spacing.AFTER_SAMPLE
 
 
 def runs(known: BoolArray) -> list[tuple[int, int]]:
-    """Where values are known without a gap: first and one past the last of every run."""
+    """Return first and one past the last index of each run of known values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 
 def joined(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Curves (..., n) over x (n,) one behind the other, with a gap between them: one artist for all."""
+    """Return curves (..., n) over x (n,) joined to one, separated by NaN."""
     curves = y.reshape(-1, y.shape[-1])
     if len(curves) == 1:
         return np.asarray(x), curves[0]
@@ -362,12 +363,8 @@ def joined(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.hstack([across, gap]).reshape(-1), np.hstack([curves, gap]).reshape(-1)
 
 
-_BASELINE = 0.35  # of the font size: from the middle of a line of text down to its baseline
-_LABEL_LEFT = 48.0  # pixels from the plot to the label of y
-
-
 class Stroke(NamedTuple):
-    """How a line is drawn: colour by its name in `style.COLORS`, width and dashes in pixels of the page."""
+    """Line style: colour by name in `style.COLORS`, width and dashes in pixels of the page."""
 
     color: str
     width: float
@@ -375,51 +372,74 @@ class Stroke(NamedTuple):
     opacity: float = 1.0
 
 
+class TextStyle(NamedTuple):
+    """Text style: the baseline starts, is centred or ends at a point; `upright`: written from bottom to top."""
+
+    size: float = SMALL
+    hue: str = MUTED
+    anchor: str = "start"
+    bold: bool = False
+    italic: bool = False
+    upright: bool = False
+
+    @property
+    def baseline(self) -> float:
+        """Distance from the middle of a line of text to its baseline."""
+        return 0.35 * self.size
+
+
+SMALL_TEXT, CENTRED, ENDING = TextStyle(), TextStyle(anchor="middle"), TextStyle(anchor="end")
+PLAIN, HEADING = TextStyle(TEXT, INK), TextStyle(TEXT, INK, bold=True)
+
+
 class Pen(Protocol):
-    """What a medium must be able to draw. Points are pixels (n, 2) of the page, y down."""
+    """Drawing primitives of a medium. Points are pixels (n, 2) of the page, y down."""
 
     def inside(self, place: Place) -> AbstractContextManager[Any]:
-        """Draw inside a panel's plot only."""
+        """Clip drawing to the plot of a panel."""
 
     def stroke(self, pieces: Sequence[FloatArray], stroke: Stroke, *, closed: bool = False) -> None:
         """Draw lines through points without gaps."""
 
     def fill(self, pieces: Sequence[FloatArray], name: str, opacity: float = 1.0, title: str = "") -> None:
-        """Fill closed shapes; `title` is shown by the pointer where the medium has one."""
+        """Fill closed shapes; `title` is a tooltip if the medium has tooltips."""
 
     def dots(self, points: FloatArray, diameter: float, name: str) -> None:
         """Draw dots."""
 
-    def text(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        size: float = SMALL,
-        hue: str = MUTED,
-        *,
-        anchor: str = "start",
-        bold: bool = False,
-        italic: bool = False,
-        upright: bool = False,
-    ) -> None:
-        """Write words whose baseline starts, is centred or ends at a point; `upright`: from bottom to top."""
+    def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
+        """Write text."""
+
+
+def draw_figure(pen: Pen, placed: Layout) -> None:
+    """Draw all panels and the legend of a figure."""
+    for place in placed.places:
+        draw_panel(pen, place)
+    for row in placed.rows:
+        draw_key_row(pen, row)
 
 
 def draw_panel(pen: Pen, place: Place) -> None:
-    """Draw a panel with title, corner, plot and the labels of its axes."""
+    """Draw a panel with title, corner text, plot and axis labels."""
     panel = place.panel
-    middle = place.left + place.width / 2
-    pen.text(place.left, place.top - place.title_above, panel.title, place.title_size, INK, bold=True)
-    pen.text(place.right, place.top - place.corner_above, panel.corner, anchor="end")
+    pen.text(place.left, place.top - place.title_above, panel.title, HEADING._replace(size=place.title_size))
+    pen.text(place.right, place.top - place.corner_above, panel.corner, ENDING)
     draw_plot(pen, place)
-    side = place.left - _LABEL_LEFT, place.top + place.height / 2
-    pen.text(*side, panel.y.label, place.label_size, anchor="middle", upright=True)
-    pen.text(middle, place.label_below, panel.x.label, TEXT, anchor="middle")
+    y_label = TextStyle(place.label_size, anchor="middle", upright=True)
+    pen.text(place.left - 48.0, place.top + place.height / 2, panel.y.label, y_label)
+    pen.text(place.left + place.width / 2, place.label_below, panel.x.label, TextStyle(TEXT, anchor="middle"))
+
+
+def draw_small_panel(pen: Pen, panel: Panel) -> None:
+    """Draw a single panel of a grid: title, unit and directions above the plot."""
+    place = small_place(panel)
+    pen.text(2.0, 11.5, panel.title, HEADING._replace(size=place.title_size))
+    pen.text(2.0, 23.0, panel.y.label, TextStyle(place.label_size))
+    draw_plot(pen, place)
 
 
 def draw_plot(pen: Pen, place: Place) -> None:
-    """Draw the plot of a panel, its axes, strips and the labels of the ticks."""
+    """Draw the plot of a panel with axes, strips and tick labels."""
     panel = place.panel
     with pen.inside(place):
         for layer in panel.layers:
@@ -433,25 +453,25 @@ def draw_plot(pen: Pen, place: Place) -> None:
     for number, strip in enumerate(panel.strips):
         _strip(pen, strip, place, place.strip_top(number))
     middle = place.left + place.width / 2
-    pen.text(middle, place.top + place.height / 2, panel.note, TEXT, anchor="middle", italic=True)
+    pen.text(middle, place.top + place.height / 2, panel.note, TextStyle(TEXT, anchor="middle", italic=True))
     for value, words in place.yticks:
-        pen.text(place.left - TICK_GAP, float(place.py(value)) + _BASELINE * SMALL, words, anchor="end")
+        pen.text(place.left - TICK_GAP, float(place.py(value)) + ENDING.baseline, words, ENDING)
     for value, words in place.xticks:
         for number, line in enumerate(words.split("\n")):
-            pen.text(float(place.px(value)), place.below + 14.5 + 13.5 * number, line, anchor="middle")
+            pen.text(float(place.px(value)), place.below + 14.5 + Spacing.TICK_LINE * number, line, CENTRED)
 
 
 def draw_key_row(pen: Pen, row: KeyRow) -> None:
     """Draw a line of a legend."""
-    base = row.y + _BASELINE * TEXT
-    pen.text(row.title_left, base, row.title, TEXT, INK, bold=True)
+    base = row.y + PLAIN.baseline
+    pen.text(row.title_left, base, row.title, HEADING)
     for key, left in row.keys:
         draw_sample(pen, key, left, row.y)
-        pen.text(key_words_left(left), base, key.words, TEXT, INK)
+        pen.text(key_words_left(left), base, key.words, PLAIN)
 
 
 def draw_sample(pen: Pen, key: Key, left: float, y: float) -> None:
-    """Draw the sample of a key, its middle at a height."""
+    """Draw the sample of a key, centred at height y."""
     if key.kind == "line":
         pen.stroke([np.array([[left, y], [left + SAMPLE, y]])], Stroke(key.color, key.width, key.dash, key.opacity))
         if key.point:
@@ -468,16 +488,16 @@ def _box(left: float, top: float, width: float, height: float) -> FloatArray:
 
 
 def _shaded(shade: Shade, place: Place, start: float, end: float) -> FloatArray:
-    """A stretch of x or y as a box inside the plot."""
+    """Return a stretch of x or y as a box within the plot."""
     if shade.along == "x":
-        left, right = np.clip(place.px(np.array([start, end])), place.left, place.right).tolist()
-        return _box(left, place.top, right - left, place.height)
+        x0, x1 = np.clip(place.px(np.array([start, end])), place.left, place.right).tolist()
+        return _box(x0, place.top, x1 - x0, place.height)
     bottom, top = np.clip(place.py(np.array([start, end])), place.top, place.bottom).tolist()
     return _box(place.left, top, place.width, bottom - top)
 
 
 def _grid(pen: Pen, place: Place) -> None:
-    """Lines at the ticks; that at zero is darker."""
+    """Draw lines at the ticks; the line at zero is darker."""
     for value, _ in place.yticks if place.panel.y.grid else ():
         pen.stroke([_across(place, value, "y")], Stroke("axis" if value == 0.0 else "grid", 0.7))
     for value, _ in place.xticks if place.panel.x.grid else ():
@@ -485,7 +505,7 @@ def _grid(pen: Pen, place: Place) -> None:
 
 
 def _across(place: Place, value: float, along: str) -> FloatArray:
-    """The line across the plot at a value of x or y."""
+    """Return the line across the plot at a value of x or y."""
     if along == "x":
         return np.array([[float(place.px(value)), place.top], [float(place.px(value)), place.bottom]])
     return np.array([[place.left, float(place.py(value))], [place.right, float(place.py(value))]])
@@ -521,7 +541,7 @@ def _layer(pen: Pen, layer: Layer, place: Place) -> None:
                 pen.stroke([_across(place, layer.at, layer.along)], stroke)
         case Text():
             at = float(place.px(layer.x)), float(place.py(layer.y))
-            pen.text(*at, layer.words, hue=color(layer.color), anchor=layer.anchor)
+            pen.text(*at, layer.words, TextStyle(hue=color(layer.color), anchor=layer.anchor))
         case Shade():
             pass  # behind the grid
 
@@ -547,7 +567,7 @@ def _bars(pen: Pen, bars: Bars, place: Place) -> None:
 
 def _strip(pen: Pen, strip: Strip, place: Place, top: float) -> None:
     pen.fill([_box(place.left, top, place.width, STRIP_HEIGHT)], "grid")
-    pen.text(place.left - TICK_GAP, top + 0.5 * STRIP_HEIGHT + _BASELINE * SMALL, strip.label, anchor="end")
+    pen.text(place.left - TICK_GAP, top + 0.5 * STRIP_HEIGHT + ENDING.baseline, strip.label, ENDING)
     for span in strip.spans:
-        left, width = place.strip_span(span)
-        pen.fill([_box(left, top, width, STRIP_HEIGHT)], span.color or strip.color, title=span.words)
+        x, width = place.strip_span(span)
+        pen.fill([_box(x, top, width, STRIP_HEIGHT)], span.color or strip.color, title=span.words)

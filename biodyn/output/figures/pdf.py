@@ -1,9 +1,9 @@
-"""Figures as vectors on a page of paper, with fpdf2."""
+"""Figures as vectors in PDF, with fpdf2."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,61 +12,47 @@ from biodyn.conventions import FloatArray
 from biodyn.output.figures.description import Figure, Key, Panel
 from biodyn.output.figures.drawing import (
     SAMPLE,
+    SMALL_TEXT,
     Place,
     Stroke,
-    draw_key_row,
-    draw_panel,
-    draw_plot,
+    TextStyle,
+    draw_figure,
+    draw_small_panel,
     layout,
-    small_place,
 )
-from biodyn.output.figures.style import FONT, INK, MUTED, SMALL, TEXT, color, settable, shortened
+from biodyn.output.figures.style import FONT, TEXT, color, settable, shortened
 
 if TYPE_CHECKING:
     from fpdf import FPDF
 
-_POINTS_A_MM = 72.0 / 25.4
 
-
-def draw_figure(pages: FPDF, figure: Figure, left: float, top: float, width: float, height: float) -> float:
-    """Draw a figure as wide as it may be (mm), smaller where it would be higher than `height`; returns its height."""
+def draw_in_pdf(pages: FPDF, figure: Figure, left: float, top: float, width: float, height: float) -> float:
+    """Draw a figure within a width and height (mm), and return its height."""
     placed = layout(figure)
     scale = min(width / placed.width, height / placed.height)
-    pen = _PdfPen(pages, left + 0.5 * (width - scale * placed.width), top, scale)
-    for place in placed.places:
-        draw_panel(pen, place)
-    for row in placed.rows:
-        draw_key_row(pen, row)
+    draw_figure(_PdfPen(pages, left + 0.5 * (width - scale * placed.width), top, scale), placed)
     return scale * placed.height
 
 
 def draw_small(pages: FPDF, panel: Panel, left: float, top: float, scale: float) -> None:
-    """Draw a panel of a grid (`layout.SMALL_WIDTH` by `SMALL_HEIGHT` pixels): unit and directions below the title."""
-    place = small_place(panel)
-    pen = _PdfPen(pages, left, top, scale)
-    pen.text(2.0, 11.5, panel.title, place.title_size, INK, bold=True)
-    pen.text(2.0, 23.0, panel.y.label, place.label_size)
-    draw_plot(pen, place)
+    """Draw a panel of a grid, `SMALL_WIDTH` by `SMALL_HEIGHT` pixels of `scale` mm."""
+    draw_small_panel(_PdfPen(pages, left, top, scale), panel)
 
 
 def draw_keys(pages: FPDF, keys: Sequence[Key], left: float, top: float, width: float, scale: float) -> float:
-    """Draw a legend in as many lines as it needs; returns its height, mm."""
+    """Draw a legend, and return its height, mm."""
     room = width / scale - SAMPLE - 30.0
     short = tuple(replace(key, words=shortened(settable(key.words), room, TEXT)) for key in keys)
     placed = layout(Figure("", (), short, width=width / scale))
-    for row in placed.rows:
-        draw_key_row(_PdfPen(pages, left, top, scale), row)
+    draw_figure(_PdfPen(pages, left, top, scale), placed)
     return scale * placed.height
 
 
-@dataclass(frozen=True)
 class _PdfPen:
-    """See `drawing.Pen`: `left`, `top` of the drawing's corner in mm, `scale` mm per pixel."""
+    """See `drawing.Pen`: `left`, `top` of the drawing in mm, `scale` mm per pixel."""
 
-    pages: FPDF
-    left: float
-    top: float
-    scale: float
+    def __init__(self, pages: FPDF, left: float, top: float, scale: float) -> None:
+        self.pages, self.origin, self.scale = pages, (left, top), scale
 
     def inside(self, place: Place) -> Any:
         ((x, y),) = self._points(np.array([[place.left, place.top]]))
@@ -95,27 +81,15 @@ class _PdfPen:
             for x, y in self._points(points):
                 self.pages.circle(x, y, 0.5 * self.scale * diameter, style="F")
 
-    def text(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        size: float = SMALL,
-        hue: str = MUTED,
-        *,
-        anchor: str = "start",
-        bold: bool = False,
-        italic: bool = False,
-        upright: bool = False,
-    ) -> None:
+    def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if not words:
             return
         pages, shown = self.pages, settable(words)
-        pages.set_font(FONT, "B" if bold else "", size * self.scale * _POINTS_A_MM)
-        pages.set_text_color(hue)
+        pages.set_font(FONT, "B" if style.bold else "", style.size * self.scale * 72.0 / 25.4)  # points
+        pages.set_text_color(style.hue)
         ((across, down),) = self._points(np.array([[x, y]]))
-        start = across - pages.get_string_width(shown) * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
-        if upright:
+        start = across - pages.get_string_width(shown) * {"start": 0.0, "middle": 0.5, "end": 1.0}[style.anchor]
+        if style.upright:
             with pages.rotation(90.0, across, down):
                 pages.text(start, down, shown)
         else:
@@ -123,5 +97,5 @@ class _PdfPen:
         pages.set_text_color(0)
 
     def _points(self, points: FloatArray) -> list[tuple[float, float]]:
-        """Pixels of the drawing as pairs in mm of the page."""
-        return [(x, y) for x, y in ((self.left, self.top) + self.scale * points).tolist()]
+        """Convert pixels of the drawing to pairs in mm of the page."""
+        return [(x, y) for x, y in (self.origin + self.scale * points).tolist()]

@@ -1,7 +1,6 @@
-"""Figures as PNG: lines and shapes by matplotlib's Agg renderer, words by Pillow in matplotlib's fonts.
+"""Figures as PNG: lines and shapes by the Agg renderer of matplotlib, text by Pillow in the fonts of matplotlib.
 
-matplotlib's own axes, ticks and legends measure what the layout knows already, and take ten times as long (5.3 s of processor
-time for the figures of a walk, of 9 s for all of it).
+Axes, ticks and legends of matplotlib would take ten times as long (5.3 s of 9 s processor time for the figures of a walk).
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from biodyn.conventions import FloatArray
 from biodyn.output.figures.description import Figure
-from biodyn.output.figures.drawing import Place, Stroke, draw_key_row, draw_panel, layout
-from biodyn.output.figures.style import DPI, MUTED, POINTS_A_PIXEL, SMALL, WIDTH, WIDTH_IN, color, font_file
+from biodyn.output.figures.drawing import SMALL_TEXT, Place, Stroke, TextStyle, draw_figure, layout
+from biodyn.output.figures.style import DPI, POINTS_A_PIXEL, WIDTH, WIDTH_IN, color, font_file
 
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 
@@ -30,15 +29,12 @@ def png(figure: Figure, dpi: int = DPI) -> bytes:
     """Draw a figure as PNG, `dpi` dots per inch of paper."""
     placed = layout(figure)
     pen = _PngPen(placed.width, placed.height, dpi)
-    for place in placed.places:
-        draw_panel(pen, place)
-    for row in placed.rows:
-        draw_key_row(pen, row)
+    draw_figure(pen, placed)
     return pen.encoded()
 
 
 class _PngPen:
-    """See `drawing.Pen`. Words are written last, over everything."""
+    """See `drawing.Pen`. Text is written last."""
 
     def __init__(self, width: float, height: float, dpi: int) -> None:
         self.dpi, self.scale = dpi, dpi * WIDTH_IN / WIDTH
@@ -46,14 +42,12 @@ class _PngPen:
         self.renderer = RendererAgg(int(width * self.scale), self.height, dpi)
         np.asarray(self.renderer.buffer_rgba())[:] = 255  # white paper
         self.clip: Bbox | None = None
-        self.words: list[tuple[str, float, float, float, str, str, str, bool]] = []
+        self.texts: list[tuple[float, float, str, TextStyle]] = []
 
     @contextmanager
     def inside(self, place: Place) -> Iterator[None]:
-        (left, top), (right, bottom) = self._pixels(
-            np.array([[place.left, place.top], [place.right, place.bottom]])
-        ).tolist()
-        self.clip = Bbox.from_extents(left, bottom, right, top)
+        corners = self._pixels(np.array([[place.left, place.bottom], [place.right, place.top]]))
+        self.clip = Bbox.from_extents(*corners.ravel().tolist())
         yield
         self.clip = None
 
@@ -81,32 +75,20 @@ class _PngPen:
             gc, Path.unit_circle(), size, Path(self._pixels(points)), IdentityTransform(), _rgb(name)
         )
 
-    def text(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        size: float = SMALL,
-        hue: str = MUTED,
-        *,
-        anchor: str = "start",
-        bold: bool = False,
-        italic: bool = False,
-        upright: bool = False,
-    ) -> None:
+    def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if words:
-            style = "B" if bold else "I" if italic else ""
-            self.words.append((words, self.scale * x, self.scale * y, size * self.scale, hue, anchor, style, upright))
+            self.texts.append((self.scale * x, self.scale * y, words, style))
 
     def encoded(self) -> bytes:
         picture = Image.fromarray(np.ascontiguousarray(np.asarray(self.renderer.buffer_rgba())[..., :3]))
         pen = ImageDraw.Draw(picture)
-        for words, x, y, size, hue, anchor, style, upright in self.words:
-            font = ImageFont.truetype(str(font_file(style)), size, layout_engine=ImageFont.Layout.BASIC)
-            if upright:
-                _write_upright(picture, x, y, words, hue, font)
+        for x, y, words, style in self.texts:
+            file = font_file("B" if style.bold else "I" if style.italic else "")
+            font = ImageFont.truetype(str(file), style.size * self.scale, layout_engine=ImageFont.Layout.BASIC)
+            if style.upright:
+                _write_upright(picture, x, y, words, style.hue, font)
             else:
-                pen.text((x, y), words, fill=hue, font=font, anchor=_ANCHORS[anchor])
+                pen.text((x, y), words, fill=style.hue, font=font, anchor=_ANCHORS[style.anchor])
         stream = io.BytesIO()
         picture.save(stream, format="PNG", compress_level=1, dpi=(self.dpi, self.dpi))
         return stream.getvalue()
@@ -120,7 +102,7 @@ class _PngPen:
         return gc
 
     def _pixels(self, points: FloatArray) -> FloatArray:
-        """Points of the page as pixels of the picture, y up."""
+        """Convert points of the page to pixels of the picture, y up."""
         return self.scale * points * (1.0, -1.0) + (0.0, self.height)
 
     def _path(self, points: FloatArray, closed: bool) -> Path:
@@ -131,7 +113,7 @@ class _PngPen:
 def _write_upright(
     picture: Image.Image, x: float, y: float, words: str, hue: str, font: ImageFont.FreeTypeFont
 ) -> None:
-    """Write words from bottom to top, the middle of their baseline at a point."""
+    """Write text from bottom to top, with the middle of its baseline at a point."""
     length, above = math.ceil(font.getlength(words)) + 4, math.ceil(font.size)
     level = Image.new("L", (length, 2 * above))
     ImageDraw.Draw(level).text((length / 2, above), words, fill=255, font=font, anchor="ms")

@@ -1,6 +1,6 @@
-"""Figures as SVG: small, sharp, the same bytes every time, and quick enough for thousands.
+"""Figures as compact SVG with reproducible bytes.
 
-One unit is a tenth of a pixel of the page, so that whole numbers place a line well enough.
+One unit is a tenth of a pixel of the page, so that coordinates are integers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import base64
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -20,67 +19,66 @@ from biodyn.output.figures.description import Bars, Dash, Figure, Key, Line, Pan
 from biodyn.output.figures.drawing import (
     SAMPLE,
     SMALL_HEIGHT,
+    SMALL_TEXT,
     SMALL_WIDTH,
     Place,
     Stroke,
+    TextStyle,
     draw_key_row,
     draw_panel,
-    draw_plot,
     draw_sample,
+    draw_small_panel,
     layout,
-    small_place,
     small_plot,
 )
-from biodyn.output.figures.style import FONTS, INK, MUTED, SMALL, TEXT, WIDTH, color
-
-_THICK = 1.5  # width from which a line is a mean or a measured curve, not one of many
-_MOST_LETTERS = 1500
+from biodyn.output.figures.style import FONTS, MUTED, TEXT, WIDTH, color
 
 
-def spoken(figure: Figure) -> str:
-    """Panel by panel its title, what y is, and of every thick curve or row of bars its numbers; "" where there are none."""
-    found: list[str] = []
+def alt_text(figure: Figure, max_letters: int = 1500) -> str:
+    """Describe a figure panel by panel: title, quantity, and the values of its mean curves and bars; "" if there are none."""
+    sentences: list[str] = []
     length = 0
     panels = [panel for panel in figure.panels if panel is not None]
     for number, panel in enumerate(panels):
-        said = "; ".join(_seen(panel, figure.keys))
-        words = f"{panel.title}{f' ({panel.y.label})' if panel.y.label else ''}: {said or panel.note}."
-        length += len(words)
-        if length > _MOST_LETTERS:
-            return " ".join([*found, f"{len(panels) - number} more panels."])
-        if said or panel.note:
-            found.append(words)
-    return " ".join(found)
+        values = "; ".join(_values(panel, figure.keys))
+        sentence = f"{panel.title}{f' ({panel.y.label})' if panel.y.label else ''}: {values or panel.note}."
+        length += len(sentence)
+        if length > max_letters:
+            return " ".join([*sentences, f"{len(panels) - number} more panels."])
+        if values or panel.note:
+            sentences.append(sentence)
+    return " ".join(sentences)
 
 
-def _seen(panel: Panel, keys: Sequence[Key]) -> Iterator[str]:
+def _values(panel: Panel, keys: Sequence[Key], min_width: float = 1.5) -> Iterator[str]:
+    """Yield range or heights of each curve and row of bars; lines below `min_width` are single cycles."""
     digits = _digits(panel)
     for layer in panel.layers:
-        if isinstance(layer, Line) and layer.width >= _THICK and np.isfinite(layer.y).any():
+        if isinstance(layer, Line) and layer.width >= min_width and np.isfinite(layer.y).any():
             low, high = float(np.nanmin(layer.y)), float(np.nanmax(layer.y))
-            yield f"{_name(keys, layer.color, layer.dash)}{_number(low, digits)} to {_number(high, digits)}"
+            yield f"{_key_words(keys, layer.color, layer.dash)}{_number(low, digits)} to {_number(high, digits)}"
         elif isinstance(layer, Bars) and not layer.outline and layer.drawn:
-            yield f"{_name(keys, layer.color, ())}{', '.join(_bars(panel, layer, digits))}"
+            yield f"{_key_words(keys, layer.color, ())}{', '.join(_bar_heights(panel, layer, digits))}"
 
 
-def _bars(panel: Panel, bars: Bars, digits: int) -> Iterator[str]:
-    """The height of each bar with the word of the tick it stands at."""
-    along = (panel.y if bars.lying else panel.x).ticks or ()
-    places: FloatArray = np.array([value for value, _ in along])
+def _bar_heights(panel: Panel, bars: Bars, digits: int) -> Iterator[str]:
+    """Yield the height of each bar with the label of its tick."""
+    ticks = (panel.y if bars.lying else panel.x).ticks or ()
+    positions: FloatArray = np.array([value for value, _ in ticks])
     for i in bars.drawn:
-        near = int(np.abs(places - bars.at[i]).argmin()) if len(places) else -1
-        word = along[near][1].replace("\n", " ") + " " if near >= 0 and abs(places[near] - bars.at[i]) < 0.5 else ""
-        yield f"{word}{_number(float(bars.top[i]), digits)}"
+        near = int(np.abs(positions - bars.at[i]).argmin()) if len(positions) else -1
+        label = ticks[near][1].replace("\n", " ") + " " if near >= 0 and abs(positions[near] - bars.at[i]) < 0.5 else ""
+        yield f"{label}{_number(float(bars.top[i]), digits)}"
 
 
-def _name(keys: Sequence[Key], color: str, dash: Dash) -> str:
-    """The word of the legend for a pen, "" where it has none."""
-    own = [key.words for key in keys if key.color == color and (not dash or key.dash == dash)]
-    return f"{own[0]} " if own else ""
+def _key_words(keys: Sequence[Key], color: str, dash: Dash) -> str:
+    """Return the legend text of a line style, "" if it is not in the legend."""
+    words = [key.words for key in keys if key.color == color and (not dash or key.dash == dash)]
+    return f"{words[0]} " if words else ""
 
 
 def _digits(panel: Panel) -> int:
-    """Decimals with which the largest number of a panel has three digits."""
+    """Return the decimals with which the largest number of a panel has three digits."""
     tops = [
         layer.y if isinstance(layer, Line) else layer.top for layer in panel.layers if isinstance(layer, Line | Bars)
     ]
@@ -96,11 +94,8 @@ _ANCHORS = {"start": "", "middle": ' text-anchor="middle"', "end": ' text-anchor
 
 
 def svg(figure: Figure) -> Markup:
-    """Draw a figure as an element that stands in a page or alone. Every word is escaped.
-
-    `<desc>` says what is to be seen (`spoken`), for those who cannot see it.
-    """
-    placed, words, pen = layout(figure), spoken(figure), _SvgPen()
+    """Draw a figure as an SVG element, with escaped text and an alternative text (`alt_text`) in `<desc>`."""
+    placed, words, pen = layout(figure), alt_text(figure), _SvgPen()
     for place in placed.places:
         pen.parts.append("<g>")
         draw_panel(pen, place)
@@ -116,11 +111,9 @@ def svg(figure: Figure) -> Markup:
 
 
 def small_svg(panel: Panel, words: str) -> Markup:
-    """Draw one panel for a grid that the page lays out: unit and directions below the title; `words` say what is to be seen."""
-    place, pen = small_place(panel), _SvgPen()
-    pen.text(2.0, 11.5, panel.title, place.title_size, INK, bold=True)
-    pen.text(2.0, 23.0, panel.y.label, place.label_size)
-    draw_plot(pen, place)
+    """Draw one panel of a grid; `words`: alternative text."""
+    pen = _SvgPen()
+    draw_small_panel(pen, panel)
     return Markup(
         f'<svg xmlns="http://www.w3.org/2000/svg" class="panel" viewBox="0 0 {_u(SMALL_WIDTH)} {_u(SMALL_HEIGHT)}" '
         f'role="img" aria-label="{escape(words)}" font-family="{escape(FONTS)}" font-size="{_u(TEXT)}" fill="{MUTED}">{pen}</svg>'
@@ -128,7 +121,7 @@ def small_svg(panel: Panel, words: str) -> Markup:
 
 
 def small_keys(keys: Sequence[Key]) -> Markup:
-    """The legend of such a grid, as words of the page behind a sample each."""
+    """Return the legend of a grid as text of the page with samples."""
     box = f'class="sample" aria-hidden="true" width="{SAMPLE:g}" height="10" viewBox="0 0 {_u(SAMPLE)} 100"'
     drawn = []
     for key in keys:
@@ -139,12 +132,12 @@ def small_keys(keys: Sequence[Key]) -> Markup:
 
 
 def picture(png: bytes, words: str) -> Markup:
-    """A PNG as an element of a page that needs no other file."""
+    """Return a PNG as an embedded element of a page; `words`: alternative text."""
     return Markup(f'<img alt="{escape(words)}" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}">')
 
 
 class _SvgPen:
-    """See `drawing.Pen`. Words are muted and of the size `TEXT` where nothing else is said."""
+    """See `drawing.Pen`. Text is muted and of size `TEXT` by default."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -179,31 +172,19 @@ class _SvgPen:
         radius = f'r="{_u(diameter / 2)}" fill="{color(name)}"'
         self.parts += [f'<circle cx="{_u(x)}" cy="{_u(y)}" {radius}/>' for x, y in points.tolist()]
 
-    def text(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        size: float = SMALL,
-        hue: str = MUTED,
-        *,
-        anchor: str = "start",
-        bold: bool = False,
-        italic: bool = False,
-        upright: bool = False,
-    ) -> None:
+    def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if not words:
             return
-        at = f'transform="translate({_u(x)} {_u(y)}) rotate(-90)"' if upright else f'x="{_u(x)}" y="{_u(y)}"'
-        style = _ANCHORS[anchor]
-        style += f' font-size="{_u(size)}"' if size != TEXT else ""
-        style += f' fill="{hue}"' if hue != MUTED else ""
-        style += ' font-weight="600"' if bold else ' font-style="italic"' if italic else ""
-        self.parts.append(f"<text {at}{style}>{escape(words)}</text>")
+        at = f'transform="translate({_u(x)} {_u(y)}) rotate(-90)"' if style.upright else f'x="{_u(x)}" y="{_u(y)}"'
+        attributes = _ANCHORS[style.anchor]
+        attributes += f' font-size="{_u(style.size)}"' if style.size != TEXT else ""
+        attributes += f' fill="{style.hue}"' if style.hue != MUTED else ""
+        attributes += ' font-weight="600"' if style.bold else ' font-style="italic"' if style.italic else ""
+        self.parts.append(f"<text {at}{attributes}>{escape(words)}</text>")
 
 
 def _data(pieces: Sequence[FloatArray], closed: bool) -> str:
-    """The `d` of a path: the first point of every piece, then the steps to the next ones, half as long as places."""
+    """Return the `d` of a path: first point of each piece, then relative steps, which are half as long as positions."""
     parts = []
     for piece in pieces:
         points = np.rint(10.0 * piece).astype(np.int64)
@@ -217,51 +198,42 @@ def _faint(opacity: float) -> str:
 
 
 def _u(pixels: float) -> int:
-    """Pixels in whole units."""
+    """Return pixels in whole units."""
     return round(10.0 * pixels)
 
 
-#: A panel of a variable, and what is to be seen in it, in words.
+#: A panel of a variable, and its alternative text.
 Described = tuple[Panel, str]
 
 
 def standard_names() -> list[str]:
-    """Every variable of the standard page."""
+    """Return all variables of the standard page."""
     return [name for row in display_table()["standard"] for name in row["panels"] if name]
 
 
-@dataclass(frozen=True)
-class StandardRow:
-    """Panels of a joint side by side: `names` of variables, "" where a place stays empty; `side`: "motion" or "loads"."""
-
-    title: str
-    side: str
-    names: tuple[str, ...]
-
-
-def standard_rows(known: Collection[str]) -> list[StandardRow]:
-    """The rows of the standard page that have one of the `known` variables."""
+def standard_rows(known: Collection[str]) -> list[tuple[str, str, list[str]]]:
+    """Return title, side ("motion" or "loads") and variables of the rows with `known` variables; "" leaves a position empty."""
     return [
-        StandardRow(str(row["title"]), str(row["side"]), tuple(name if name in known else "" for name in row["panels"]))
+        (str(row["title"]), str(row["side"]), [name if name in known else "" for name in row["panels"]])
         for row in display_table()["standard"]
         if any(name in known for name in row["panels"])
     ]
 
 
 def standard_grid(known: Collection[str], describe: Callable[[str], Described], keys: Sequence[Key]) -> Markup:
-    """Return the grid of the standard page; "" where none of its variables is `known`."""
-    rows = [_row(row.title, row.side, row.names, describe) for row in standard_rows(known)]
+    """Return the grid of the standard page; "" without `known` variables."""
+    rows = [_row(title, side, names, describe) for title, side, names in standard_rows(known)]
     return _grid(rows) + small_keys(keys) if rows else Markup()
 
 
 def further_grid(names: Sequence[str], describe: Callable[[str], Described]) -> Markup:
-    """Return panels of other variables, three in a row."""
+    """Return panels of further variables, three per row."""
     rows = [_row("", "motion", names[i : i + 3], describe) for i in range(0, len(names), 3)]
     return _grid(rows) if rows else Markup()
 
 
 def _grid(rows: Sequence[Markup]) -> Markup:
-    """The rows, and in units of the panels' own drawings where their plots begin and end: a cursor needs them."""
+    """Return the rows, with the edges of the plots in units of the panels for the cursor."""
     plot = " ".join(f"{10.0 * edge:.0f}" for edge in (SMALL_WIDTH, *small_plot()))
     return Markup('<div class="standard-grid" data-plot="{}">{}</div>').format(plot, Markup("").join(rows))
 
@@ -273,8 +245,7 @@ def _row(title: str, side: str, names: Sequence[str], describe: Callable[[str], 
         else Markup('<div class="cell none"></div>')
         for name in names
     ]
-    shown = sum(map(bool, names))
     heading = Markup("<h3>{}</h3>").format(title) if title else Markup()
     return Markup('<div class="trio {} of{}">{}<div class="cells">{}</div></div>').format(
-        side, shown, heading, Markup("").join(cells)
+        side, sum(map(bool, names)), heading, Markup("").join(cells)
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,9 @@ from biodyn.errors import ResultError, SettingsError
 from biodyn.library.load import nearest, read_user_toml
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.drawing import SMALL_HEIGHT, SMALL_WIDTH
-from biodyn.output.figures.pdf import draw_figure, draw_keys, draw_small
+from biodyn.output.figures.pdf import draw_in_pdf, draw_keys, draw_small
 from biodyn.output.figures.style import AXIS, FONT, font_file, settable
-from biodyn.output.figures.svg import Described, StandardRow, standard_rows
+from biodyn.output.figures.svg import Described, standard_rows
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -277,7 +278,7 @@ class Paper:
         self.title(title, 10.0)
         pages = self.pages
         left, top, width = pages.l_margin, pages.get_y(), pages.epw
-        halves = _beside(standard_rows(known))
+        halves = _pairs(standard_rows(known))
         gap, line = 4.0, 4.5
         columns = 6 if any(one is not None for _, one in halves) else 3
         room = pages.h - _BOTTOM - top - 7.0 - 2.0 * line  # legend and words below
@@ -285,7 +286,7 @@ class Paper:
         across, down = scale * SMALL_WIDTH, scale * SMALL_HEIGHT
         for number, pair in enumerate(halves):
             for half, row in enumerate(pair):
-                for place, name in enumerate(() if row is None else row.names):
+                for place, name in enumerate(() if row is None else row[2]):
                     if name:
                         at = left + half * (3 * across + gap) + place * across
                         draw_small(pages, describe(name)[0], at, top + number * down, scale)
@@ -299,7 +300,7 @@ class Paper:
         if self.rest < 0.5 * min(height, self.pages.eph):
             self.page()
         pages = self.pages
-        high = draw_figure(pages, figure, pages.l_margin, pages.get_y(), pages.epw, min(self.rest, height))
+        high = draw_in_pdf(pages, figure, pages.l_margin, pages.get_y(), pages.epw, min(self.rest, height))
         pages.set_y(pages.get_y() + high + 1.0)
 
     def signature(self) -> None:
@@ -316,15 +317,17 @@ class Paper:
         self.pages.multi_cell(0, size * _LINE, text, align="L", new_x="LMARGIN", new_y="NEXT")
 
 
-def _beside(rows: Sequence[StandardRow]) -> list[tuple[StandardRow | None, StandardRow | None]]:
-    """Rows of motion at the left beside rows of loads at the right, in their order; of one kind alone: two side by side."""
-    kinds: list[list[StandardRow | None]] = [[row for row in rows if row.side == side] for side in ("motion", "loads")]
+#: Title, side ("motion" or "loads") and variables of a row of curves.
+Row = tuple[str, str, list[str]]
+
+
+def _pairs(rows: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
+    """Return rows of motion (left) paired with rows of loads (right); rows of one kind only are paired in order."""
+    kinds: list[list[Row | None]] = [[row for row in rows if row[1] == side] for side in ("motion", "loads")]
     if not all(kinds):
-        only = [*kinds[0], *kinds[1]]
-        kinds = [only[0::2], only[1::2]]
-    longest = max(map(len, kinds))
-    left, right = ([*kind, *[None] * (longest - len(kind))] for kind in kinds)
-    return list(zip(left, right, strict=True))
+        rows_of_one_kind = [*kinds[0], *kinds[1]]
+        kinds = [rows_of_one_kind[0::2], rows_of_one_kind[1::2]]
+    return list(zip_longest(*kinds))
 
 
 def told(check: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Line, Panel
-from biodyn.output.figures.svg import spoken, svg
+from biodyn.output.figures.svg import alt_text, svg
 
 _X = np.linspace(0.0, 100.0, 5)
 
@@ -18,7 +18,7 @@ def _panel(title: str = "Knee <flexion>") -> Panel:
 
 def test_curves_are_told_by_their_range_and_the_legend() -> None:
     figure = Figure("Angles", (_panel(), None), (Key("right leg", "right"),))
-    assert spoken(figure) == "Knee <flexion> (degrees): right leg −3.0 to 62.4."
+    assert alt_text(figure) == "Knee <flexion> (degrees): right leg −3.0 to 62.4."
     assert "<desc>Knee &lt;flexion&gt; (degrees): right leg −3.0 to 62.4.</desc>" in svg(figure)
 
 
@@ -27,12 +27,12 @@ def test_bars_are_told_with_their_ticks() -> None:
     bars = Bars(at - 0.2, np.zeros(2), np.array([3.5, np.nan]), 0.3, "left")
     box = Bars(at - 0.2, np.zeros(2), np.array([9.0, 9.0]), 0.1, "left", outline=True)
     panel = Panel("Profile", Axis(ticks=((0.0, "Pelvic\ntilt"), (1.0, "Hip"))), Axis("degrees"), (bars, box))
-    assert spoken(Figure("", (panel,), (Key("left", "left", "area"),))) == "Profile (degrees): left Pelvic tilt 3.50."
+    assert alt_text(Figure("", (panel,), (Key("left", "left", "area"),))) == "Profile (degrees): left Pelvic tilt 3.50."
 
 
 def test_many_panels_are_counted_at_last() -> None:
-    words = spoken(Figure("", tuple(_panel("x" * 90) for _ in range(40))))
+    words = alt_text(Figure("", tuple(_panel("x" * 90) for _ in range(40))))
     assert len(words) < 1700
     assert words.endswith("more panels.")
-    assert spoken(Figure("", (Panel("Empty", Axis(), Axis(), note="no valid cycle"),))) == "Empty: no valid cycle."
+    assert alt_text(Figure("", (Panel("Empty", Axis(), Axis(), note="no valid cycle"),))) == "Empty: no valid cycle."
     assert "<desc>" not in svg(Figure("", (Panel("Empty", Axis(), Axis()),)))
