@@ -117,11 +117,11 @@ def test_a_file_of_markers_and_poses_says_which_are_used(trial: SimulatedTrial, 
     names, places = list(trial.labels), 1e3 * trial.markers
     write_c3d(both, C3dContent(names, places, 100.0, segments=poses.labels, poses=matrices))
     found = check_file(both)
-    assert "the markers are used" in next(d.message for d in found.diagnostics if d.code == "markers-and-poses")
+    assert "the markers are used" in next(d.message for d in found.diagnostics if d.code == "data-not-used")
     strangers = [f"X{i}" for i in range(len(names))]
     write_c3d(both, C3dContent(strangers, places, 100.0, segments=poses.labels, poses=matrices))
     found = check_file(both)
-    assert "the poses are used" in next(d.message for d in found.diagnostics if d.code == "markers-and-poses")
+    assert "the poses are used" in next(d.message for d in found.diagnostics if d.code == "data-not-used")
     assert any(line.startswith("Poses: 17 segments") for line in found.lines)
 
 

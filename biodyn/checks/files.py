@@ -87,14 +87,14 @@ def noticed(file: FileFacts) -> tuple[Diagnostic, ...]:
     place=10,
     turn=10,
     limit=0.9,
-    findings={"marker-visibility": "Marker visibility"},
+    findings={"marker-gap": "Gap not filled"},
 )
 def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
     """Find markers that are missing in many frames."""
     rare = [f"{label} {100 * seen:.0f} %" for label, seen in file.seen.items() if seen < limit]
     period = "" if file.person_there.all() else " with the person present"
     text = f"Seen in less than {100 * limit:.0f} % of the frames{period}: {', '.join(rare)}."
-    findings = (Diagnostic("marker-visibility", "warning", text),) if rare else ()
+    findings = (Diagnostic("marker-gap", "warning", text),) if rare else ()
     return CheckResult(value=min(file.seen.values(), default=np.nan), findings=findings)
 
 

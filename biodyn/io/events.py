@@ -131,7 +131,7 @@ def _of_others(strangers: Sequence[StoredEvent]) -> tuple[Diagnostic, ...]:
         return ()
     people = ", ".join(sorted({clean_text(event.subject) for event in strangers}))
     text = f"{_counted(len(strangers))} of {people}, whose markers are not read: ignored."
-    return (Diagnostic("events-not-used", "info", text, value=float(len(strangers))),)
+    return (Diagnostic("data-not-used", "info", text, value=float(len(strangers))),)
 
 
 def _not_understood(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
@@ -141,7 +141,7 @@ def _not_understood(labels: Sequence[str]) -> tuple[Diagnostic, ...]:
     shown = ", ".join(f"'{label}'" for label in known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
     text = f"{_counted(len(labels))} not a foot strike or foot off with a side and a time: ignored ({shown})."
     hint = "Names that are understood: Foot Strike or Foot Off with a side Left or Right, RHS, RTO, left heel strike."
-    return (Diagnostic("events-not-used", "info", text, value=float(len(labels)), hint=hint),)
+    return (Diagnostic("data-not-used", "info", text, value=float(len(labels)), hint=hint),)
 
 
 def _outside(count: int) -> tuple[Diagnostic, ...]:

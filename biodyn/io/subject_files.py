@@ -110,7 +110,7 @@ def with_person(recording: Recording) -> Recording:
         stored, digest = read_person(path), file_sha256(path)
     except InputFileError as error:
         text = f"The subject file of the recording is not used: {error.message}"
-        note = Diagnostic("file-not-used", "warning", text, hint=error.hint)
+        note = Diagnostic("data-not-used", "warning", text, hint=error.hint)
         return replace(recording, diagnostics=(*recording.diagnostics, note))
     new = {name: value for name, value in stored.measures.items() if name not in subject_before.measures}
     mass_kg = stored.mass_kg if subject_before.mass_kg is None else None

@@ -184,7 +184,7 @@ def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = 
             recording = recording.with_markers(virtual_points(poses, system))
     if recording.on_poses and static is not None and str(static) != "none":
         text = "The static trial that was named is not used: poses of segments tell joint centres and axes themselves."
-        notes.append(Diagnostic("file-not-used", "info", text))
+        notes.append(Diagnostic("data-not-used", "info", text))
     return replace(recording, diagnostics=(*recording.diagnostics, *notes))
 
 
@@ -203,7 +203,7 @@ def _known(poses: SegmentPoses) -> bool:
 def _both(markers: Markers, poses: SegmentPoses, use_poses: bool) -> Diagnostic:
     used, other = ("poses", "markers") if use_poses else ("markers", "poses")
     return Diagnostic(
-        "markers-and-poses",
+        "data-not-used",
         "info",
         f"The file holds {len(markers.labels)} markers and poses of {len(poses.labels)} segments: the {used} are used.",
         hint=f'[poses] use = "{other}" takes the {other}.',

@@ -166,7 +166,7 @@ def _movement(recording: Recording) -> str:
 
 def _left_out(name: str, why: str) -> Diagnostic:
     return Diagnostic(
-        "file-not-used",
+        "data-not-used",
         "info",
         f"{name} is not used for the subject's model: {why.rstrip('.')}.",
         hint="Where it should be: same person, day, marker set and marker places as the walk.",
@@ -320,7 +320,7 @@ def corners_L(trial: Prepared) -> FloatArray:
 def tells_nothing(name: str, why: str) -> Diagnostic:
     """Return the finding on a walk that shows nothing."""
     return Diagnostic(
-        "file-not-used",
+        "data-not-used",
         "info",
         f"{name} tells nothing of mass centres and plates: {why.rstrip('.')}.",
         hint="Where it should: a walk on the same plates that can be analysed by itself.",

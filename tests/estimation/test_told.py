@@ -118,4 +118,4 @@ def test_a_walk_on_other_plates_tells_nothing_and_is_named(tmp_path: Path, monke
 
 def _walks_told(found: TrialAnalysis) -> tuple[int, list[Diagnostic]]:
     assert found.estimate is not None
-    return found.estimate.walks, [note for note in found.diagnostics if note.code == "file-not-used"]
+    return found.estimate.walks, [note for note in found.diagnostics if note.code == "data-not-used"]

@@ -212,7 +212,7 @@ def test_events_without_a_frame_are_named(laboratory: Laboratory, tmp_path: Path
 
     found = read(spoilt(path, change))
     assert len(found.events) == count - 2
-    assert "events-not-used" in {note.code for note in found.diagnostics}
+    assert "data-not-used" in {note.code for note in found.diagnostics}
 
 
 def test_a_coordinate_without_end_is_not_seen(laboratory: Laboratory, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def read_text(folder: Path, text: str, name: str = "walk.csv", encoding: str = "
 def test_events_of_nexus_are_those_of_the_c3d(nexus: str, truth: Recording, tmp_path: Path) -> None:
     found = read_text(tmp_path, nexus)
     same_events(found, truth)
-    assert not noted(found, "events-not-used")
+    assert not noted(found, "data-not-used")
 
 
 def test_events_of_a_trimmed_export_are_on_the_clock_of_its_first_frame(
@@ -97,7 +97,7 @@ def test_more_events_than_a_head_has_lines_are_read(laboratory: Laboratory, trut
     found = read_text(tmp_path, text.replace("DATA_INCLUDED", more + "DATA_INCLUDED", 1), "walk.tsv")
     same_events(found, truth)
     np.testing.assert_array_equal(found.markers.labels, truth.markers.labels)
-    assert "90 stored events are not a foot strike" in noted(found, "events-not-used")[0]
+    assert "90 stored events are not a foot strike" in noted(found, "data-not-used")[0]
     assert exports_trajectories(tmp_path / "walk.tsv")
 
 
@@ -110,7 +110,7 @@ def test_an_event_whose_frame_and_time_differ_is_left_out(
     word, name, frame, time = line.split("\t")
     found = read_text(tmp_path, text.replace(line, f"{word}\t{name}\t{int(frame) + 4}\t{time}"), "walk.tsv")
     assert len(found.events) == len(truth.events) - 1
-    assert len(noted(found, "events-not-used")) == 1
+    assert len(noted(found, "data-not-used")) == 1
 
 
 @pytest.mark.parametrize("later", ["frame", "time"])
@@ -138,7 +138,7 @@ def test_events_of_a_trimmed_export_count_from_the_start_by_which_they_are_in_it
             assert mine.time_s == pytest.approx(theirs.time_s, abs=half_s + TIME_S)
     else:  # either start has them all within the rows
         assert found.events == ()
-        assert len(noted(found, "events-not-used")) == 1
+        assert len(noted(found, "data-not-used")) == 1
 
 
 @pytest.mark.parametrize("start_s", [0.0, 3.21])
@@ -214,7 +214,7 @@ def test_events_outside_the_frames_and_other_names_are_left_out_as_in_a_c3d(
     found = read_text(tmp_path, nexus.replace(head, head + "\n".join(more) + "\n"))
     same_events(found, truth)
     assert noted(found, "events-outside") == ["2 stored gait events are outside the stored frames and are ignored."]
-    assert "3 stored events are not a foot strike" in noted(found, "events-not-used")[0]
+    assert "3 stored events are not a foot strike" in noted(found, "data-not-used")[0]
 
 
 def test_the_columns_of_events_may_stand_in_any_order(nexus: str, truth: Recording, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_the_subject_of_events_is_that_of_the_markers(nexus: str, truth: Recordi
     head = "Subject,Context,Name,Time (s),Description\n"
     found = read_text(tmp_path, nexus.replace(head, head + "Q,Left,Foot Strike,0.71,\n"))
     same_events(found, truth)
-    assert "1 stored event is of Q" in noted(found, "events-not-used")[0]
+    assert "1 stored event is of Q" in noted(found, "data-not-used")[0]
 
 
 def test_events_of_a_person_whose_markers_are_not_read() -> None:
@@ -412,4 +412,4 @@ def test_several_people_and_points_without_a_name(nexus: str, truth: Recording, 
     ]
     same_markers(found, truth)
     same_events(found, truth)
-    assert len(noted(found, "events-not-used")) == 1
+    assert len(noted(found, "data-not-used")) == 1

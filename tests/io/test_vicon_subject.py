@@ -66,7 +66,7 @@ def test_files_of_other_persons_and_damaged_ones_are_not_taken(tmp_path: Path) -
     (tmp_path / "S01.vsk").write_text("<KinematicModel><Parameters>")
     found = read(walk)
     assert found.subject.mass_kg is None
-    assert [note.severity for note in found.diagnostics if note.code == "file-not-used"] == ["warning"]
+    assert [note.severity for note in found.diagnostics if note.code == "data-not-used"] == ["warning"]
 
 
 def test_a_trial_is_done_again_where_the_file_of_the_person_changed(tmp_path: Path) -> None:

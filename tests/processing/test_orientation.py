@@ -93,14 +93,13 @@ def test_a_vertical_along_which_the_body_is_less_than_half_as_long_is_not_believ
 
 @pytest.mark.parametrize("angle_deg", [-40, 30, 140, 220])
 def test_an_oblique_path_takes_the_nearest_axis(angle_deg):
-    """The body turned about the vertical and walking that way: X stays a laboratory axis, and the angle is said."""
+    """The body turned about the vertical and walking that way: X stays a laboratory axis."""
     a = np.radians(angle_deg)
     turn = np.array([[np.cos(a), 0, np.sin(a)], [0, 1, 0], [-np.sin(a), 0, np.cos(a)]])
     world = find_world(recording(walking() @ turn.T))
     off = np.degrees(np.arccos(world.R_WL[0] @ turn[:, 0]))
     assert off < 45
-    assert codes(world) == {"oblique-path"}
-    assert world.diagnostics[0].value == pytest.approx(off, abs=1e-6)
+    assert codes(world) == set()
 
 
 def test_a_turn_is_said():

@@ -34,7 +34,7 @@ def calibrated(walk: Path, fit: str = "session", companions: list[Path] | None =
 
 
 def left_out(state: Scaled) -> dict[str, str]:
-    return {note.about: note.message for note in state.notes if note.code == "file-not-used"}
+    return {note.about: note.message for note in state.notes if note.code == "data-not-used"}
 
 
 def test_all_walks_of_a_session_have_one_model(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:

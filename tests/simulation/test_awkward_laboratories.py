@@ -356,7 +356,7 @@ def test_one_psis_is_enough_and_the_missing_one_is_named(standing, walking, tmp_
     write_c3d(tmp_path / "static.c3d", without(standing, label))
     write_c3d(tmp_path / "walk.c3d", without(walking, label))
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings={"signals": {"cutoff_hz": 0.0}})
-    (note,) = [note for note in analysis.diagnostics if note.code == "landmark-stood-in"]
+    (note,) = [note for note in analysis.diagnostics if note.code == "assumed-measure" and note.about]
     kept = "right" if label == "LPSI" else "left"
     assert note.message == (
         f"No marker shows psis_mid: it was taken from the {kept} PSIS alone, level with it in the middle between both ASIS."
@@ -596,9 +596,9 @@ def test_check_counts_the_frames_in_which_the_person_is_there(walking, tmp_path)
     write_c3d(tmp_path / "long.c3d", in_an_empty_volume(walking, 500, 700))
     write_c3d(tmp_path / "hidden.c3d", in_an_empty_volume(replace(walking, markers=markers), 500, 700))
     codes = {note.code for note in check_file(tmp_path / "long.c3d").diagnostics}
-    assert "marker-visibility" not in codes
-    (note,) = [note for note in check_file(tmp_path / "hidden.c3d").diagnostics if note.code == "marker-visibility"]
-    assert note.message == "Seen in less than 90 % of the frames in which the person is there: LTHI 33 %."
+    assert "marker-gap" not in codes
+    (note,) = [note for note in check_file(tmp_path / "hidden.c3d").diagnostics if note.code == "marker-gap"]
+    assert note.message == "Seen in less than 90 % of the frames with the person present: LTHI 33 %."
     _, page = write_check_page(tmp_path / "hidden.c3d", tmp_path)
     row = next(line for line in page.read_text(encoding="utf-8").splitlines() if ">LTHI<" in line)
     assert '<td class="number">33</td>' in row

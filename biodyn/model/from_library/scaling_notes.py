@@ -105,7 +105,7 @@ def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
     for landmark, notice in pose.substitutes.items():
         notes.append(
             Diagnostic(
-                "landmark-stood-in",
+                "assumed-measure",
                 "warning",
                 f"No marker for {landmark}: {notice}.",
                 hint="Place the marker in the static trial at least.",

@@ -90,7 +90,7 @@ def changed_since(record: Mapping[str, Any], folder: Path) -> list[Diagnostic]:
             problem = "was changed" if copy.is_file() else "is missing"
             text = f"The copy {entry['copy']} of the {entry['role']} used for this result {problem}."
             notes.append(
-                Diagnostic("user-file-copy", "warning", text, hint="The numbers of the result are not affected.")
+                Diagnostic("user-file-changed", "warning", text, hint="The numbers of the result are not affected.")
             )
         digest = _sha256(Path(entry["path"]))
         if digest != entry["sha256"]:

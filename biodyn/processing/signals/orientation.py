@@ -26,7 +26,6 @@ _LEAST_TRAVEL_M = 0.35
 _LEAST_BELT_M_S = 0.15
 _LOW_SHARE = 0.15  # markers in this lowest part of the body's height are on the feet
 _TURN_DEG = 45.0
-_OBLIQUE_DEG = 20.0
 _FOOT_HEIGHT_M = 0.13  # above the lowest marker: malleoli are below, shank wands above
 _COMMON = 6  # least number of common markers
 # Least height of an upright body over its transverse extent, with arms held sideways, too.
@@ -249,7 +248,7 @@ def _find_forward(
         return (
             forward,
             f"{_name(forward)} is forward, nearest to the displacement of {distance:.2f} m",
-            _path_notes(positions, horizontal, travel, forward),
+            _path_notes(positions, horizontal, forward),
         )
     belt = _belt_velocity(positions, rate_hz, up) @ horizontal
     speed = float(np.linalg.norm(belt))
@@ -283,12 +282,9 @@ def _displacement(positions: FloatArray) -> FloatArray:
     return displacement
 
 
-def _path_notes(
-    positions: FloatArray, horizontal: FloatArray, travel: FloatArray, forward: FloatArray
-) -> list[Diagnostic]:
-    """Findings about a path that is oblique to the axes, or turns."""
+def _path_notes(positions: FloatArray, horizontal: FloatArray, forward: FloatArray) -> list[Diagnostic]:
+    """Return a finding about a path that turns."""
     notes = []
-    oblique_deg = math.degrees(angle_between(travel, forward))
     third = positions.shape[0] // 3
     headings = [_displacement(positions[:third]) @ horizontal, _displacement(positions[-third:]) @ horizontal]
     turn_deg = math.degrees(angle_between(*headings)) if min(np.linalg.norm(h) for h in headings) > 0.1 else 0.0
@@ -302,17 +298,6 @@ def _path_notes(
                 limit=_TURN_DEG,
                 unit="deg",
                 hint="Pelvis angles are relative to that axis, gait cycles and step lengths to the direction of each cycle.",
-            )
-        )
-    elif oblique_deg > _OBLIQUE_DEG:
-        notes.append(
-            Diagnostic(
-                "oblique-path",
-                "info",
-                f"The path runs {oblique_deg:.0f} degrees oblique to the laboratory axis {_name(forward)}.",
-                value=oblique_deg,
-                limit=_OBLIQUE_DEG,
-                unit="deg",
             )
         )
     return notes

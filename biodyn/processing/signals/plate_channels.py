@@ -129,7 +129,7 @@ def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Dia
         names = ", ".join(_name(plate, column) for column in cut)
         notes.append(
             Diagnostic(
-                "plate-saturated",
+                "forces-incomplete",
                 "error",
                 f"Plate {plate.number} is saturated for up to {1000 * longest:.0f} ms (channel {names}): "
                 "the real force was larger.",

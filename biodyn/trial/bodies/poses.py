@@ -143,7 +143,7 @@ def with_origins(recording: Recording) -> Recording:
 
 def _of_poses(note: Diagnostic) -> Diagnostic:
     """What scaling says of missing markers, as it is of poses: nobody can place a marker."""
-    if note.code == "landmark-stood-in":
+    if note.code == "assumed-measure" and note.about:
         text = f"The file does not tell {note.about}; it was placed by the segments of the foot as people have them."
         return replace(note, severity="info", message=text, hint="")
     if note.code == "assumed-measure":
