@@ -302,13 +302,11 @@ class Study:
 
         folder = Path(out)
         say("collecting")
-        collected = collect(
-            self.plan, folder, self.definition.output, include_failed=self.definition.analysis.include_failed
-        )
+        collected = collect(self.plan, folder, include_failed=self.definition.analysis.include_failed)
         say("group results")
         group = analyse_study(self.plan, folder, self.definition.analysis)
         say("exporting")
-        exported = export(self.plan, folder, self.definition.output)
+        exported = export(self.plan, folder)
         findings = (*collected.diagnostics, *group.diagnostics, *exported)
         record = study_record(self.definition, self.plan, folder, collected.files, findings, self.kind)
         write_whole(folder / STUDY_RECORD_NAME, record)

@@ -11,8 +11,8 @@ import pytest
 from biodyn.errors import TableError
 from biodyn.library.load import UserFile, read_user_toml
 from biodyn.library.schema import require_valid, schema_of
+from biodyn.library.schema.study_parameters import ParameterDefinition
 from biodyn.library.tables import ROLES, entry_names
-from biodyn.study.options import ParameterDefinition
 
 LIBRARY = Path(str(files("biodyn.library")))
 TABLES = sorted(str(path.relative_to(LIBRARY).with_suffix("")) for path in LIBRARY.rglob("*.toml"))

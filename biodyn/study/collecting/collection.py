@@ -42,7 +42,6 @@ from biodyn.study.collecting.cycles import (
     summary_row,
 )
 from biodyn.study.collecting.read import DATA_SET_NAME, data_set_path
-from biodyn.study.options import OutputOptions
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TrialRecord, excluded_trials, exclusion_finding, read_record, trial_failed
 from biodyn.study.running.task import program_version
@@ -79,27 +78,24 @@ class CollectedStudy:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def collect(
-    plan: StudyPlan, out: Path, options: OutputOptions | None = None, *, include_failed: bool = False
-) -> CollectedStudy:
+def collect(plan: StudyPlan, out: Path, *, include_failed: bool = False) -> CollectedStudy:
     """Collect what the trials wrote to `out/trials` and return what there is.
 
     The same trials give the same bytes. The files take their names when all are whole; until then older ones stay.
     Trials whose checks failed have rows without values that say so, unless `include_failed`.
     Memory holds one row group (`ROW_GROUP_ROWS`), whatever the number of trials.
     """
-    options = options or OutputOptions()
     source = _Source(plan, out, include_failed)
     rows = 0
     with written_together(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
         with ExitStack() as opened:
             data_set = opened.enter_context(closing(DataSetFile(parts[DATA_SET_NAME], program_version())))
-            text = opened.enter_context(closing(TextFile(parts[TEXT_NAME]))) if options.csv else None
+            text = opened.enter_context(closing(TextFile(parts[TEXT_NAME])))
             source.summary = opened.enter_context(closing(SummaryFile(parts[SUMMARY_NAME])))
             for table in row_groups(source.trials()):
                 data_set.add(table)
                 rows += table.num_rows
-                if text is not None and rows <= MOST_TEXT_ROWS:
+                if rows <= MOST_TEXT_ROWS:
                     text.add(table)
         if rows > MOST_TEXT_ROWS:
             parts[TEXT_NAME].unlink(missing_ok=True)
@@ -107,7 +103,7 @@ def collect(
     excluded = exclusion_finding(source.excluded, len(plan.trials))
     notes += [excluded] if excluded else []
     notes += [_impossible(source)] if source.impossible_cycles else []
-    if options.csv and rows > MOST_TEXT_ROWS:
+    if rows > MOST_TEXT_ROWS:
         notes.append(_too_long(rows))
     return CollectedStudy(
         out, len(plan.trials), source.with_cycles, rows, tuple(_files(out, len(plan.trials), rows)), tuple(notes)
@@ -339,20 +335,19 @@ WIDE_NAME = "study_wide.csv"
 XLSX_NAME = "study.xlsx"
 
 
-def export(plan: StudyPlan, out: Path, options: OutputOptions | None = None) -> tuple[Diagnostic, ...]:
+def export(plan: StudyPlan, out: Path) -> tuple[Diagnostic, ...]:
     """Write study_wide.csv and study.xlsx from what `collect` and the group analysis wrote; return what a reader
     should know.
 
     The same tables give the same bytes. The files take their names when both are whole.
     """
-    options = options or OutputOptions()
     data_set = data_set_path(out)
     rows = pq.read_metadata(data_set).num_rows
     notes: list[Diagnostic] = []
     with written_together(out, (WIDE_NAME, XLSX_NAME)) as parts:
-        if options.wide and rows <= MOST_TEXT_ROWS:
+        if rows <= MOST_TEXT_ROWS:
             write_wide(data_set, parts[WIDE_NAME])
-        elif options.wide:
+        else:
             notes.append(
                 Diagnostic(
                     "study-table-left-out",
@@ -363,9 +358,8 @@ def export(plan: StudyPlan, out: Path, options: OutputOptions | None = None) -> 
                     hint="Read study.parquet.",
                 )
             )
-        if options.xlsx:
-            sentences = write_xlsx(out, parts[XLSX_NAME], plan.name, program_version())
-            notes += [Diagnostic("study-table-left-out", "info", sentence) for sentence in sentences]
+        sentences = write_xlsx(out, parts[XLSX_NAME], plan.name, program_version())
+        notes += [Diagnostic("study-table-left-out", "info", sentence) for sentence in sentences]
     return tuple(notes)
 
 

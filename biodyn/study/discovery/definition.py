@@ -180,36 +180,31 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
-class SubjectEntry(_Section):
-    """`[subjects.<name>]`: what is true of one subject."""
-
+class _TrialFacts(_Section):
     mass_kg: Kilograms | None = Field(default=None, description="body mass, kg; omitted = the files', else measured")
     height_m: Metres | None = Field(default=None, description="body height, m; omitted = the files', else estimated")
-    static: Text | None = Field(
-        default=None, description='static trial of all their walks, relative to the study\'s folder; "none": none'
-    )
+    static: Text | None = Field(default=None, description='static trial, relative to the study\'s folder; "none": none')
+    settings: dict[str, Any] = Field(default_factory=dict, description="trial settings over those of the study")
+
+
+class SubjectEntry(_TrialFacts):
+    """`[subjects.<name>]`: facts of one subject."""
+
     group: str | None = Field(default=None, description="group in the comparisons")
-    sessions: dict[str, str] = Field(default_factory=dict, description="found session, or a pattern -> its name")
-    conditions: dict[str, str] = Field(default_factory=dict, description="found condition, or a pattern -> its name")
-    settings: dict[str, Any] = Field(default_factory=dict, description="trial settings of this subject")
+    sessions: dict[str, str] = Field(default_factory=dict, description="detected session, or a pattern -> its name")
+    conditions: dict[str, str] = Field(default_factory=dict, description="detected condition, or a pattern -> its name")
 
 
-class TrialEntry(_Section):
-    """`[trials."<path or pattern>"]`: what is true of some files."""
+class TrialEntry(_TrialFacts):
+    """`[trials."<path or pattern>"]`: facts of some files."""
 
-    exclude: Text | None = Field(default=None, description="leave these files out; why")
+    exclude: Text | None = Field(default=None, description="reason for which these files are excluded")
     role: Literal["walk", "static", "functional", "other"] | None = Field(
         default=None, description="what these files are"
     )
-    subject: Text | None = Field(default=None, description="whose they are")
-    session: str | None = Field(default=None, description="their session")
-    condition: str | None = Field(default=None, description="their condition")
-    static: Text | None = Field(
-        default=None, description='their static trial, relative to the study\'s folder; "none": none'
-    )
-    mass_kg: Kilograms | None = Field(default=None, description="body mass in these trials, kg")
-    height_m: Metres | None = Field(default=None, description="body height in these trials, m")
-    settings: dict[str, Any] = Field(default_factory=dict, description="settings of these trials")
+    subject: Text | None = Field(default=None, description="subject of these files")
+    session: str | None = Field(default=None, description="session of these files")
+    condition: str | None = Field(default=None, description="condition of these files")
 
 
 class RunningOptions(_Section):

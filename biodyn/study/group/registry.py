@@ -19,11 +19,12 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError, StatisticsError
 from biodyn.library.registry import Registry
+from biodyn.library.schema.study_parameters import ParameterDefinition
 from biodyn.output.store.folder import GROUP_RECORD
 from biodyn.output.store.read import read_record
 from biodyn.output.tables.csv import write_rows
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
-from biodyn.study.options import AnalysisOptions, ParameterDefinition
+from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial
 from biodyn.variables import NormChoice, Walker, choose_norms, same_side
 from biodyn.variables.norm_choice import ENTRY, walker_of

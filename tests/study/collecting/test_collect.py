@@ -24,7 +24,6 @@ from biodyn.study.collecting import collect, iterate_subjects, read_cycles
 from biodyn.study.collecting.collection import row_groups
 from biodyn.study.collecting.cycles import DATA_SET_COLUMNS, metric_columns, read_cycle_table, summary_columns
 from biodyn.study.collecting.read import _rows, subjects
-from biodyn.study.options import OutputOptions
 from biodyn.study.record import CYCLES_NAME
 
 FILES = ("study.parquet", "study.csv", "summary.csv")
@@ -222,7 +221,7 @@ def test_one_missing_and_one_damaged_trial_among_thousands_of_columns(study_fold
     shutil.rmtree(study_folder.out / gone.folder)
     path = study_folder.out / hurt.folder / CYCLES_NAME
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    found = collect(study_folder.plan, study_folder.out, OutputOptions(csv=False))
+    found = collect(study_folder.plan, study_folder.out)
     assert found.with_cycles == 3
     assert found.rows == 3 * len(wide)
     (note,) = found.diagnostics
@@ -245,8 +244,6 @@ def test_a_long_data_set_is_not_written_as_text(study_folder: StudyFolder, monke
     assert [note.code for note in found.diagnostics] == ["study-table-left-out"]
     assert "study.csv" not in [file["name"] for file in found.files]
     assert found.rows == len(read_cycles(study_folder.out))
-    none = collect(study_folder.plan, study_folder.out, OutputOptions(csv=False))
-    assert not none.diagnostics
 
 
 # -- reading --------------------------------------------------------------------------------------------------------

@@ -8,13 +8,9 @@ from pydantic import ValidationError
 
 from biodyn.conventions import CYCLE_POINTS, FloatArray
 from biodyn.errors import SettingsError
+from biodyn.library.schema.study_parameters import ParameterDefinition
 from biodyn.study.group.parameters import operate, unit_of, window_ends
-from biodyn.study.options import (
-    ParameterDefinition,
-    all_definitions,
-    default_definitions,
-    require_known,
-)
+from biodyn.study.options import all_definitions, default_definitions, require_known
 
 PERCENT = np.linspace(0.0, 100.0, CYCLE_POINTS)
 # between two samples everything is a straight line; results of straight lines are exact to round-off

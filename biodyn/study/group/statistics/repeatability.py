@@ -11,11 +11,12 @@ import pandas as pd
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import StatisticsError
+from biodyn.library.schema.study_parameters import ParameterDefinition
 from biodyn.statistics.gait_measures import multiple_correlation
 from biodyn.statistics.repeatability import repeatability
 from biodyn.study.group.registry import STATISTICS, Cell, Found, GroupData, Statistic
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
-from biodyn.study.options import AnalysisOptions, ParameterDefinition
+from biodyn.study.options import AnalysisOptions
 
 REPEATABILITY_COLUMNS = [
     "level", "kind", "name", "unit", "condition", "side", "subjects", "measurements", "mean", "sd", "sem", "mdc95", "cmc",

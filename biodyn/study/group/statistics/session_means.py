@@ -16,6 +16,7 @@ from scipy import stats
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.load import load_table
+from biodyn.library.schema.study_parameters import ParameterDefinition
 from biodyn.statistics.gait_measures import gait_profile_score
 from biodyn.study.group.registry import STATISTICS, Found, GroupData, mean_walker
 from biodyn.study.group.statistics.gait_scores import (
@@ -26,7 +27,7 @@ from biodyn.study.group.statistics.gait_scores import (
     score_variables,
 )
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
-from biodyn.study.options import AnalysisOptions, ParameterDefinition
+from biodyn.study.options import AnalysisOptions
 from biodyn.variables.norm_choice import SIZE_FREE, size_free
 
 NAME = "session_means"

@@ -1,0 +1,86 @@
+"""Schema of discrete parameters of a study: `library/study/parameters.toml`, and the user's own in study.toml."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Operation = Literal[
+    "max",
+    "min",
+    "range",
+    "mean",
+    "at_percent",
+    "time_of_max",
+    "time_of_min",
+    "impulse",
+    "positive_impulse",
+    "negative_impulse",
+    "positive_work",
+    "negative_work",
+    "stride",
+]
+NamedWindow = Literal["whole", "stance", "swing", "first_half_of_stance", "second_half_of_stance"]
+Phase = Literal["cycle", "stance", "swing"]
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+class Interval(BaseModel):
+    """Part of the cycle, of stance or of swing, in percent of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    of: Phase = Field(default="cycle", description="what the percentages are of")
+    start: Percent = Field(default=0.0, description="where it begins, %")
+    end: Percent = Field(default=100.0, description="where it ends, %")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Interval:
+        if not self.start < self.end:
+            raise ValueError(f"start {self.start:g} % is not before end {self.end:g} %")
+        return self
+
+
+NAMED_WINDOWS: dict[NamedWindow, Interval] = {
+    "whole": Interval(of="cycle", start=0.0, end=100.0),
+    "stance": Interval(of="stance", start=0.0, end=100.0),
+    "swing": Interval(of="swing", start=0.0, end=100.0),
+    "first_half_of_stance": Interval(of="stance", start=0.0, end=50.0),
+    "second_half_of_stance": Interval(of="stance", start=50.0, end=100.0),
+}
+
+
+class ParameterDefinition(BaseModel):
+    """One number per cycle. Units: of the variable; times s for impulses; J/kg for the work of a power in W/kg."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description="short name, column in tables")
+    title: str = Field(default="", description="for people")
+    variable: str = Field(description='of the data set, or a column of spatiotemporal.csv for operation "stride"')
+    operation: Operation = Field(description="what is done with the curve in the window")
+    window: NamedWindow | Interval = Field(default="whole", description="part of the cycle")
+    at: Percent | None = Field(default=None, description='instant in percent of the window, for "at_percent"')
+    sign: Literal[1, -1] = Field(default=1, description="-1 reverses the sign first, e.g. to make extension positive")
+    mirrored: bool = Field(
+        default=False, description="reverse the sign of the left side too: signed to the walker's right"
+    )
+    unit: str = Field(default="", description="omitted = what follows from the variable's")
+    source: str = Field(default="", description="citation of the definition")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ParameterDefinition:
+        if (self.operation == "at_percent") != (self.at is not None):
+            raise ValueError('"at" goes with operation "at_percent", and only with it')
+        return self
+
+    @property
+    def label(self) -> str:
+        """Title, or the name where there is none."""
+        return self.title or self.name.replace("_", " ")
+
+    @property
+    def interval(self) -> Interval:
+        """The window as an interval."""
+        return self.window if isinstance(self.window, Interval) else NAMED_WINDOWS[self.window]
