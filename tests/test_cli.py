@@ -119,7 +119,7 @@ def test_quiet_json_and_open(
     said = [line for line in result.stderr.splitlines() if line and not line.startswith("Compiling")]
     assert said[0].startswith("Verdict:")
     assert said[1] == f"Result: {out}"
-    assert said[2].startswith("There is no report to open")
+    assert said[2].startswith("No report to open")
     parts = {line[:36].strip(): float(line[36:].removesuffix("s")) for line in said[3:]}
     assert list(parts)[:3] == ["all", "analysis", "reading"]
     assert list(parts)[-3:] == ["writing", "tables", "libraries, kernels and all else"]  # no figures, no report

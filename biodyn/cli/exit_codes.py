@@ -20,7 +20,7 @@ STOPPED = "biodyn: stopped. Unfinished files were removed; completed results are
 
 
 class StoppedError(SystemExit):
-    """A signal requested the program to end; `reported`: the user has been told."""
+    """A signal requested the program to end; `reported`: the message has been printed."""
 
     reported = False
 

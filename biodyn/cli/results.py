@@ -55,7 +55,9 @@ def compare(
             folder = None if out is None else comparison.save(out)
         rows = comparison.rows()
         if not verbose:
-            sizes = [one.rms / one.size if one.size else 0.0 for one in comparison.differences]
+            sizes = [
+                difference.rms / difference.size if difference.size else 0.0 for difference in comparison.differences
+            ]
             largest = sorted(range(len(rows)), key=lambda index: -sizes[index])[:_COMPARED_ROWS]
             rows = [rows[index] for index in sorted(largest)]
         shown = [("difference in", "RMS", "RMS of the first", "causes"), *rows]

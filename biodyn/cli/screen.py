@@ -100,9 +100,7 @@ def open_in_browser(page: Path, console: Console) -> None:
     import webbrowser
 
     if not page.is_file():
-        print_lines(
-            console, "There is no report to open: [output] report is off, or results of this kind have no report."
-        )
+        print_lines(console, "No report to open: [output] report is off, or results of this kind have no report.")
     elif not webbrowser.open(page.resolve().as_uri()):
         print_lines(console, f"No browser was found; the report is {page}.")
 
@@ -168,7 +166,7 @@ def _print_merged(console: Console, findings: Iterable[Diagnostic], room: int) -
     for finding in findings:
         groups.setdefault((finding.severity, finding.code), []).append(finding)
     for severity, style in SEVERITY_STYLE.items():
-        merged = [group for (own, _), group in groups.items() if own == severity]
+        merged = [group for (level, _), group in groups.items() if level == severity]
         if severity == "info" and len(merged) > max(room, 1):
             hidden = merged[max(room, 1) - 1 :]
             merged = merged[: max(room, 1) - 1]
@@ -227,7 +225,7 @@ def summary_lines(result: TrialResult) -> list[Line]:
 
 
 def _stride_line(result: TrialResult) -> list[str]:
-    """Walking speed and cadence, means of all strides; nothing where there are no strides."""
+    """Walking speed and cadence, means of all strides; empty without strides."""
     strides = result.tables.get("spatiotemporal")
     if strides is None or not len(strides):
         return []

@@ -194,15 +194,15 @@ def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONF
     _at_least(2, len(a), "pairs")
     x = a - b
     effect = paired_dz(x, confidence)
-    found = stats.ttest_rel(a, b)
+    test = stats.ttest_rel(a, b)
     ranks = stats.wilcoxon(x)
-    return _compared("paired t test", a, b, found, effect, "Wilcoxon signed-rank test", ranks, confidence, diagnostics)
+    return _compared("paired t test", a, b, test, effect, "Wilcoxon signed-rank test", ranks, confidence, diagnostics)
 
 
 def compare_independent(
     first: ArrayLike, second: ArrayLike, equal_variance: bool = False, confidence: float = CONFIDENCE
 ) -> Comparison:
-    """Compare two independent samples (n1,) and (n2,); missing values (NaN) are left out. Welch's t unless told otherwise.
+    """Compare two independent samples (n1,) and (n2,); missing values (NaN) are left out. Welch's t by default.
 
     Raises:
         StatisticsError: fewer than two values in a sample, or values that do not vary.
@@ -212,25 +212,25 @@ def compare_independent(
     a, b = a[np.isfinite(a)], b[np.isfinite(b)]
     _at_least(2, min(len(a), len(b)), "values in each group")
     effect = hedges_g(a, b, confidence)
-    found = stats.ttest_ind(a, b, equal_var=equal_variance)
+    result = stats.ttest_ind(a, b, equal_var=equal_variance)
     ranks = stats.mannwhitneyu(a, b, alternative="two-sided")
     test = "two-sample t test (pooled variance)" if equal_variance else "Welch t test"
-    return _compared(test, a, b, found, effect, "Mann-Whitney U test", ranks, confidence, diagnostics)
+    return _compared(test, a, b, result, effect, "Mann-Whitney U test", ranks, confidence, diagnostics)
 
 
 def _compared(
     test: str,
     a: FloatArray,
     b: FloatArray,
-    found: Any,
+    t_test: Any,
     effect: EffectSize,
     rank_test: str,
     ranks: Any,
     confidence: float,
     diagnostics: tuple[Diagnostic, ...],
 ) -> Comparison:
-    """Two samples without missing values and SciPy's results for them: `found` of a t test, `ranks` of a rank test."""
-    low, high = found.confidence_interval(confidence)
+    """Two samples without missing values and SciPy's results for them: `t_test`, `ranks`: a rank test."""
+    low, high = t_test.confidence_interval(confidence)
     return Comparison(
         test=test,
         counts=(len(a), len(b)),
@@ -240,9 +240,9 @@ def _compared(
         low=float(low),
         high=float(high),
         confidence=confidence,
-        t=float(found.statistic),
-        df=float(found.df),
-        p=float(found.pvalue),
+        t=float(t_test.statistic),
+        df=float(t_test.df),
+        p=float(t_test.pvalue),
         effect=effect,
         rank_test=rank_test,
         rank_statistic=float(ranks.statistic),
@@ -298,7 +298,7 @@ def holm(p_values: ArrayLike) -> FloatArray:
 
     p = np.asarray(p_values, dtype=float)
     if ((p < 0.0) | (p > 1.0)).any():
-        raise StatisticsError("p values must lie between 0 and 1.")
+        raise StatisticsError("p values must be between 0 and 1.")
     known = np.isfinite(p)
     adjusted = np.full(p.shape, np.nan)
     if known.any():
@@ -313,6 +313,6 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
     return array
 
 
-def _at_least(needed: int, found: int, what: str) -> None:
-    if found < needed:
-        raise StatisticsError(f"At least {needed} {what} are needed, found {found}.")
+def _at_least(needed: int, count: int, what: str) -> None:
+    if count < needed:
+        raise StatisticsError(f"At least {needed} {what} are needed, found {count}.")

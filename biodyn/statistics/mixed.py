@@ -68,7 +68,7 @@ class MixedModel:
         references: reference level of each factor.
         converged: whether the likelihood's maximum was found.
         confidence: of the limits.
-        diagnostics: values left out, no convergence, variances on the edge of what is possible.
+        diagnostics: values left out, no convergence, variances at a bound.
     """
 
     terms: tuple[MixedTerm, ...]
@@ -116,7 +116,7 @@ def mixed_model(
         factors: labels (n,) by name, e.g. condition, group; coded as differences from a reference level.
         covariates: numbers (n,) by name, e.g. speed. Centre them where zero means nothing.
         interactions: pairs of names of factors or covariates.
-        slope: covariate whose effect differs from subject to subject.
+        slope: covariate with a random effect of the subject.
         references: reference level by factor; the first that occurs where not given.
 
     Degrees of freedom: a term that changes within a subject has ``n - subjects - inner terms``, one that does not
@@ -139,7 +139,7 @@ def mixed_model(
     if any(column.shape != y.shape for column in labels.values()):
         raise StatisticsError(f"factors: expected one label per value ({len(y)}) for each of {list(labels)}.")
     if slope is not None and slope not in numbers:
-        raise StatisticsError(f"slope: {slope!r} is no covariate (there are: {', '.join(numbers) or 'none'}).")
+        raise StatisticsError(f"slope: {slope!r} is not a covariate (available: {', '.join(numbers) or 'none'}).")
     valid = np.isfinite(y) & np.all([np.isfinite(column) for column in numbers.values()] or [np.isfinite(y)], axis=0)
     diagnostics = left_out(int((~valid).sum()), "values", "that are missing, or whose covariate is,")
     y, who = y[valid], np.unique(who[valid], return_inverse=True)[1].astype(np.int64)
@@ -258,7 +258,7 @@ def fixed_effects(
         missing = [name for name in (first, second) if name not in blocks]
         if missing:
             raise StatisticsError(f"Interaction of unknown {missing} (there are: {', '.join(blocks) or 'none'}).")
-        blocks[f"{first}:{second}"] = [(f"{a}:{b}", one * two) for a, one in blocks[first] for b, two in blocks[second]]
+        blocks[f"{first}:{second}"] = [(f"{a}:{b}", x * y) for a, x in blocks[first] for b, y in blocks[second]]
     names, columns, effects = ["intercept"], [np.ones(count)], {}
     for effect, block in blocks.items():
         effects[effect] = list(range(len(names), len(names) + len(block)))
@@ -309,32 +309,32 @@ def containment(matrix: FloatArray, who: IntArray, slope: FloatArray) -> FloatAr
     rank_level = subjects + _rank(level, matrix)
     rank_line = subjects + sloped + _rank(line, matrix)
     by_level, by_line = _spanned(level, matrix), _spanned(line, matrix)
-    found = np.full(rank_x, float(len(matrix) - rank_line))
-    found[by_line] = rank_line - rank_level
-    found[by_level] = rank_level - rank_x
-    return found
+    freedom = np.full(rank_x, float(len(matrix) - rank_line))
+    freedom[by_line] = rank_line - rank_level
+    freedom[by_level] = rank_level - rank_x
+    return freedom
 
 
 def _own_lines(matrix: FloatArray, who: IntArray, slope: FloatArray | None) -> FloatArray:
-    """What is left of the columns (n, p) when each subject's own mean, or straight line over `slope`, is taken off."""
-    left = np.empty_like(matrix)
+    """Return the columns (n, p) minus each subject's mean, or straight line over `slope`."""
+    residual = np.empty_like(matrix)
     for subject in np.unique(who):
         rows = who == subject
-        left[rows] = matrix[rows] - matrix[rows].mean(axis=0)
+        residual[rows] = matrix[rows] - matrix[rows].mean(axis=0)
         if slope is not None and np.ptp(slope[rows]) > 0.0:
             run = slope[rows] - slope[rows].mean()
-            left[rows] -= np.outer(run, run @ left[rows]) / (run @ run)
-    return left
+            residual[rows] -= np.outer(run, run @ residual[rows]) / (run @ run)
+    return residual
 
 
-def _spanned(left: FloatArray, matrix: FloatArray) -> BoolArray:
+def _spanned(basis: FloatArray, matrix: FloatArray) -> BoolArray:
     """Whether nothing is left of each column."""
-    return np.asarray(np.linalg.norm(left, axis=0) <= _WITHIN * np.linalg.norm(matrix, axis=0))
+    return np.asarray(np.linalg.norm(basis, axis=0) <= _WITHIN * np.linalg.norm(matrix, axis=0))
 
 
-def _rank(left: FloatArray, matrix: FloatArray) -> int:
-    """Rank of what is left, columns in units of the whole ones."""
-    return int(np.linalg.matrix_rank(left / np.linalg.norm(matrix, axis=0), tol=_WITHIN * np.sqrt(len(left))))
+def _rank(basis: FloatArray, matrix: FloatArray) -> int:
+    """Return the rank of residual columns, in units of the original columns."""
+    return int(np.linalg.matrix_rank(basis / np.linalg.norm(matrix, axis=0), tol=_WITHIN * np.sqrt(len(basis))))
 
 
 # -- REML fit by statsmodels ----------------------------------------------------------------------------------------
@@ -382,39 +382,37 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray, slope: Float
     unit = 1.0 if slope is None else float(np.abs(slope).max()) or 1.0
     random = np.ones((len(values), 1)) if slope is None else np.column_stack([np.ones(len(values)), slope / unit])
     model = MixedLM((values - centre) / spread, matrix, groups=who, exog_re=random)
-    found, trouble = None, list[str]()
+    fit, trouble = None, list[str]()
     for optimiser in _OPTIMISERS:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             options = {} if optimiser == "powell" else {"gtol": _GRADIENT}
             try:
-                found = model.fit(reml=True, method=optimiser, maxiter=1000, **options)
+                fit = model.fit(reml=True, method=optimiser, maxiter=1000, **options)
             except np.linalg.LinAlgError as error:
                 # a step beyond the edge of the possible variances; the next optimiser steps otherwise
                 trouble.append(f"{optimiser}: {error}")
                 continue
         trouble += [f"{optimiser}: {entry.message}" for entry in caught]
-        if found.converged:
+        if fit.converged:
             break
-    if found is None:
+    if fit is None:
         raise StatisticsError(
             f"The mixed model could not be fitted ({'; '.join(trouble)}).",
             "Leave the random slope out, or fewer effects.",
         )
     scale = np.diag([1.0] if slope is None else [1.0, 1.0 / unit])
-    covariance = spread**2 * (scale @ np.atleast_2d(np.asarray(found.cov_re)) @ scale)
-    fixed = spread * np.asarray(found.fe_params)
+    covariance = spread**2 * (scale @ np.atleast_2d(np.asarray(fit.cov_re)) @ scale)
+    fixed = spread * np.asarray(fit.fe_params)
     fixed[0] += centre
     p = len(fixed)
     return Fit(
         fixed=fixed,
-        covariance=spread**2 * np.asarray(found.cov_params())[:p, :p],
+        covariance=spread**2 * np.asarray(fit.cov_params())[:p, :p],
         random=covariance,
-        residual=float(spread**2 * found.scale),
-        converged=bool(found.converged),
-        diagnostics=_doubts(
-            bool(found.converged), np.atleast_2d(np.asarray(found.cov_re)), float(found.scale), trouble
-        ),
+        residual=float(spread**2 * fit.scale),
+        converged=bool(fit.converged),
+        diagnostics=_doubts(bool(fit.converged), np.atleast_2d(np.asarray(fit.cov_re)), float(fit.scale), trouble),
     )
 
 

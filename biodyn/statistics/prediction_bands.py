@@ -1,4 +1,4 @@
-"""Where the curve of one more person will lie: a mean that follows a covariate, and a band for the whole curve.
+"""Prediction band for the whole curve of a new person, with a mean that depends on a covariate.
 
 Lenhoff et al. 1999 (Gait Posture 9:10-17) and Duhamel et al. 2004 (Gait Posture 20:204-212): the half width of the band is a
 multiple of the standard deviation at each instant, and the multiple is found by drawing people with replacement so that
@@ -17,11 +17,11 @@ import numpy as np
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import StatisticsError
 
-#: Fewer people cannot tell where 95 of 100 lie: the largest of 19 deviations bounds 95 %.
+#: Fewer people do not determine a 95 % band: the largest of 19 deviations bounds 95 %.
 LEAST_FOR_BAND: Final = 20
 LEAST_FOR_MEAN: Final = 5
 _REPLICATES = 400
-_NEW_SHARE = 0.632  # of people who were not drawn in the share of curves that lie inside
+_NEW_SHARE = 0.632  # weight of people who were not drawn in the coverage
 _HIGHEST_POWER = 2
 # An instant at which people hardly differ (a moment in swing) must not decide how wide the band is everywhere.
 _LEAST_SHARE_OF_SD = 0.10
@@ -75,9 +75,9 @@ def curve_model(
     seed: int = 0,
     band: bool = True,
 ) -> CurveModel:
-    """Fit the mean and the spread of curves, and the band in which the curve of another person lies with `coverage`.
+    """Fit the mean and the spread of curves, and the band that contains the curve of another person with probability `coverage`.
 
-    Parameters: `curves` (N, Q) finite; `covariate` (N,); `people` (N,) numbers from 0 of whose curve it is: people, not
+    Parameters: `curves` (N, Q) finite; `covariate` (N,); `people` (N,) person of each curve, numbered from 0: people, not
     curves, are drawn; `weight` (N,) what a curve counts; `band`: find its reach.
 
     Raises StatisticsError for fewer than `LEAST_FOR_MEAN` people.
@@ -119,9 +119,9 @@ def _error_for_new_people(data: _Data, count: int) -> float:
     for person in range(count):
         drawn = np.ones(count)
         drawn[person] = 0.0
-        own = data.person == person
-        missed = data.curves[own] - data.powers[own] @ _coefficients(data, drawn)
-        square += float(data.weight[own] @ (missed**2).mean(axis=1))
+        held_out = data.person == person
+        missed = data.curves[held_out] - data.powers[held_out] @ _coefficients(data, drawn)
+        square += float(data.weight[held_out] @ (missed**2).mean(axis=1))
     return square
 
 
@@ -149,8 +149,8 @@ def _fitted(data: _Data, drawn: FloatArray) -> tuple[FloatArray, FloatArray, flo
 
 
 def _average(values: FloatArray, weight: FloatArray) -> FloatArray:
-    found: FloatArray = weight @ values / weight.sum()
-    return found
+    mean: FloatArray = weight @ values / weight.sum()
+    return mean
 
 
 def _floor(sd: FloatArray) -> float:
@@ -164,12 +164,12 @@ def _clear_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     if not square > 0.0:
         return 0.0
     slope = float(weight @ (x * y)) / square
-    left = float(weight @ (y - slope * x) ** 2) / max(float(weight.sum()) - 2.0, 1.0)
-    return slope if abs(slope) > _CLEAR * np.sqrt(left / square) else 0.0
+    residual_variance = float(weight @ (y - slope * x) ** 2) / max(float(weight.sum()) - 2.0, 1.0)
+    return slope if abs(slope) > _CLEAR * np.sqrt(residual_variance / square) else 0.0
 
 
 def _reach(data: _Data, count: int, coverage: float, seed: int) -> float:
-    """The multiple of the standard deviation within which the curves of the wanted share of people wholly lie."""
+    """Return the multiple of the standard deviation that contains whole curves of the given share of people."""
     rng = np.random.default_rng(seed)
     deviation: list[FloatArray] = []
     share: list[FloatArray] = []
@@ -183,7 +183,7 @@ def _reach(data: _Data, count: int, coverage: float, seed: int) -> float:
         deviation.append((np.abs(data.curves - data.powers @ mean) / spread).max(axis=1))
         known, new = data.weight * ~out, data.weight * out
         share.append((1.0 - _NEW_SHARE) * known / known.sum() + _NEW_SHARE * new / new.sum())
-    found, weight = np.concatenate(deviation), np.concatenate(share)
-    order = np.argsort(found)
+    deviations, weight = np.concatenate(deviation), np.concatenate(share)
+    order = np.argsort(deviations)
     inside = np.cumsum(weight[order]) / weight.sum()
-    return float(found[order][min(int(np.searchsorted(inside, coverage)), len(found) - 1)])
+    return float(deviations[order][min(int(np.searchsorted(inside, coverage)), len(deviations) - 1)])

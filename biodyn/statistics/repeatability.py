@@ -68,7 +68,7 @@ def repeatability(values: ArrayLike, confidence: float = CONFIDENCE) -> Repeatab
     """Return the repeatability of values (n subjects, k sessions); subjects with a missing value are left out.
 
     Mean squares of the two-way table give the coefficients (Shrout & Fleiss 1979) and their limits from F distributions (McGraw
-    & Wong 1996, Psychol Methods 1:30-46, table 7; the limits of (2,k) are those of (2,1) by Spearman-Brown).
+    & Wong 1996, Psychol Methods 1:30-46, table 7; the limits of (2,k) follow from (2,1) by Spearman-Brown).
 
     Raises:
         StatisticsError: fewer than two subjects or sessions, or no variance.
@@ -89,7 +89,7 @@ def repeatability(values: ArrayLike, confidence: float = CONFIDENCE) -> Repeatab
         raise StatisticsError("The values do not vary between subjects, or repeat exactly: nothing to estimate.")
     tail = 0.5 * (1.0 + confidence)
 
-    one = _from_f("ICC(1,1)", "ICC(1,k)", rows, within, n, k, float(n * (k - 1)), tail)
+    icc_1 = _from_f("ICC(1,1)", "ICC(1,k)", rows, within, n, k, float(n * (k - 1)), tail)
     three = _from_f("ICC(3,1)", "ICC(3,k)", rows, error, n, k, float((n - 1) * (k - 1)), tail)
     two = _agreement(rows, columns, error, n, k, tail)
     session_variance = max(0.0, (columns - error) / n)
@@ -98,10 +98,10 @@ def repeatability(values: ArrayLike, confidence: float = CONFIDENCE) -> Repeatab
     return Repeatability(
         subjects=n,
         sessions=k,
-        icc_1_1=one[0],
+        icc_1_1=icc_1[0],
         icc_2_1=two[0],
         icc_3_1=three[0],
-        icc_1_k=one[1],
+        icc_1_k=icc_1[1],
         icc_2_k=two[1],
         icc_3_k=three[1],
         sem_agreement=sem_agreement,

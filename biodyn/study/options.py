@@ -40,7 +40,7 @@ def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"Did you mean '{near[0]}'? " if near else ""
             listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-            raise SettingsError(f"There is no {what} '{name}' in this study.", f"{hint}There are {listed or 'none'}.")
+            raise SettingsError(f"This study has no {what} '{name}'.", f"{hint}There are {listed or 'none'}.")
 
 
 # -- Options --------------------------------------------------------------------------------------------------------
@@ -72,11 +72,11 @@ class AnalysisOptions(BaseModel):
         default="auto", description="auto: what the data allow; a list: these only; []: none"
     )
     predictor: str | None = Field(
-        default=None, description="parameter whose subject means the curves are regressed on, e.g. speed"
+        default=None, description="parameter; curves are regressed on its subject means, e.g. speed"
     )
     side: Literal["mean", "r", "l", "each"] = Field(
         default="mean",
-        description="observation of a subject: mean of both sides, one side, or each side tested by itself",
+        description="observation of a subject: mean of both sides, one side, or each side tested separately",
     )
     alpha: float = Field(default=0.05, gt=0, le=0.5, description="error rate of every family of tests")
     inference: Literal["random_field", "permutation"] = Field(
@@ -84,18 +84,19 @@ class AnalysisOptions(BaseModel):
     )
     reference_group: str | None = Field(
         default=None,
-        description="group whose mean curves are the reference of the gait scores; omitted = published norms",
+        description="group with the reference curves of the gait scores; omitted = published norms",
     )
     norms: str = Field(
         default="auto",
-        description="norms beside the group curves: auto (those of the trials' settings, else published ones that fit ages and "
+        description="norms next to the group curves: auto (from the trials' settings, else published norms for the ages and "
         'speed), "none", a name of the library, or a TOML file',
     )
     outliers: Literal["keep", "leave_out"] = Field(
-        default="keep", description="outlier cycles: flagged and kept in the means, or left out of them"
+        default="keep", description="outlier cycles: flagged and included in the means, or excluded"
     )
     include_failed: bool = Field(
-        default=False, description="count trials whose checks failed too; else they are in no curve, number or test"
+        default=False,
+        description="include trials that failed their checks; otherwise they are in no curve, number or test",
     )
 
     @model_validator(mode="after")
@@ -136,5 +137,5 @@ class OutputOptions(BaseModel):
 
     reports: Reports = Field(
         default="none",
-        description='trials that get a report.html: "all", "warn" (those whose checks did not all pass), or "none"',
+        description='trials that get a report.html: "all", "warn" (trials that did not pass all checks), or "none"',
     )

@@ -1,7 +1,7 @@
 """A laboratory's own norms from a study of its healthy people, as a TOML file (docs/norms.md).
 
 Curves are functions of the dimensionless walking speed with 95 % prediction bands (`biodyn.statistics.prediction_bands`). A
-person counts once a condition, by the mean of the cycles of each side; trials whose checks failed do not count.
+person counts once a condition, by the mean of the cycles of each side; trials that failed their checks are excluded.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class People:
 def people_of(study: Path, groups: Sequence[str] | None, conditions: Sequence[str] | None) -> People:
     """Return the people of a study's folder; only of these groups and conditions, where they are named.
 
-    Raises StudyError for a group or condition that the study does not have; ResultError where there is no finished study.
+    Raises StudyError for a group or condition that the study does not have; ResultError if the study is not finished.
     """
     source = StudySource(study)
     _require("group", groups, {trial.group for trial in source.trials})
@@ -79,10 +79,10 @@ def people_of(study: Path, groups: Sequence[str] | None, conditions: Sequence[st
         if data is None:
             continue
         walker = _walker(source, data)
-        own = list(_means(data, walker, len(names), groups, conditions)) if walker is not None else []
-        if walker is None or not own:
+        person_means = list(_means(data, walker, len(names), groups, conditions)) if walker is not None else []
+        if walker is None or not person_means:
             continue
-        means += own
+        means += person_means
         units |= data.units
         names.append(data.subject)
         walkers.append(walker)
@@ -101,32 +101,32 @@ def _walker(source: StudySource, data: SubjectCycles) -> Walker | None:
     """The person as the trials' records know them; None where no trial is a walk."""
     used = set(data.cycles["trial"])
     trials = [trial for trial in source.subjects[data.subject] if trial.done and trial.trial in used]
-    found = [walker_of(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
-    found = [one for one in found if one.activity == "walking"]
-    return mean_of_person(found) if found else None
+    walkers = [walker_of(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
+    walkers = [walker for walker in walkers if walker.activity == "walking"]
+    return mean_of_person(walkers) if walkers else None
 
 
 def _means(
     data: SubjectCycles, walker: Walker, person: int, groups: Sequence[str] | None, conditions: Sequence[str] | None
 ) -> Iterator[Means]:
     """The means of each session, condition and side."""
-    kept = [
-        one
-        for one in mean_curves(data)
-        if (groups is None or one.key[2] in groups) and (conditions is None or one.key[1] in conditions)
+    selected = [
+        mean_curve
+        for mean_curve in mean_curves(data)
+        if (groups is None or mean_curve.key[2] in groups) and (conditions is None or mean_curve.key[1] in conditions)
     ]
     counts: dict[str, int] = {}
-    for one in kept:
-        counts[one.key[1]] = counts.get(one.key[1], 0) + 1
-    for one in kept:
-        _, condition, _, side = one.key
-        strides = {name: _mean(data.stride(name)[one.rows[one.used]]) for name in data.stride_columns}
+    for mean_curve in selected:
+        counts[mean_curve.key[1]] = counts.get(mean_curve.key[1], 0) + 1
+    for mean_curve in selected:
+        _, condition, _, side = mean_curve.key
+        strides = {name: _mean(data.stride(name)[mean_curve.rows[mean_curve.used]]) for name in data.stride_columns}
         strides |= size_free(strides, walker)
         speed = strides.get(SIZE_FREE[0].name, float("nan"))
         if not np.isfinite(speed):
             continue
         signs = same_side(data.variables, side)
-        curves = {name: signs[i] * one.mean[i] for i, name in enumerate(data.variables)}
+        curves = {name: signs[i] * mean_curve.mean[i] for i, name in enumerate(data.variables)}
         whole = {name: curve for name, curve in curves.items() if np.isfinite(curve).all()}
         yield Means(person, speed, whole, strides, 1.0 / counts[condition])
 
@@ -140,14 +140,14 @@ def _mean(values: FloatArray) -> float:
 
 
 _HEAD = """\
-# Norms made by biodyn; what every entry means: docs/norms.md. Signs are those of biodyn's tables, of a right side.
+# Norms built by biodyn; format: docs/norms.md. Signs follow biodyn's tables for the right side.
 # A curve is mean[0] + mean[1] (v - reference) + mean[2] (v - reference)^2 at the dimensionless speed v; its band reaches
 # reach * sd * exp(sd_growth (v - reference)) to either side."""
 _WIDTH = 118
 
 
 def write_norms(table: Mapping[str, Any], path: Path) -> None:
-    """Write the file, whole or not at all. Raises StudyError where that cannot be, TableError where it is no norms."""
+    """Write the file atomically. Raises StudyError if it cannot be written, TableError if it is not valid."""
     part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -230,7 +230,7 @@ def build_norms(
 
     Parameters:
         study: output folder of a finished study. out: TOML file to write; None = none.
-        name: of the norms; None = that of the study. groups, conditions: only these. licence: written into the file.
+        name: of the norms; None = name of the study. groups, conditions: only these. licence: written into the file.
         seed: of the bootstrap of the bands. replace: an existing file is replaced.
 
     Raises StudyError for too few people or an unknown group or condition, or where `out` exists; ResultError where the folder
@@ -239,7 +239,7 @@ def build_norms(
     folder = Path(study)
     target = None if out is None else Path(out)
     if target is not None and target.suffix.lower() != ".toml":
-        raise StudyError(f"'{target}' is no TOML file.", "Let the name end in .toml.")
+        raise StudyError(f"'{target}' is not a TOML file.", "Use a name that ends in .toml.")
     if target is not None and target.exists() and not replace:
         raise StudyError(f"'{target}' exists.", "Choose another name, or say that it shall be replaced.")
     name = printable(name or folder.resolve().name)
@@ -260,9 +260,9 @@ def build_norms(
 def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, Any]:
     """Return what a file of norms says."""
     count, banded = len(people.names), len(people.names) >= LEAST_FOR_BAND
-    speeds = np.array([one.speed for one in people.means])
-    reference = float(np.average(speeds, weights=[one.weight for one in people.means]))
-    ages = [one.age_years for one in people.walkers if one.age_years is not None]
+    speeds = np.array([person.speed for person in people.means])
+    reference = float(np.average(speeds, weights=[person.weight for person in people.means]))
+    ages = [person.age_years for person in people.walkers if person.age_years is not None]
     aged = len(ages) == count
     words = f", {min(ages):.0f}-{max(ages):.0f} years" if aged else ""
     table: dict[str, Any] = {
@@ -286,32 +286,32 @@ def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, 
     if aged:
         table |= {"ages": [min(ages), max(ages)], "serves": [float(np.floor(min(ages))), float(np.ceil(max(ages) + 1))]}
     for variable in sorted(name for name in people.units if is_known(name)):
-        own = [one for one in people.means if variable in one.curves]
-        if len({one.person for one in own}) >= LEAST_FOR_MEAN:
-            curves = np.stack([one.curves[variable][::_EVERY] for one in own])
-            model = _model(own, curves, seed)
+        sources = [person for person in people.means if variable in person.curves]
+        if len({person.person for person in sources}) >= LEAST_FOR_MEAN:
+            curves = np.stack([person.curves[variable][::_EVERY] for person in sources])
+            model = _model(sources, curves, seed)
             if banded and not np.isfinite(
                 model.reach
             ):  # too few of the people have it for the band that the file tells of
                 continue
             table["curve"][variable] = _curve(model, people.units[variable], reference, banded)
     for key, title, unit in _numbers():
-        own = [one for one in people.means if np.isfinite(one.strides.get(key, np.nan))]
-        if len({one.person for one in own}) >= LEAST_FOR_MEAN:
-            values = np.array([[one.strides[key]] for one in own])
-            table["scalar"][key] = _scalar(_model(own, values, seed, band=False), title, unit, reference)
+        sources = [person for person in people.means if np.isfinite(person.strides.get(key, np.nan))]
+        if len({person.person for person in sources}) >= LEAST_FOR_MEAN:
+            values = np.array([[person.strides[key]] for person in sources])
+            table["scalar"][key] = _scalar(_model(sources, values, seed, band=False), title, unit, reference)
     return table
 
 
 def _numbers() -> list[tuple[str, str, str]]:
     """Name, title and unit of the numbers of the stride; the speed itself is what they depend on."""
-    own = [(one.name, f"{one.title}, dimensionless", "1") for one in SIZE_FREE[1:]]
-    return [*own, *((name, _TITLES[name], unit) for name, unit in _STRIDES.items())]
+    dimensionless = [(parameter.name, f"{parameter.title}, dimensionless", "1") for parameter in SIZE_FREE[1:]]
+    return [*dimensionless, *((name, _TITLES[name], unit) for name, unit in _STRIDES.items())]
 
 
-def _model(own: Sequence[Means], values: FloatArray, seed: int, band: bool = True) -> CurveModel:
-    people = np.unique([one.person for one in own], return_inverse=True)[1]
-    speed, weight = np.array([one.speed for one in own]), np.array([one.weight for one in own])
+def _model(sources: Sequence[Means], values: FloatArray, seed: int, band: bool = True) -> CurveModel:
+    people = np.unique([source.person for source in sources], return_inverse=True)[1]
+    speed, weight = np.array([source.speed for source in sources]), np.array([source.weight for source in sources])
     return curve_model(values, speed, people, weight, seed=seed, band=band)
 
 

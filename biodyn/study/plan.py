@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from biodyn.errors import StudyError
 
-# What a study does with a file; what the recording is for by itself is a `biodyn.session.Role`.
+# Use of a file in a study; the role of the recording itself is a `biodyn.session.Role`.
 FileUse = Literal["walk", "static", "functional", "other", "excluded", "unreadable"]
 
 
@@ -23,7 +23,7 @@ class StudyFile:
             "functional" serve them; "other" is left out with a reason (no plates and no walk's name ...); "excluded" is
             left out by the user.
         reason: one sentence: why this role.
-        mass_kg: body mass stored in it, None where there is none.
+        mass_kg: body mass stored in it, or None.
     """
 
     path: Path
@@ -38,12 +38,12 @@ class PlannedTrial:
 
     Attributes:
         subject, trial: name its folder `trials/<subject>/<trial>`; safe as file names; `trial` is unique in `subject`.
-        session, condition, group, site: labels for the data set, "" where there is none; changing one needs no new analysis.
+        session, condition, group, site: labels for the data set, "" if unknown; changing a label needs no new analysis.
         path: the walk's file. static: the static trial's; None = chosen when the walk is analysed, among `statics` or,
-            where these are empty, among the files beside the walk, as `run_trial` does.
+            if these are empty, among the files next to the walk, as in `run_trial`.
         named_static: whether study.toml or the command names the static; a model of the settings is scaled by no other.
         companions: other recordings of the person's session, for a subject's model that is fitted to all of them.
-        mass_kg, height_m: where the study says so; None = the files', else measured.
+        mass_kg, height_m: from study.toml; None = from the files, otherwise measured.
         settings: what differs from the default trial settings.
     """
 
@@ -74,7 +74,7 @@ class StudyPlan:
 
     Attributes:
         name: of the study. root: folder the files' paths are relative to.
-        trials: what will be analysed. files: every recording found, by path.
+        trials: what will be analysed. files: every recording, by path.
     """
 
     name: str
@@ -84,11 +84,11 @@ class StudyPlan:
 
 
 def no_walk(plan: StudyPlan) -> StudyError:
-    """Return what is said of a folder in which nothing can be analysed."""
+    """Return the error for a folder without trials."""
     if not plan.files:
         return StudyError(
             f"'{plan.root}' holds no recording that is taken without being named.",
-            "Give the folder of the recordings; spreadsheets need a column map beside them, or a study.toml that names them "
+            "Give the folder of the recordings; spreadsheets need a column map next to them, or a study.toml that names them "
             "(docs/formats.md).",
         )
     return StudyError(

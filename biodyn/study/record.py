@@ -1,4 +1,4 @@
-"""What is kept of every trial of a study, done or failed: `trial.json` in the trial's folder."""
+"""Record of every trial of a study, analysed or failed: `trial.json` in the trial's folder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TrialRecord:
 
     Attributes:
         key: hash of inputs, settings and program version; another key means: analyse again.
-        status: verdict of the result (`run.json`), or "failed" where there is none.
+        status: verdict of the result (`run.json`), or "failed" without a result.
         error: class of the error of a failed trial. reason, hint: its sentence and what to do; for other states the
             first finding that decided the status.
         metrics: summary metrics of the trial by name, one row of summary.csv; JSON values, None for missing.
@@ -66,7 +66,7 @@ def write_record(record: TrialRecord, folder: Path) -> None:
 
 
 def read_record(folder: Path) -> TrialRecord | None:
-    """Return the record of a trial's folder; None where there is none, or it is damaged or of another version."""
+    """Return the record of a trial's folder; None if it is missing, damaged or of another version."""
     try:
         content = json.loads((folder / TRIAL_RECORD_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -97,7 +97,7 @@ _TIMES = ("start_s", "foot_off_s", "end_s")  # within the trial: no parameters o
 def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
     """Read spatiotemporal.csv of a trial, or its packed form: (side, cycle) -> parameters of the stride.
 
-    Nothing where there is no file. Raises ResultError where it is no such table.
+    Empty without a file. Raises ResultError for another table.
     """
     try:
         for suffix, read in TABLE_READERS.items():
@@ -127,7 +127,7 @@ _LISTED = 5
 
 
 def trial_failed(record: TrialRecord) -> bool:
-    """Whether a trial has a result whose checks failed; one without a result has nothing to leave out."""
+    """Whether a trial has a result that failed its checks."""
     return not record.failed and record.status in _FAILED_WORDS
 
 
@@ -141,7 +141,7 @@ def exclusion_reason(record: TrialRecord) -> str:
 
 def excluded_trials(plan: StudyPlan, out: Path, include_failed: bool) -> dict[tuple[str, str], str]:
     """Reasons by (subject, trial) of the trials that stay out of the group results; `include_failed`: of checks none."""
-    found = {}
+    reasons = {}
     activities: dict[str, dict[tuple[str, str], str]] = {}
     for trial in plan.trials:
         record = read_record(out / trial.folder)
@@ -150,16 +150,16 @@ def excluded_trials(plan: StudyPlan, out: Path, include_failed: bool) -> dict[tu
         key = (trial.subject, trial.trial)
         reason = "" if include_failed else exclusion_reason(record)
         if reason:
-            found[key] = reason
+            reasons[key] = reason
         elif record.metrics.get("activity"):
             activities.setdefault(trial.condition, {})[key] = str(record.metrics["activity"])
-    for own in activities.values():
-        found |= other_activities(own)
-    return found
+    for by_trial in activities.values():
+        reasons |= other_activities(by_trial)
+    return reasons
 
 
 def other_activities(activities: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """Reasons of the trials of one condition that are of another activity than most: a run is no part of the mean walk.
+    """Return the reasons for excluding trials of another activity than most trials of the condition.
 
     `activities`: by (subject, trial), the kind that was recognised.
     """
@@ -173,12 +173,12 @@ def other_activities(activities: Mapping[tuple[str, str], str]) -> dict[tuple[st
 
 
 def without_trials(frame: pd.DataFrame, trials: Collection[str]) -> pd.DataFrame:
-    """The rows of one subject without those of some trials."""
+    """Return the rows of one subject without some trials."""
     return frame[~frame["trial"].isin(list(trials))] if trials else frame
 
 
 def exclusion_finding(excluded: Mapping[tuple[str, str], str], trials: int) -> Diagnostic | None:
-    """What the study as a whole says of the excluded trials; None where there are none."""
+    """Return the finding about the excluded trials, or None."""
     if not excluded:
         return None
     by_reason: dict[str, list[str]] = {}
@@ -193,6 +193,6 @@ def exclusion_finding(excluded: Mapping[tuple[str, str], str], trials: int) -> D
         "warning",
         f"Excluded from the group results: {len(excluded)} of {trials} trials; {'; '.join(parts)}.",
         value=float(len(excluded)),
-        hint="Look at their reports. Set include_failed = true under [analysis] in study.toml to include those whose checks "
-        "failed, and give trials of another activity a condition of their own.",
+        hint="Look at their reports. Set include_failed = true under [analysis] in study.toml to include trials that failed "
+        "their checks, and give trials of another activity a condition of their own.",
     )

@@ -32,7 +32,7 @@ SESSION: Final = "session"
 
 
 def seen_from(folder: Path, place: str | Path) -> str:
-    """Return the path of a place relative to a folder; the whole path where there is none, as between drives of Windows."""
+    """Return the path of a place relative to a folder; the absolute path between drives of Windows."""
     try:
         return os.path.relpath(place, folder)
     except ValueError:
@@ -148,7 +148,7 @@ class StudyResult:
     def group_table(self, name: str) -> pd.DataFrame:
         """Return a table of group/ by name; StudyError names those there are."""
         if name not in self.group_tables:
-            raise StudyError(f"There is no group table '{name}'.", f"There are {', '.join(self.group_tables)}.")
+            raise StudyError(f"The study has no group table '{name}'.", f"There are {', '.join(self.group_tables)}.")
         return self._csv(self.folder / "group" / f"{name}.csv")
 
     def cycles(self, **wanted: str | Sequence[str]) -> pd.DataFrame:
@@ -161,14 +161,14 @@ class StudyResult:
         """Return the result folder of a trial, for `biodyn report` and `biodyn replay`."""
         folder = self.folder / "trials" / subject / trial
         if not folder.is_dir():
-            raise StudyError(f"There is no trial '{trial}' of subject '{subject}'.", "See `summary`.")
+            raise StudyError(f"The study has no trial '{trial}' of subject '{subject}'.", "See `summary`.")
         return folder
 
     @staticmethod
     def _csv(path: Path) -> pd.DataFrame:
         from biodyn.output.tables.csv import read_csv
 
-        # A subject called 007 is no number, and a trial without a session has the session "".
+        # The subject 007 is text; the session of a trial without session is "".
         frame = read_csv(path, dtype=dict.fromkeys(_LABELS, str))
         labels = [name for name in _LABELS if name in frame]
         frame[labels] = frame[labels].fillna("")

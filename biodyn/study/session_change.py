@@ -83,7 +83,7 @@ class SessionChange:
 def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
     """Compare two sessions of one person, the results of `biodyn session` on two days.
 
-    Raises StudyError where a folder holds several people, or no condition is in both; ResultError where one is no finished study.
+    Raises StudyError for several people in a folder or no common condition, ResultError for an unfinished study.
     """
     first, second = StudySource(Path(before)), StudySource(Path(after))
     people = [_person(source) for source in (first, second)]
@@ -96,7 +96,9 @@ def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
     if not shared:
         raise StudyError(
             "The sessions share no condition: "
-            + " against ".join(", ".join(name or "(no name)" for name in own) for own in conditions)
+            + " against ".join(
+                ", ".join(name or "(no name)" for name in names_of_session) for names_of_session in conditions
+            )
             + ".",
             "Name the conditions alike in study.toml.",
         )
@@ -110,19 +112,19 @@ def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
 
 
 def _beside(before: StudySource, after: StudySource) -> Iterator[str]:
-    """What may change numbers beside the person, by the records of both studies."""
+    """Yield possible causes of a change other than the person, from the records of both studies."""
     files = [_recordings(source) for source in (before, after)]
     settings = [_settings(source) for source in (before, after)]
     if files[0] and files[0] == files[1]:
         yield "Both hold the same recordings: what changed is the analysis, not the person."
     else:
-        yield "Markers were placed anew between the sessions: a change beyond MDC95 of the walks may come from that."
+        yield "Markers were re-applied between the sessions: this can cause a change beyond MDC95 of the walks."
     if settings[0] != settings[1] and all(settings):
         yield "The sessions were analysed with different settings: a change may come from that."
 
 
 def _recordings(source: StudySource) -> set[Path]:
-    """Files of all trials; `root` is told from the results' folder."""
+    """Return the files of all trials; `root` is relative to the results."""
     root = (source.out / str(source.record.get("root", ""))).resolve()
     return {root / trial["file"] for trial in source.record.get("trials", ())}
 
@@ -156,28 +158,28 @@ def _changes(before: pd.DataFrame, after: pd.DataFrame, conditions: list[str]) -
     mcid = load_table("study/analysis")["gait_scores"]["mcid_gps_deg"]
     joined = before.merge(after, on=_KEYS, suffixes=("_a", "_b"))
     joined = joined[joined["condition"].isin(conditions)]
-    rows = [_row(one, mcid) for one in joined.to_dict("records")]
+    rows = [_row(row, mcid) for row in joined.to_dict("records")]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _row(one: Mapping[Any, Any], mcid: float) -> list[object]:
-    change = one["mean_b"] - one["mean_a"]
-    mdc = _detectable(one)
-    published = mcid if one["name"] == "gps" else np.nan
+def _row(row: Mapping[Any, Any], mcid: float) -> list[object]:
+    change = row["mean_b"] - row["mean_a"]
+    mdc = _detectable(row)
+    published = mcid if row["name"] == "gps" else np.nan
     return [
-        *(one[key] for key in _KEYS), one["title_a"], one["unit_a"], one["mean_a"], one["mean_b"], change,
-        one["walks_a"], one["walks_b"], mdc, _beyond(change, mdc), published, _beyond(change, published),
+        *(row[key] for key in _KEYS), row["title_a"], row["unit_a"], row["mean_a"], row["mean_b"], change,
+        row["walks_a"], row["walks_b"], mdc, _beyond(change, mdc), published, _beyond(change, published),
     ]  # fmt: skip
 
 
-def _detectable(one: Mapping[Any, Any]) -> float:
+def _detectable(row: Mapping[Any, Any]) -> float:
     """Smallest change of the two means that is not chance: t of the walks of both (Welch 1947), NaN below two walks each."""
-    a, b = one["sem_a"] ** 2, one["sem_b"] ** 2
+    a, b = row["sem_a"] ** 2, row["sem_b"] ** 2
     if not np.isfinite(a + b):
         return float("nan")
     if a + b == 0.0:
         return 0.0
-    freedom = (a + b) ** 2 / (a**2 / (one["walks_a"] - 1) + b**2 / (one["walks_b"] - 1))
+    freedom = (a + b) ** 2 / (a**2 / (row["walks_a"] - 1) + b**2 / (row["walks_b"] - 1))
     return float(stats.t.ppf(0.975, freedom) * np.sqrt(a + b))
 
 

@@ -64,18 +64,18 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until all are done, at the present rate; None while there is none."""
+        """Seconds until all are done at the present rate, or None."""
         rate = self.rate_per_s
         return None if rate is None else (self.total - self.done) / rate
 
     def remaining(self) -> str:
-        """A sentence for who stops here: what is done and kept, what remains."""
+        """Return a sentence on the number of finished and remaining trials."""
         if self.done == self.total:
             return f"all {self.total} trials are done, group results and report remain."
         return f"{self.done} of {self.total} trials are done and kept, {self.total - self.done} remain."
 
     def line(self) -> str:
-        """One line: done, failed, kept, rate, time left."""
+        """Return one line: finished, failed, kept, rate, remaining time."""
         parts = [f"{self.done} of {self.total} trials", f"{self.failed} failed"]
         if self.kept:
             parts.append(f"{self.kept} kept from before")
@@ -84,7 +84,7 @@ class Progress:
         return ", ".join(parts)
 
 
-def told(
+def progress_callbacks(
     progress: Callable[[str], None] | None, total: int, on_outcome: Callable[[Outcome], None]
 ) -> tuple[Callable[[Outcome], None], Callable[[str], None]]:
     """Return `on_outcome` and `say` of a run of `total` trials that tell `progress` each step, and how many trials are done."""
@@ -125,7 +125,7 @@ def with_choices(
 
 
 def with_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
-    """Return a plan whose trials have the entries over what study.toml says of single subjects and files."""
+    """Return a plan with the entries over the settings of single subjects and files in study.toml."""
     if not entries:
         return plan
     over = stated(entries)
@@ -136,7 +136,7 @@ def with_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
 # -- Output folder --------------------------------------------------------------------------------------------------
 
 
-# Files beside the folders; each is written as .NAME.part and then renamed.
+# Files in the output folder; each is written as .NAME.part and then renamed.
 _WRITTEN = (
     STUDY_RECORD_NAME, "study.parquet", "study.csv", "summary.csv", "study_wide.csv", "study.xlsx", "report.html"
 )  # fmt: skip
@@ -162,10 +162,9 @@ def require_free(folder: Path, root: Path) -> None:
 
 
 def remove_obsolete(folder: Path, trials: Sequence[PlannedTrial]) -> None:
-    """Remove results of trials that are no longer in the plan, so that no folder tells of what no table counts.
+    """Remove results of trials that are no longer in the plan, and unfinished files of killed runs.
 
-    And what killed runs left half done; the lock says that nobody is writing. Of all that, only what biodyn wrote:
-    files that somebody put beside it stay, and links are not followed.
+    Requires the lock of the folder. Only files of biodyn are removed; links are not followed.
     """
     _remove_unfinished_everywhere(folder)
     planned = {folder / trial.folder for trial in trials}
@@ -210,7 +209,7 @@ def _silent(_: object) -> None:
 class Study:
     """What a study will do: its definition (study.toml, or all defaults) and its plan of trials.
 
-    Make one with `Study.open`; `run` analyses, collects, compares and reports; each step can be done by itself too.
+    Create it with `Study.open`; `run` analyses, collects, compares and reports.
     """
 
     definition: StudyDefinition
@@ -225,13 +224,13 @@ class Study:
         entries: Sequence[str] = (),
         reports: Reports | None = None,
     ) -> Study:
-        """Return the study of a folder, or of a study.toml (in the folder it names, else beside it).
+        """Return the study of a folder, or of a study.toml (in the folder it names, otherwise its own folder).
 
         A study.toml in the folder is followed. `preset`: settings under all others, in place of the one that study.toml names.
         `entries`: "section.key=value" over all settings. `reports`: trials that get a page of their own, in place of
         study.toml's `[output] reports`.
 
-        Raises StudyError where there is no such folder, SettingsError for a bad study.toml.
+        Raises StudyError for a missing folder, SettingsError for an invalid study.toml.
         """
         path = Path(source)
         if path.suffix.lower() == ".toml":
@@ -240,7 +239,7 @@ class Study:
             study._require_possible()
             return study
         if not path.is_dir():
-            raise StudyError(f"'{path}' is no folder.", "Give a folder of recordings, or a study.toml.")
+            raise StudyError(f"'{path}' is not a folder.", "Give a folder of recordings, or a study.toml.")
         if (path / DEFINITION_NAME).is_file():
             return cls.open(path / DEFINITION_NAME, preset, entries, reports)
         definition = with_choices(StudyDefinition(), preset, entries, reports)
@@ -263,12 +262,12 @@ class Study:
         say: Say = _silent,
         paper: PaperHead | None = None,
     ) -> StudyResult:
-        """Do everything: analyse what is new or changed, collect, compare, report. Returns the results.
+        """Analyse new and changed trials, collect, compare and report; return the results.
 
         Parameters:
             out: output folder; a run that was stopped resumes where it stopped.
             workers: processes of this machine (None: study.toml's, else one per core).
-            scheduler: address of a Dask cluster whose workers see the same files, instead of local processes.
+            scheduler: address of a Dask cluster with access to the same files, instead of local processes.
             retry_failed: analyse trials again that failed before with the same inputs. force: all of them, whatever is there.
             on_outcome: called as each trial ends. say: called with the name of each step.
             paper: write report.pdf too, with this head.
@@ -368,11 +367,11 @@ def run_study(
 
     `progress`: called with the name of each step as it begins, as of `run_trial`, and with a line of how many trials are done;
     `progress=print` shows them. `pdf`: write report.pdf too, `head` a TOML file with the laboratory's lines (docs/results.md).
-    See `Study.run` for the other parameters and what is raised.
+    See `Study.run` for the other parameters and errors.
     """
     paper, study = asked_paper(pdf, head), Study.open(source)
     target = study.default_folder if out is None else out
-    ended, say = told(progress, len(study.plan.trials), on_outcome)
+    ended, say = progress_callbacks(progress, len(study.plan.trials), on_outcome)
     return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say, paper=paper)
 
 
@@ -403,7 +402,7 @@ SESSION_SETTINGS: Final[dict[str, Any]] = {
     "output": {"figures": True, "report": True, "tables": "csv"},
     "uncertainty": {"compute": True},
 }
-# Folders between the walks and the one that holds them all: beyond that they are no session's.
+# Levels of folders between a walk and the common folder of a session.
 _MOST_LEVELS = 3
 _LISTED = 6
 
@@ -423,13 +422,15 @@ def open_session(
         preset, entries: as of `Study.open`. With `model.osim` among them all walks run on that model.
         static, mass_kg: of all walks, over what a study.toml says; they scale that model.
 
-    Raises StudyError where there is no walk, where a file is none, where more than one person or session is there, or where a
-    model would be scaled by several static trials.
+    Raises StudyError without a walk, for a file that is not a walk, for several people or sessions, or for several static trials
+    that would scale a model.
     """
     given = [Path(source)] if isinstance(source, (str, Path)) else [Path(path) for path in source]
     root, walks = _place(given)
-    own = read_definition(root / DEFINITION_NAME) if (root / DEFINITION_NAME).is_file() else StudyDefinition()
-    under = own.model_copy(update={"settings": joined(SESSION_SETTINGS, own.settings)})
+    stated_definition = (
+        read_definition(root / DEFINITION_NAME) if (root / DEFINITION_NAME).is_file() else StudyDefinition()
+    )
+    under = stated_definition.model_copy(update={"settings": joined(SESSION_SETTINGS, stated_definition.settings)})
     definition = with_choices(under, preset, entries)
     folder = definition.folder(root / DEFINITION_NAME)
     plan = with_entries(discover(folder, definition), entries)
@@ -437,9 +438,9 @@ def open_session(
     if not trials:
         raise no_walk(plan)
     trials = _with_static(trials, static, mass_kg)
-    whose = _one_session(trials, root)
+    name = _one_session(trials, root)
     _require_one_model(trials)
-    return Study(definition, replace(plan, name=whose, trials=trials), SESSION)
+    return Study(definition, replace(plan, name=name, trials=trials), SESSION)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -466,8 +467,8 @@ def _place(given: Sequence[Path]) -> tuple[Path, list[Path] | None]:
         root = Path(walks[0].anchor)
     if any(len(path.parent.relative_to(root).parts) > _MOST_LEVELS for path in walks if path.is_relative_to(root)):
         raise StudyError(
-            f"The walks lie more than {_MOST_LEVELS} folders below the one that holds them all, '{root}'.",
-            "The walks of a session lie together: copy them into one folder.",
+            f"The walks are more than {_MOST_LEVELS} folders below their common folder '{root}'.",
+            "Copy the walks of the session into one folder.",
         )
     return root, walks
 
@@ -480,9 +481,9 @@ def _chosen(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTrial, ...]:
     for place, path in wanted.items():
         if place not in trials:
             file = reasons.get(place)
-            why = f"is no walk: {file.role}. {file.reason}" if file is not None else "is no recording that can be read"
+            why = f"is not a walk: {file.role}. {file.reason}" if file is not None else "is not a readable recording"
             raise StudyError(
-                f"'{path.name}' {why}".rstrip(".") + ".", "Leave it out, or say its role in a study.toml beside it."
+                f"'{path.name}' {why}".rstrip(".") + ".", "Leave it out, or set its role in a study.toml next to it."
             )
     return tuple(trial for place, trial in trials.items() if place in wanted)
 
@@ -494,11 +495,11 @@ def _with_static(
     require_plausible(mass_kg, None)
     if static is not None and not Path(static).is_file():
         raise StudyError(f"The static trial '{static}' does not exist.")
-    found = tuple(trials)
+    assigned = tuple(trials)
     if static is not None:
         path = Path(static).absolute()
-        found = tuple(replace(trial, static=path, statics=(), named_static=True) for trial in found)
-    return found if mass_kg is None else tuple(replace(trial, mass_kg=mass_kg) for trial in found)
+        assigned = tuple(replace(trial, static=path, statics=(), named_static=True) for trial in assigned)
+    return assigned if mass_kg is None else tuple(replace(trial, mass_kg=mass_kg) for trial in assigned)
 
 
 def _require_one_model(trials: Sequence[PlannedTrial]) -> None:
@@ -524,7 +525,7 @@ def _one_session(trials: Sequence[PlannedTrial], root: Path) -> str:
     if len(people) > 1:
         raise StudyError(
             f"'{root}' holds walks of {len(people)} people: {_listed(people)}. A session is of one person and day.",
-            "Name the walks of one person, say whose they are in a study.toml, or run 'biodyn study'.",
+            "Name the walks of one person, name the subjects in a study.toml, or run 'biodyn study'.",
         )
     sessions = list(dict.fromkeys(trial.session for trial in trials))
     if len(sessions) > 1:
@@ -553,9 +554,9 @@ def run_session(
 
     Parameters: `source`, `preset`, `entries`, `static`, `mass_kg`: see `open_session`; `out`: by default
     reports/<person>[, <session>].
-    `progress`, `pdf`, `head`: see `run_study`; the others and what is raised: see `Study.run`.
+    `progress`, `pdf`, `head`: see `run_study`; other parameters and errors: see `Study.run`.
     """
     paper, session = asked_paper(pdf, head), open_session(source, preset, entries, static, mass_kg)
     target = session.default_folder if out is None else out
-    ended, say = told(progress, len(session.plan.trials), on_outcome)
+    ended, say = progress_callbacks(progress, len(session.plan.trials), on_outcome)
     return session.run(target, workers, on_outcome=ended, say=say, paper=paper)

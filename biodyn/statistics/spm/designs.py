@@ -3,7 +3,7 @@
 Curves are (J, Q) arrays, one row per curve (usually one mean curve per subject: several curves of one subject are not
 independent). Every function returns a `StatisticField`; `random_field_inference` and `permutation_inference` take it further.
 `invalid` says what happens to nodes that cannot be tested (missing in some curve, or without variance): "mask" leaves
-them out and says so, "error" raises.
+them out with a finding, "error" raises.
 """
 
 from __future__ import annotations
@@ -317,10 +317,10 @@ def _products(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def _complete(cells: IntArray) -> None:
     expected = int(np.prod(cells.max(axis=0) + 1))
-    found = len(np.unique(cells, axis=0))
-    if found != expected or len(cells) != expected:
+    observed = len(np.unique(cells, axis=0))
+    if observed != expected or len(cells) != expected:
         raise StatisticsError(
-            f"Every subject needs each combination once: expected {expected} curves, found {len(cells)} of {found} kinds.",
+            f"Every subject needs each combination once: expected {expected} curves, found {len(cells)} of {observed} kinds.",
             "Average repeated curves with `cell_means`; leave incomplete subjects out, or use a linear mixed model.",
         )
 
@@ -368,6 +368,6 @@ def sphericity_doubts(epsilon: float) -> tuple[Diagnostic, ...]:
             message=f"Differences between the conditions vary unequally (epsilon {epsilon:.2f}): the threshold is too low.",
             value=epsilon,
             limit=_LEAST_EPSILON,
-            hint='Use sphericity="greenhouse-geisser"; permutation supposes the same and is no way out.',
+            hint='Use sphericity="greenhouse-geisser"; permutation has the same assumption.',
         ),
     )

@@ -19,7 +19,7 @@ from biodyn.errors import StatisticsError
 
 @dataclass(frozen=True)
 class Exchange:
-    """What may be exchanged between curves if there is no effect.
+    """Exchangeability of curves under the null hypothesis.
 
     Attributes:
         kind: ``rows`` (curves may change places) or ``signs`` (each curve may change its sign).
@@ -229,7 +229,7 @@ class RandomField:
             StatisticsError: alpha is not in (0, 0.3]; a field of one resel exceeds its median in 39 % of cases.
         """
         if not 0.0 < alpha <= 0.3:
-            raise StatisticsError(f"alpha must lie in (0, 0.3], found {alpha:g}.")
+            raise StatisticsError(f"alpha must be in (0, 0.3], found {alpha:g}.")
         # E(u) decreases above the mode of the upcrossing density: start well out in the tail and come back
         above = 2.0
         while self.maximum_probability(above) > alpha:

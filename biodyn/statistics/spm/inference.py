@@ -29,7 +29,7 @@ class Cluster:
         mass: area between statistic and threshold.
         peak, peak_node: most extreme value, and its node.
         sign: 1 above, -1 below.
-        p: probability of a cluster so large anywhere, if there is no effect.
+        p: probability of a cluster of this size anywhere under the null hypothesis.
     """
 
     start: float
@@ -73,7 +73,7 @@ class SpmResult:
     Attributes:
         field: the statistic and its smoothness.
         method: how the threshold was found.
-        alpha: chance to find anything anywhere if there is no effect.
+        alpha: family-wise error rate under the null hypothesis.
         two_tailed: whether both signs count.
         circular: whether the end of the curves meets their start.
         threshold: critical value of the statistic (of its absolute value where two-tailed).
@@ -189,13 +189,13 @@ def stretches(z: FloatArray, threshold: float, two_tailed: bool, circular: bool)
 
     With `circular` the two stretches that touch the first and the last node are one (both nodes are the same instant).
     """
-    found = _one_sided(z, threshold, 1, circular) + (_one_sided(-z, threshold, -1, circular) if two_tailed else [])
-    return tuple(sorted(found, key=lambda stretch: stretch.start))
+    clusters = _one_sided(z, threshold, 1, circular) + (_one_sided(-z, threshold, -1, circular) if two_tailed else [])
+    return tuple(sorted(clusters, key=lambda stretch: stretch.start))
 
 
 def _one_sided(z: FloatArray, threshold: float, sign: int, circular: bool) -> list[Stretch]:
     excess = z - threshold
-    found = []
+    clusters = []
     for first, last in runs(excess > 0.0):
         start = first - _overhang(excess, first, -1)
         end = last + _overhang(excess, last, 1)
@@ -203,15 +203,15 @@ def _one_sided(z: FloatArray, threshold: float, sign: int, circular: bool) -> li
         inside = np.concatenate([[0.0], excess[first : last + 1], [0.0]])
         at = np.concatenate([[start], np.arange(first, last + 1), [end]])
         mass = float(trapezoid(inside, at))
-        found.append(Stretch(start, end, end - start, mass, sign * float(z[peak_node]), peak_node, sign))
-    if circular and len(found) > 1 and found[0].start == 0.0 and found[-1].end == len(z) - 1.0:
-        head, tail = found[0], found[-1]
+        clusters.append(Stretch(start, end, end - start, mass, sign * float(z[peak_node]), peak_node, sign))
+    if circular and len(clusters) > 1 and clusters[0].start == 0.0 and clusters[-1].end == len(z) - 1.0:
+        head, tail = clusters[0], clusters[-1]
         peak = max(head, tail, key=lambda stretch: abs(stretch.peak))
         joined = Stretch(
             tail.start, head.end, head.extent + tail.extent, head.mass + tail.mass, peak.peak, peak.peak_node, sign
         )
-        found = [*found[1:-1], joined]
-    return found
+        clusters = [*clusters[1:-1], joined]
+    return clusters
 
 
 def _overhang(excess: FloatArray, node: int, step: int) -> float:
@@ -229,7 +229,7 @@ def largest_stretch(
 
     The same measures as `stretches`, for thousands of fields at once.
 
-    Parameters: `gaps` (nodes - 1,) is 1 between neighbouring nodes of the curves, 0 where masked nodes lie between.
+    Parameters: `gaps` (nodes - 1,) is 1 between neighbouring nodes of the curves, 0 across masked nodes.
     """
     mass, extent = _largest_one_sided(fields - threshold, gaps, circular)
     if two_tailed:
@@ -295,20 +295,20 @@ def random_field_inference(
     """Return threshold, clusters and their p by random field theory.
 
     A two-tailed t uses alpha / 2 on each side and twice the one-sided p. F has one tail. `circular`: the curves are cycles,
-    whose end meets their start; clusters at both ends are one, the threshold stays that of open curves (a little strict).
+    whose end meets their start; clusters at both ends are one, with the threshold for open curves (slightly conservative).
     """
     tails = _tails(field, alpha, two_tailed)
     null = field.random_field
     threshold = null.threshold(alpha / tails)
-    found = stretches(field.z, threshold, tails == 2, circular)
+    intervals = stretches(field.z, threshold, tails == 2, circular)
     clusters = tuple(
         _cluster(stretch, field, min(1.0, tails * null.cluster_probability(stretch.extent / field.fwhm, threshold)))
-        for stretch in found
+        for stretch in intervals
     )
     p_set = math.nan
-    if found:
-        narrowest = min(stretch.extent for stretch in found) / field.fwhm
-        p_set = min(1.0, tails * null.set_probability(len(found), narrowest, threshold))
+    if intervals:
+        narrowest = min(stretch.extent for stretch in intervals) / field.fwhm
+        p_set = min(1.0, tails * null.set_probability(len(intervals), narrowest, threshold))
     return SpmResult(
         field=field,
         method="random field theory",
@@ -334,7 +334,7 @@ def permutation_inference(
 ) -> SpmResult:
     """Return threshold, clusters and their p from the largest values over exchanged curves (Nichols & Holmes 2002, HBM 15:1-25).
 
-    All arrangements are enumerated where there are no more than `permutations`, else so many are drawn with `seed`, the data's
+    All arrangements are enumerated if they are at most `permutations`, otherwise that number is drawn with `seed`, the data's
     own among them. The threshold is the value that no more than alpha of the maxima exceed. The p of a cluster is the share
     of arrangements with a cluster as large (`cluster_measure`: area beyond the threshold, or width), the largest in each.
 
@@ -382,7 +382,7 @@ def permutation_inference(
 
 def _tails(field: StatisticField, alpha: float, two_tailed: bool) -> int:
     if not 0.0 < alpha <= _LARGEST_ALPHA:
-        raise StatisticsError(f"alpha must lie above 0 and be no more than {_LARGEST_ALPHA:g}, found {alpha:g}.")
+        raise StatisticsError(f"alpha must be above 0 and at most {_LARGEST_ALPHA:g}, found {alpha:g}.")
     return 2 if two_tailed and field.kind == "t" else 1
 
 
@@ -435,7 +435,7 @@ def _smoothness_doubts(field: StatisticField) -> tuple[Diagnostic, ...]:
                 value=field.resels[1],
                 limit=_SMOOTH_RESELS,
                 unit="resels",
-                hint="Was an offset left in them? A scalar test may say the same.",
+                hint="Check for an offset. A scalar test may be sufficient.",
             )
         )
     return tuple(doubts)

@@ -69,32 +69,32 @@ def testable_nodes(
         size = np.sqrt(np.nansum(curves**2, axis=0))
         # residuals of a curve known to 16 digits are noise of that size: no variance, but never exactly zero
         constant: BoolArray = ~missing & ~(spread > 1e-12 * size)
-    found = []
+    findings = []
     reasons: tuple[tuple[BoolArray, str, str], ...] = (
         (missing, "spm-missing-nodes", "at least one curve has no value there"),
         (constant, "spm-no-variance", "the curves do not vary about the model there"),
     )
     for nodes, code, reason in reasons:
         if nodes.any():
-            found.append(
+            findings.append(
                 Diagnostic(
                     code=code,
                     severity="info" if code == "spm-missing-nodes" else "warning",
                     message=f"{int(nodes.sum())} of {nodes.size} nodes ({_listed(nodes)}) are not tested: {reason}.",
                     value=float(nodes.sum()),
                     unit="nodes",
-                    hint="The threshold is that of the nodes that remain.",
+                    hint="The threshold applies to the remaining nodes.",
                 )
             )
     usable = ~missing & ~constant
-    if found and invalid == "error":
-        raise StatisticsError(found[0].message, 'Repair the curves, or pass invalid="mask" to leave the nodes out.')
+    if findings and invalid == "error":
+        raise StatisticsError(findings[0].message, 'Repair the curves, or pass invalid="mask" to leave the nodes out.')
     if not usable.any():
         raise StatisticsError(
-            "No node is left to test: " + " ".join(entry.message for entry in found),
+            "No node is left to test: " + " ".join(entry.message for entry in findings),
             "Look for a curve that is missing nearly everywhere, or for curves that are copies of each other.",
         )
-    return usable, tuple(found)
+    return usable, tuple(findings)
 
 
 def runs(flags: BoolArray) -> tuple[tuple[int, int], ...]:
@@ -264,9 +264,9 @@ class LinearStatistic:
         count = arrangements.rows.shape[0]
         k = self.test.effect.shape[1]
         total = np.sum(self.response**2, axis=0)  # changes with no exchange and no sign
-        kept = self._keeps_nuisance()
+        nuisance = self._keeps_nuisance()
         fields = np.empty((count, nodes))
-        widest = max(k, 0 if kept else self.test.nuisance.shape[1])
+        widest = max(k, 0 if nuisance else self.test.nuisance.shape[1])
         batch = max(1, _BATCH_NUMBERS // (widest * max(nodes, curves)))
         for first in range(0, count, batch):
             rows = arrangements.rows[first : first + batch]
@@ -274,7 +274,7 @@ class LinearStatistic:
             scores = self._scores(self.test.effect, rows, signs)  # (n, k, nodes)
             explained = np.sum(scores**2, axis=1)
             error = total - explained
-            if not kept:
+            if not nuisance:
                 error = error - np.sum(self._scores(self.test.nuisance, rows, signs) ** 2, axis=1)
             # an arrangement that leaves no error at all: round-off keeps it finite and extreme
             error = np.maximum(error, 1e-14 * total) / self.test.error_df
@@ -344,7 +344,7 @@ def linear_field(
 def exchange_of(
     matrix: FloatArray, kind: Literal["rows", "signs"] = "rows", blocks: IntArray | None = None
 ) -> Exchange:
-    """Return the exchange of a design (J, p): curves with equal rows are alike; all in one block unless told (J,)."""
+    """Return the exchange of a design (J, p): curves with equal rows are alike; one block by default (J,)."""
     alike = np.unique(matrix, axis=0, return_inverse=True)[1].reshape(-1)
     within = np.zeros(matrix.shape[0], dtype=np.int64) if blocks is None else blocks
     return Exchange(kind, within, alike.astype(np.int64))
@@ -398,7 +398,7 @@ def welch_field(name: str, curves: FloatArray, group: IntArray, invalid: Invalid
     rate; the mean of the nodes' own 1/df made it 2 % instead of 5 % for two groups of five).
     Smoothness comes from residuals scaled as they enter the statistic: each group by 1/sqrt(n (n - 1)).
 
-    Parameters: the curves of group 0 stand before those of group 1.
+    Parameters: curves of group 0 before curves of group 1.
 
     Raises:
         StatisticsError: a group of fewer than two curves.

@@ -82,7 +82,7 @@ def collect(plan: StudyPlan, out: Path, *, include_failed: bool = False) -> Coll
     """Collect what the trials wrote to `out/trials` and return what there is.
 
     The same trials give the same bytes. The files take their names when all are whole; until then older ones stay.
-    Trials whose checks failed have rows without values that say so, unless `include_failed`.
+    Rows of trials that failed their checks have no values, with the reason, unless `include_failed`.
     Memory holds one row group (`ROW_GROUP_ROWS`), whatever the number of trials.
     """
     source = _Source(plan, out, include_failed)
@@ -168,7 +168,7 @@ class _Source:
                 continue
             if excluded:
                 self.excluded[(trial.subject, trial.trial)] = excluded
-                if record is not None and trial_failed(record):  # another activity is no reason to doubt a value
+                if record is not None and trial_failed(record):  # values of another activity are valid
                     rows = without_values(rows, excluded)
             self.with_cycles += rows.num_rows > 0
             yield trial, rows
@@ -200,7 +200,7 @@ def without_values(rows: pa.Table, reason: str) -> pa.Table:
 
 
 def row_groups(trials: Iterable[TrialRows], rows: int = ROW_GROUP_ROWS) -> Iterator[pa.Table]:
-    """Yield the rows of the trials (`DATA_SET_SCHEMA`), those of one subject together, `rows` rows or little more at a time."""
+    """Yield tables (`DATA_SET_SCHEMA`) of trials of one subject, closed at the first trial beyond `rows` rows."""
     waiting: list[pa.Table] = []
     subject, count = "", 0
     for trial, table in trials:
@@ -383,7 +383,7 @@ def write_wide(data_set: Path, path: Path) -> int:
 
 
 def curve_lines(table: pa.Table) -> list[str]:
-    """Return the lines of a table whose rows go curve by curve, 0-100 % (as they are written)."""
+    """Return one CSV line per curve of a table that is ordered by curve, 0-100 %."""
     percent = table["percent"].to_numpy()
     curves = len(percent) // CYCLE_POINTS
     if not np.array_equal(percent, np.tile(np.linspace(0, 100, CYCLE_POINTS), curves)):
@@ -400,7 +400,7 @@ def curve_lines(table: pa.Table) -> list[str]:
 # -- study.xlsx
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # Excel's, header included
-#: A larger table is no sheet: about 10 s, 10 MB.
+#: Cells of the largest sheet: about 10 s, 10 MB.
 MOST_CELLS = 2_000_000
 _LONGEST_TEXT = 32_767
 _TABLES = {
@@ -449,7 +449,7 @@ class Sheet:
 
 
 def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ...]:
-    """Write the tables found in a study's output folder as a workbook; the same tables give the same bytes.
+    """Write the tables of a study's output folder as a workbook; equal tables give equal bytes.
 
     Returns a sentence for each table that is too large for a sheet; the workbook's first sheet says it too.
     """

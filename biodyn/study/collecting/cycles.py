@@ -63,7 +63,7 @@ DATA_SET_COLUMNS: Final = tuple(DATA_SET_SCHEMA.names)
 WORD_COLUMNS: Final = tuple(field.name for field in DATA_SET_SCHEMA if field.type == WORD)
 #: Alike in all rows of a row group, which holds trials of one subject: a reader sees from them what it can skip.
 PRUNING_COLUMNS: Final = ("subject", "group")
-#: Of these, that whose smallest and largest word each row group's statistics tell: to find them takes longer than to encode it.
+#: The one with row-group statistics: computing them takes longer than encoding the column.
 STATISTICS_COLUMN: Final = "subject"
 
 UNITS_NOTE: Final = (
@@ -223,7 +223,7 @@ def cycle_reasons(reasons: FrameReasons, values: CycleValues, rate_hz: float) ->
     cycle = values.cycle
     at = np.linspace(cycle.start_s, cycle.end_s, CYCLE_POINTS) * rate_hz
     frames = np.stack([reasons.of(signal, cycle.side) for signal in values.signals], axis=1)
-    # A strike found at a frame may come back from seconds a rounding error beside it (as in `normalise`).
+    # The conversion of a frame to seconds and back may have a rounding error (as in `normalise`).
     before = np.clip(np.floor(at + 1e-6).astype(np.int64), 0, len(frames) - 1)
     after = np.clip(np.ceil(at - 1e-6).astype(np.int64), 0, len(frames) - 1)
     codes = np.where(frames[before] > 0, frames[before], frames[after])
@@ -362,7 +362,7 @@ def metric_columns() -> tuple[str, ...]:
 
 def summary_metrics(result: TrialResult) -> dict[str, Metric]:
     """Return the metrics of a trial by column (`metric_columns`), JSON values, None where unknown."""
-    found: dict[str, Any] = {
+    metrics: dict[str, Any] = {
         **_recorded(result.analysis),
         **_fit(result.analysis),
         **_residual(result.analysis),
@@ -373,7 +373,7 @@ def summary_metrics(result: TrialResult) -> dict[str, Metric]:
         **_strides(result),
         **_peaks(result.analysis.cycles),
     }
-    return {name: _plain(found[name]) for name in metric_columns()}
+    return {name: _plain(metrics[name]) for name in metric_columns()}
 
 
 def _recorded(analysis: TrialAnalysis) -> dict[str, Any]:
@@ -421,7 +421,7 @@ def _residual(analysis: TrialAnalysis) -> dict[str, Any]:
     analysis = analysis.as_fitted  # the raw residual: which the checks judge
     limits = residual_limits(analysis)
     dynamics = analysis.dynamics
-    found: dict[str, Any] = {"both_feet_known_percent": 100.0 * float(np.mean(dynamics.residual_valid))}
+    metrics: dict[str, Any] = {"both_feet_known_percent": 100.0 * float(np.mean(dynamics.residual_valid))}
     for kind, unit, vector, limit in (
         ("force", "N", dynamics.residual_force, limits.force_n),
         ("moment", "Nm", dynamics.residual_moment, limits.moment_nm),
@@ -429,10 +429,10 @@ def _residual(analysis: TrialAnalysis) -> dict[str, Any]:
         size = np.linalg.norm(vector, axis=1)
         size = size[np.isfinite(size)]
         mean = float(np.sqrt(np.mean(size**2))) if len(size) else np.nan
-        found[f"residual_{kind}_rms_{unit}"] = mean
-        found[f"residual_{kind}_peak_{unit}"] = float(size.max()) if len(size) else np.nan
-        found[f"residual_{kind}_rms_percent_of_limit"] = 100.0 * mean / limit
-    return found
+        metrics[f"residual_{kind}_rms_{unit}"] = mean
+        metrics[f"residual_{kind}_peak_{unit}"] = float(size.max()) if len(size) else np.nan
+        metrics[f"residual_{kind}_rms_percent_of_limit"] = 100.0 * mean / limit
+    return metrics
 
 
 def _contacts(analysis: TrialAnalysis) -> dict[str, Any]:
@@ -442,7 +442,7 @@ def _contacts(analysis: TrialAnalysis) -> dict[str, Any]:
 
 def _cycles(analysis: TrialAnalysis) -> dict[str, Any]:
     """All cycles of each side, those in which every load of the own leg is known but for the last moments perhaps, and those
-    that hold something that nobody can walk."""
+    with non-physiological values."""
     reaction, model = analysis.reaction, analysis.model
     below = distal_feet(model, [side for side in reaction.wrench if side in model.sole_body])
     count = {f"{kind}_{SIDE_NAMES[side]}": 0 for kind in _CYCLE_COUNTS for side in SIDES}
@@ -487,17 +487,17 @@ def _strides(result: TrialResult) -> dict[str, Any]:
 def _peaks(cycles: Sequence[CycleValues]) -> dict[str, Any]:
     peaks, _ = _definitions()
     percent = np.linspace(0.0, 100.0, CYCLE_POINTS)
-    found: dict[str, list[float]] = {peak.column(side): [] for peak in peaks for side in SIDES}
+    values_by_column: dict[str, list[float]] = {peak.column(side): [] for peak in peaks for side in SIDES}
     for values in cycles:
         for peak in peaks:
             if peak.variable not in values.variables:
                 continue
             rows = (percent >= peak.window[0]) & (percent <= peak.window[1])
             part = values.curve(peak.variable)[rows]  # a NaN within the window makes the peak unknown
-            found[peak.column(values.cycle.side)].append(
+            values_by_column[peak.column(values.cycle.side)].append(
                 peak.sign * float(part.max() if peak.of == "max" else part.min())
             )
-    return {name: _mean(np.array(own)) for name, own in found.items()}
+    return {name: _mean(np.array(column_values)) for name, column_values in values_by_column.items()}
 
 
 def _mean(values: np.ndarray) -> float:
@@ -525,7 +525,7 @@ def summary_columns() -> tuple[str, ...]:
 
 
 def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str = "") -> dict[str, Any]:
-    """Return the row of one trial by column; None for what is unknown. `excluded`: why it is in no group result."""
+    """Return the row of one trial by column; None for what is unknown. `excluded`: reason of exclusion from group results."""
     if record is None:
         outcome = {"status": NOT_RUN, "error": "", "reason": "", "hint": ""}
     else:

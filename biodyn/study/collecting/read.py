@@ -29,7 +29,7 @@ Wanted = str | float | bool | Sequence[str] | Sequence[float]
 
 
 def read_cycles(source: str | Path, columns: Sequence[str] | None = None, **wanted: Wanted) -> pd.DataFrame:
-    """Return rows of study.parquet; what is not wanted is not read.
+    """Return the selected rows of study.parquet; other row groups are not read.
 
     Parameters:
         source: output folder of a study, or a data set file.
@@ -38,7 +38,7 @@ def read_cycles(source: str | Path, columns: Sequence[str] | None = None, **want
 
     Text columns come as pandas categories, missing values as NaN.
 
-    Raises ResultError where there is no data set, or no such column or value; it names those there are.
+    Raises ResultError with the available names if the data set, a column or a value does not exist.
     """
     _require_columns([*wanted, *(columns or ())])
     shown = list(DATA_SET_COLUMNS if columns is None else columns)
@@ -69,7 +69,7 @@ def subjects(source: str | Path) -> tuple[str, ...]:
 
 
 def iterate_subjects(source: str | Path, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
-    """Yield the rows of one subject at a time, in the order of the data set; nothing else is kept in memory.
+    """Yield the rows of one subject at a time, in the order of the data set; only these rows are in memory.
 
     Parameters: as for `read_cycles`.
     """
@@ -83,7 +83,7 @@ def iterate_subjects(source: str | Path, columns: Sequence[str] | None = None) -
 
 
 def data_set_path(source: str | Path) -> Path:
-    """Return the data set of a study's output folder, or the file itself; ResultError where there is none."""
+    """Return the data set of a study's output folder, or the file itself; ResultError if it does not exist."""
     path = Path(source)
     if path.is_dir():
         path = path / DATA_SET_NAME
@@ -113,17 +113,17 @@ def _subject_of(file: pq.ParquetFile, number: int) -> str:
 
 def _may_hold(file: pq.ParquetFile, number: int, name: str, values: Wanted) -> bool:
     """False where a row group holds none of the values: by its statistics, or by this column alone where they say nothing."""
-    asked = [str(value) for value in _several(values)]
+    requested = [str(value) for value in _several(values)]
     smallest, largest = _range(file, number, name)
     if smallest is None or largest is None:
-        return not set(asked).isdisjoint(_words(file, number, name))
-    return any(smallest <= value <= largest for value in asked)
+        return not set(requested).isdisjoint(_words(file, number, name))
+    return any(smallest <= value <= largest for value in requested)
 
 
 def _words(file: pq.ParquetFile, number: int, name: str) -> list[str]:
     """The words of a column that occur in a row group."""
-    found: list[str] = _rows(file, [number], [name])[name].unique().to_pylist()
-    return found
+    words: list[str] = _rows(file, [number], [name])[name].unique().to_pylist()
+    return words
 
 
 def _range(file: pq.ParquetFile, number: int, name: str) -> tuple[str, str] | tuple[None, None]:
@@ -140,7 +140,7 @@ def _is_one_of(name: str, values: Wanted) -> pc.Expression:
     try:
         known = pa.array(_several(values), kind)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise ResultError(f"'{values}' is no value of column '{name}' ({kind}).") from error
+        raise ResultError(f"'{values}' is not a value of column '{name}' ({kind}).") from error
     return pc.field(name).isin(known)
 
 
@@ -160,10 +160,10 @@ def _require_values(file: pq.ParquetFile, wanted: dict[str, Wanted]) -> None:
         there: dict[str, None] = {}
         for number in range(file.num_row_groups):
             there.update(dict.fromkeys(_words(file, number, name)))
-        asked = _several(wanted[name])
-        if there and not set(asked) & set(there):
+        requested = _several(wanted[name])
+        if there and not set(requested) & set(there):
             shown = ", ".join(sorted(map(repr, there)))
-            raise ResultError(f"The data set has no {name} {', '.join(map(repr, asked))}.", f"There are {shown}.")
+            raise ResultError(f"The data set has no {name} {', '.join(map(repr, requested))}.", f"There are {shown}.")
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:

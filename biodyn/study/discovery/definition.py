@@ -1,6 +1,6 @@
-"""study.toml: what a user says of a study, over what is found in its folder.
+"""study.toml: user-defined metadata that override names and headers of the files.
 
-Precedence, the first that says something counts: `[trials]` (of several entries that match, the later one), then
+Precedence, first match: `[trials]` (of several entries that match, the later one), then
 `[subjects]`, `[groups]`, `[conditions]`, then `layout`, then what names and headers say. Settings are merged in the
 same order over `[settings]`. An entry that matches nothing is an error: nothing is ignored in silence.
 """
@@ -74,12 +74,12 @@ def _matcher(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(text, re.IGNORECASE | re.DOTALL)
     except re.error as error:
-        raise SettingsError(f"'{pattern}' is no valid pattern: {error}.", "Write [abc] or [a-z] in it.") from error
+        raise SettingsError(f"'{pattern}' is not a valid pattern: {error}.", "Write [abc] or [a-z] in it.") from error
 
 
 @cache
 def layout_matcher(layout: str) -> re.Pattern[str]:
-    """Return a pattern whose groups are the fields of a layout; SettingsError for an unknown or doubled field."""
+    """Return a pattern with the fields of a layout as groups; SettingsError for an unknown or doubled field."""
     parts = re.split(r"\{([^{}]*)\}", plain_text(layout).removeprefix("./"))
     text = ""
     seen: set[str] = set()
@@ -104,8 +104,8 @@ def nearest(wanted: str, known: Iterable[str]) -> str:
     """Return 'The nearest is ...' of the known texts, or a few of them where none is near."""
     texts = sorted(set(known))
     if not texts:
-        return "There is none at all."
-    # whole paths first, then by their last part: a wrong folder is no reason not to find the file
+        return "The list is empty."
+    # whole paths first, then file names: the folder may be wrong
     near = get_close_matches(wanted, texts, 1, 0.6)
     if not near:
         last = {text.rpartition("/")[2].casefold(): text for text in texts}
@@ -220,7 +220,7 @@ class RunningOptions(_Section):
 
 
 class StudyDefinition(_Section):
-    """All of a study.toml; without one, all defaults."""
+    """Content of study.toml; the defaults without one."""
 
     name: Text | None = Field(default=None, description="name of the study; omitted = its folder's")
     root: Text = Field(default=".", description="folder of the recordings, relative to study.toml")
@@ -301,7 +301,7 @@ def _check_settings(definition: StudyDefinition, path: Path) -> None:
 DEFINITION_NAME = "study.toml"
 
 _HEAD = """\
-# What biodyn knows of this study. Entries say something only where names and headers say it wrong or not at all;
+# Metadata of this study. Entries are needed only where names and headers are wrong or incomplete;
 # as written, this file changes nothing. A line that begins with # is a comment: remove the # to make it count.
 # An entry that matches no file is an error, so nothing is ignored in silence. See docs/studies.md.
 """
@@ -474,7 +474,7 @@ def plan_lines(plan: StudyPlan) -> list[str]:
     for row in (_HEADINGS, *rows) if rows else ():
         lines.append("  ".join(row[i].ljust(widths[i]) for i in shown).rstrip())
     searched = any(trial.static is None and not trial.statics for trial in plan.trials)
-    lines += ["", "searched when run: the analysis looks for a static trial beside the walk."] if searched else []
+    lines += ["", "searched during the analysis: a static trial next to the walk."] if searched else []
     if any(trial.statics for trial in plan.trials):
         lines += [
             "",

@@ -86,7 +86,7 @@ class FileWords:
 
     @property
     def subject(self) -> str | None:
-        """Whose the file is."""
+        """Name of the subject."""
         return self.last(lambda entry: entry.subject) or self.layout.get("subject")
 
 
@@ -110,7 +110,7 @@ def words_about(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path
     if definition.layout and paths and not any(word.layout for word in words.values()):
         raise SettingsError(
             f"Layout '{definition.layout}' fits none of the {len(paths)} recordings, e.g. '{texts[0]}'.",
-            f"Fields are {', '.join(f'{{{name}}}' for name in LAYOUT_FIELDS)}; '/' stands between folders.",
+            f"Fields are {', '.join(f'{{{name}}}' for name in LAYOUT_FIELDS)}; '/' separates folders.",
         )
     return words
 
@@ -142,39 +142,41 @@ def apply_definition(
     subjects = {finding.subject for finding in findings}
     entries = _entries_by_subject(subjects, definition)
     groups = _groups_by_subject(subjects, definition)
-    found = [_with_layout(finding, words[finding.path].layout) for finding in findings]
-    _require_used(found, entries, definition)
-    return [_with_entries(f, words[f.path], entries.get(f.subject, SubjectEntry()), groups, definition) for f in found]
+    arranged = [_with_layout(finding, words[finding.path].layout) for finding in findings]
+    _require_used(arranged, entries, definition)
+    return [
+        _with_entries(f, words[f.path], entries.get(f.subject, SubjectEntry()), groups, definition) for f in arranged
+    ]
 
 
 def _entries_by_subject(subjects: Iterable[str], definition: StudyDefinition) -> dict[str, SubjectEntry]:
-    found: dict[str, SubjectEntry] = {}
+    by_subject: dict[str, SubjectEntry] = {}
     for name, entry in definition.subjects.items():
         subject = next((s for s in subjects if s.casefold() == safe_name(name).casefold()), None)
         if subject is None:
             raise SettingsError(f"Entry 'subjects.{name}' is of no subject of the study.", nearest(name, subjects))
-        if subject in found:
+        if subject in by_subject:
             raise SettingsError(f"Entry 'subjects.{name}' is there twice.", "Join both.")
-        found[subject] = entry
-    return found
+        by_subject[subject] = entry
+    return by_subject
 
 
 def _groups_by_subject(subjects: Iterable[str], definition: StudyDefinition) -> dict[str, str]:
-    found: dict[str, str] = {}
+    by_subject: dict[str, str] = {}
     for group, patterns in definition.groups.items():
         for pattern in patterns:
             matching = [s for s in subjects if name_matches(pattern, s) or s == safe_name(pattern)]
             if not matching:
                 raise SettingsError(
-                    f"'{pattern}' in entry 'groups.{group}' is no subject of the study.", nearest(pattern, subjects)
+                    f"'{pattern}' in entry 'groups.{group}' is not a subject of the study.", nearest(pattern, subjects)
                 )
             for subject in matching:
-                if found.setdefault(subject, group) != group:
+                if by_subject.setdefault(subject, group) != group:
                     raise SettingsError(
-                        f"Subject '{subject}' is in two groups, '{found[subject]}' and '{group}'.",
+                        f"Subject '{subject}' is in two groups, '{by_subject[subject]}' and '{group}'.",
                         "Correct [groups]; a pattern may reach too far.",
                     )
-    return found
+    return by_subject
 
 
 def _with_layout(finding: Finding, fields: Mapping[str, str]) -> Finding:
@@ -192,9 +194,9 @@ def _require_used(
         ("conditions", definition.conditions, "condition", findings)
     ]
     for subject, entry in entries.items():
-        own = [finding for finding in findings if finding.subject == subject]
-        tables.append((f"subjects.{subject}.sessions", entry.sessions, "session", own))
-        tables.append((f"subjects.{subject}.conditions", entry.conditions, "condition", own))
+        recordings = [finding for finding in findings if finding.subject == subject]
+        tables.append((f"subjects.{subject}.sessions", entry.sessions, "session", recordings))
+        tables.append((f"subjects.{subject}.conditions", entry.conditions, "condition", recordings))
     for where, table, label, those in tables:
         known = {getattr(finding.labels, label) for finding in those}
         for pattern in table:
@@ -259,14 +261,14 @@ def decide_use(
 ) -> tuple[FileUse, str]:
     """Return use and reason.
 
-    `walk_names` are the name patterns of walks with plates, see `name_pattern`; `motion` tells what is done in the file;
+    `walk_names` are the name patterns of walks with plates, see `name_pattern`; `motion`: activity in the file;
     `on_model`: whether the study runs on an OpenSim model.
     """
     file = assignment.file
     if file.twin is not None:
         return "other", f"It holds the same recording as '{file.twin}'."
     if file.path.name.startswith("."):
-        return "other", "A hidden file, as macOS leaves beside copies."
+        return "other", "A hidden file (macOS creates them next to copies)."
     if file.facts is None:
         return "unreadable", file.trouble
     if file.facts.coordinates:
@@ -312,9 +314,9 @@ def _possible_statics(walk: Finding, statics: Sequence[Finding]) -> list[Finding
 
 
 def _serves(walk: FileFacts, static: FileFacts | None) -> bool:
-    """False where the markers say that a static trial is not this walk's: another body, or nobody stands in it.
+    """Return False if the markers show that a static trial does not match the walk: other distances, or no standing.
 
-    True also where they cannot be read: the analysis then says what is wrong with them.
+    True also for unreadable markers: the analysis then reports the error.
     """
     if static is None:
         return False
@@ -327,27 +329,27 @@ def _serves(walk: FileFacts, static: FileFacts | None) -> bool:
 
 
 def _of_label(usable: list[tuple[Finding, float]], label: str, walk: Finding) -> list[tuple[Finding, float]]:
-    """Those with the walk's session or condition; where there are none, those without any."""
+    """Return trials with the walk's session or condition, otherwise trials without one."""
     wanted = getattr(walk.labels, label).casefold()
     same = [entry for entry in usable if getattr(entry[0].labels, label).casefold() == wanted]
     return same or [entry for entry in usable if not getattr(entry[0].labels, label)]
 
 
 # A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
-# as everything else, and no group result uses them: they are made on request. Text would take five times the room.
+# as everything else, and no group result uses them: they are written on request. Text would need five times the space.
 STUDY_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "output": {"figures": False, "report": False, "tables": "packed"},
     "uncertainty": {"compute": False},
 }
 _TRIAL_ROLES: tuple[FileUse, ...] = ("walk", "unreadable")
-# What tells of a person's joints beside the walk itself; statics tell which of these share one.
+# Recordings that determine a person's joints besides the walk; those with one static trial belong together.
 _SESSION_ROLES: tuple[FileUse, ...] = ("walk", "functional", "static")
 
 
 def discover(folder: str | Path, definition: StudyDefinition | None = None) -> StudyPlan:
-    """Find out what is in a folder, and plan its trials; what the definition says goes before.
+    """Plan the trials of a folder; the definition takes precedence over names and headers.
 
-    Only headers are read. Raises InputFileError where `folder` is no folder, SettingsError for an entry of the
+    Only headers are read. Raises InputFileError if `folder` is not a folder, SettingsError for an entry of the
     definition that matches nothing. A folder without a recording gives a plan without trials.
     """
     definition = definition or StudyDefinition()
@@ -377,7 +379,7 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
 
 
 def _findings(files: Sequence[FoundFile], root: Path, given: Mapping[Path, str], on_model: bool) -> list[Finding]:
-    """What every file is taken for by names, headers, and what is done in it."""
+    """Return the role of every file by name, header and activity."""
     motions: dict[Path, MotionFacts | None] = {}
 
     def motion(p: SubjectAssignment) -> MotionFacts | None:
@@ -413,33 +415,33 @@ def _names_discover(people: Sequence[Subject]) -> list[str]:
 def _with_named_statics(findings: Sequence[Finding], root: Path) -> list[Finding]:
     """The findings with statics named in study.toml checked, as paths of the study, and taken for statics."""
     by_text = {path_text(f.path).casefold(): f.path for f in findings}
-    found: dict[str, str] = {}
+    statics: dict[str, str] = {}
     for text in {f.static for f in findings if f.static is not None}:
         if text == NO_STATIC:
-            found[text] = text
+            statics[text] = text
             continue
         known = by_text.get(path_text(Path(text)).casefold())
         if known is None and not (root / text).is_file():
             near = nearest(path_text(Path(text)), (path_text(f.path) for f in findings))
             raise SettingsError(f"Static trial '{text}' of study.toml is not in the study's folder.", near)
-        found[text] = text if known is None else str(known)
-    named = set(found.values()) - {NO_STATIC}
+        statics[text] = text if known is None else str(known)
+    named = set(statics.values()) - {NO_STATIC}
     return [
         replace(
             f,
             role="static" if str(f.path) in named else f.role,
             reason="Named as static trial in study.toml." if str(f.path) in named else f.reason,
-            static=None if f.static is None else found[f.static],
+            static=None if f.static is None else statics[f.static],
         )
         for f in findings
     ]
 
 
 def _without_fitted(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings; coordinates of a subject whose walks are there with markers were fitted to them: no walks more."""
+    """Return the findings without walks as coordinates if the subject has walks with markers: they were fitted to these."""
     tables = [f for f in findings if f.role == "walk" and f.path.suffix.lower() in TABLE_SUFFIXES]
     marked = {f.subject for f in findings if f.role == "walk" and f not in tables}
-    why = "It holds coordinates of a subject whose walks are here with markers: those are taken."
+    why = "It contains coordinates of a subject; the walks with markers are used."
     return [replace(f, role="other", reason=why) if f in tables and f.subject in marked else f for f in findings]
 
 
@@ -485,12 +487,12 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
 def _of_walks(condition: str, walks: set[str]) -> str:
     """A static's condition without words that no walk of the person has ("Quiet_barefoot"); "" where none has the rest."""
     words = {word.casefold() for walk in walks for word in walk.split("_")}
-    left = "_".join(word for word in condition.split("_") if word.casefold() in words)
-    return next((text for text in (condition, left) if text in walks), "")
+    remainder = "_".join(word for word in condition.split("_") if word.casefold() in words)
+    return next((text for text in (condition, remainder) if text in walks), "")
 
 
 def _statics(walk: Finding, statics: Sequence[Finding]) -> tuple[Path, ...]:
-    """The static trials that may belong to a walk: the one that study.toml names, else those of names and headers."""
+    """Return the candidates for the static trial of a walk: from study.toml, otherwise from names and headers."""
     if walk.static is not None:
         return (Path(walk.static),)
     if walk.facts is None or walk.facts.coordinates or (walk.facts.segments and not walk.facts.labels):

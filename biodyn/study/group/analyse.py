@@ -111,7 +111,7 @@ def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
         for name in named.names:
             if name not in named.known:
                 raise SettingsError(
-                    f"Entry '{named.entry}' of study.toml is not valid: there is no {named.what} '{name}' in this study.",
+                    f"Entry '{named.entry}' of study.toml is not valid: this study has no {named.what} '{name}'.",
                     _nearest(name, named.known),
                 )
     problem = unknown_norms(options.norms)
@@ -155,14 +155,14 @@ StridesOf = Callable[[str], Strides]
 def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = None) -> GroupResults:
     """Analyse the collected data set of a study and write OUT/group; an older one is replaced when all is whole.
 
-    Trials whose checks failed are left out, unless the options say otherwise, and trials of another activity than most of
+    Excluded are trials that failed their checks (unless options.include_failed), and trials of another activity than most of
     their condition.
     Reads study.parquet subject by subject and the parameters of the strides from the trials' folders. The same data and
     options give the same bytes. What the data do not allow is left out, and a sentence in `notes` says why.
 
     Raises:
         SettingsError: the options name a variable, parameter, condition or group that the study does not have.
-        ResultError: there is no data set, or it is damaged.
+        ResultError: the data set is missing or damaged.
     """
     options = options or AnalysisOptions()
     options = options.model_copy(update={"norms": norms_setting(options, plan.trials)})
@@ -174,14 +174,14 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
 
 
 def _included(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
-    """Subjects without their excluded trials; those of whom nothing is left are not there."""
+    """Yield the subjects without their excluded trials."""
     trials: dict[str, list[str]] = {}
     for subject, trial in excluded:
         trials.setdefault(subject, []).append(trial)
     for frame in frames:
-        left = without_trials(frame, trials.get(str(frame["subject"].iloc[0]), ()))
-        if len(left):
-            yield left
+        included = without_trials(frame, trials.get(str(frame["subject"].iloc[0]), ()))
+        if len(included):
+            yield included
 
 
 def analyse_frames(
@@ -214,7 +214,7 @@ def analyse_frames(
 
 
 class _Stream:
-    """What is known after some of the subjects: a few numbers of each."""
+    """Accumulated results: a few numbers per subject."""
 
     def __init__(
         self,
@@ -227,10 +227,10 @@ class _Stream:
         self.options, self.walkers = options, walkers
         self.possible = possible
         self.definitions = all_definitions(options.parameters)
-        scored = (one.variable for one in score_variables())
-        kept = tuple(dict.fromkeys((*options.curve_variables, *scored)))
+        scored = (score.variable for score in score_variables())
+        stored = tuple(dict.fromkeys((*options.curve_variables, *scored)))
         sides = (options.side,) if options.side in SIDES else SIDES
-        self.observations = Observations(self.definitions, kept, sides)
+        self.observations = Observations(self.definitions, stored, sides)
         self.group_curves = GroupCurves()
         self.statistics = [start(self.definitions, options) for start in STATISTICS.values()]
         self.variables: dict[str, str] = {}
@@ -265,13 +265,13 @@ class _Stream:
         summary = self._parameter_summary()
         data = GroupData(self.observations, self.variables, list(summary["unit"]), self.options, self.walkers)
         norms = norms_of_people(self.options.norms, self.walkers)
-        found = _joined([statistic.found(data) for statistic in self.statistics])
+        joined = _joined([statistic.found(data) for statistic in self.statistics])
         tables = {
             "group_curves": self.group_curves.table(),
             "normative_bands": norm_table(norms.norms, self.variables, SIDES),
             "parameters_wide": self.observations.wide(),
             "cycles": pd.concat(self.cycles, ignore_index=True) if self.cycles else pd.DataFrame(columns=CYCLE_COLUMNS),
-            **found.tables,
+            **joined.tables,
         }
         notes = {
             "group_curves": (
@@ -281,14 +281,14 @@ class _Stream:
             "normative_bands": norms.reasons,
             "parameters": tuple(_missing_notes(summary)),
             "cycles": tuple(self._cycle_notes(tables["cycles"])),
-            **found.notes,
+            **joined.notes,
         }
-        diagnostics = (*absent, *found.diagnostics)
+        diagnostics = (*absent, *joined.diagnostics)
         return GroupResults(folder, self.options, tables, summary, notes, diagnostics)
 
     def _absent_names(self) -> tuple[Diagnostic, ...]:
         """Findings about names in the options that no trial's result holds; SettingsError for an impossible one."""
-        cells, found = self.observations.cells, []
+        cells, findings = self.observations.cells, []
         there = Possible(
             tuple(self.variables),
             tuple(self.strides),
@@ -298,7 +298,7 @@ class _Stream:
         for here, before in zip(names_of(self.options, there), names_of(self.options, self.possible), strict=True):
             require_known([name for name in here.names if name not in before.known], here.known, here.what)
             absent = [name for name in here.names if name not in here.known]
-            found += [
+            findings += [
                 Diagnostic(
                     "statistics-missing",
                     "warning",
@@ -307,15 +307,17 @@ class _Stream:
                 )
                 for name in absent
             ]
-        return tuple(found)
+        return tuple(findings)
 
     def _parameter_summary(self) -> pd.DataFrame:
         return pd.DataFrame(
             {
-                "name": [one.name for one in self.definitions],
-                "title": [one.label for one in self.definitions],
-                "unit": [unit_of(one, self.variables.get(one.variable, "")) for one in self.definitions],
-                "source": [one.source for one in self.definitions],
+                "name": [definition.name for definition in self.definitions],
+                "title": [definition.label for definition in self.definitions],
+                "unit": [
+                    unit_of(definition, self.variables.get(definition.variable, "")) for definition in self.definitions
+                ],
+                "source": [definition.source for definition in self.definitions],
                 "cycles": self.known,
                 "not_known": self.missing,
             }
@@ -323,9 +325,9 @@ class _Stream:
 
     def _cycle_notes(self, cycles: pd.DataFrame) -> Iterator[str]:
         count, judged = int(cycles["outlier"].sum()), int(cycles["distance"].notna().sum())
-        kept = "kept in all means" if self.options.outliers == "keep" else "left out of all means"
+        treatment = "kept in all means" if self.options.outliers == "keep" else "left out of all means"
         yield (
-            f"{count} of {judged} assessed cycles are outliers among those of their subject, condition and side, and {kept} "
+            f"{count} of {judged} assessed cycles are outliers within their subject, condition and side, and {treatment} "
             "(functional median distance, Sangeux & Polak 2015; beyond the upper quartile plus "
             f"{OUTLIER_FENCE:g} quartile ranges, from five cycles on)."
         )
@@ -333,17 +335,17 @@ class _Stream:
             yield f"{len(cycles) - judged} cycles were not assessed: part of their curves is missing."
 
 
-def _joined(found: Sequence[Found]) -> Found:
+def _joined(results: Sequence[Found]) -> Found:
     """All tables, sentences and doubts; ValueError where two statistics have a table of one name."""
     tables: dict[str, pd.DataFrame] = {}
     notes: dict[str, tuple[str, ...]] = {}
-    for one in found:
-        taken = tables.keys() & one.tables.keys()
+    for result in results:
+        taken = tables.keys() & result.tables.keys()
         if taken:
             raise ValueError(f"two group statistics have a table '{min(taken)}'")
-        tables |= one.tables
-        notes |= one.notes
-    return Found(tables, notes, tuple(note for one in found for note in one.diagnostics))
+        tables |= result.tables
+        notes |= result.notes
+    return Found(tables, notes, tuple(note for result in results for note in result.diagnostics))
 
 
 def _missing_notes(summary: pd.DataFrame) -> Iterator[str]:
@@ -370,11 +372,11 @@ class StridesOnDisk:
 
     def __call__(self, subject: str) -> dict[tuple[str, str, int], dict[str, float]]:
         """Parameters by (trial, side, cycle)."""
-        found: dict[tuple[str, str, int], dict[str, float]] = {}
+        parameters: dict[tuple[str, str, int], dict[str, float]] = {}
         for trial in self._trials.get(subject, ()):
             try:
                 strides = read_strides(self._out / trial.folder / STRIDES_NAME)
             except ResultError:  # collecting listed the trial as failed for it, and took none of its cycles
                 continue
-            found |= {(trial.trial, side, cycle): values for (side, cycle), values in strides.items()}
-        return found
+            parameters |= {(trial.trial, side, cycle): values for (side, cycle), values in strides.items()}
+        return parameters

@@ -49,7 +49,7 @@ def parameter_table(
 ) -> pd.DataFrame:
     """Return the parameters of every cycle, tidy: `CYCLE_KEYS`, parameter, value, unit; NaN where not known.
 
-    Definitions whose variable the subject's data do not hold are left out. `matrix` (N, P): their values, where known.
+    Definitions without data are omitted. `matrix` (N, P): their values, if already computed.
     """
     matrix = parameter_matrix(data, definitions) if matrix is None else matrix
     known = [number for number, definition in enumerate(definitions) if has_variable(data, definition)]
@@ -135,7 +135,7 @@ def operate(
 
 
 def _extreme(curves: FloatArray, window: Window, operation: str) -> FloatArray:
-    """Largest, smallest value, their difference, or the instant of one, among the samples of a window and its ends."""
+    """Return maximum, minimum, range, or the time of an extremum, over the samples of a window and its ends."""
     inside = (window.start[:, None] <= PERCENT) & (window.end[:, None] >= PERCENT)
     missing = (inside & np.isnan(curves)).any(axis=1) | np.isnan(window.first) | np.isnan(window.last)
     candidates = np.column_stack([window.first, curves, window.last])
@@ -156,11 +156,11 @@ def _extreme(curves: FloatArray, window: Window, operation: str) -> FloatArray:
 
 def _area(curves: FloatArray, window: Window, positive_only: bool = False) -> FloatArray:
     """Integral (N,) over percent of the lines between samples inside a window; of their positive part, if asked for."""
-    left = np.maximum(PERCENT[:-1], window.start[:, None])
-    right = np.minimum(PERCENT[1:], window.end[:, None])
-    width = right - left  # (N, 100); not positive outside the window
-    a = np.where(left > PERCENT[:-1], window.first[:, None], curves[:, :-1])
-    b = np.where(right < PERCENT[1:], window.last[:, None], curves[:, 1:])
+    start = np.maximum(PERCENT[:-1], window.start[:, None])
+    end = np.minimum(PERCENT[1:], window.end[:, None])
+    width = end - start  # (N, 100); not positive outside the window
+    a = np.where(start > PERCENT[:-1], window.first[:, None], curves[:, :-1])
+    b = np.where(end < PERCENT[1:], window.last[:, None], curves[:, 1:])
     if positive_only:
         top, bottom = np.maximum(a, b), np.minimum(a, b)
         crossing = (top > 0.0) & (bottom < 0.0)
@@ -173,9 +173,9 @@ def _area(curves: FloatArray, window: Window, positive_only: bool = False) -> Fl
 
 
 def _value_at(curves: FloatArray, at: FloatArray, inside: int = 0) -> FloatArray:
-    """Value (N,) of curves (N, 101) at percents (N,), on the line between the samples beside it.
+    """Value (N,) of curves (N, 101) at percents (N,), by linear interpolation.
 
-    Where the sample outside a window is missing, the one inside holds: `inside` is 1 where the window lies after the
+    If the sample outside a window is missing, the one inside is used: `inside` is 1 where the window is after the
     instant, -1 where before.
     """
     rows = np.arange(len(curves))

@@ -81,13 +81,13 @@ def write_record(results: GroupResults, folder: Path) -> None:
     (folder / GROUP_RECORD).write_text(text + "\n", encoding="utf-8")
 
 
-def joined_finding(code: str, found: Sequence[tuple[str, str]], unit: str) -> Diagnostic:
+def joined_finding(code: str, messages: Sequence[tuple[str, str]], unit: str) -> Diagnostic:
     """One finding for all tests or models (name, message) that have it: the first in full, some of the others by name."""
-    name, message = found[0]
-    others = [other for other, _ in found[1:]]
+    name, message = messages[0]
+    others = [other for other, _ in messages[1:]]
     more = f", and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     likewise = f" Likewise: {', '.join(others[:_NAMED])}{more}." if others else ""
-    return Diagnostic(code, "info", f"{name}: {message}{likewise}", value=float(len(found)), unit=unit)
+    return Diagnostic(code, "info", f"{name}: {message}{likewise}", value=float(len(messages)), unit=unit)
 
 
 def reason_of(error: Exception) -> str:
@@ -97,12 +97,12 @@ def reason_of(error: Exception) -> str:
     return f"Its equations have no solution ({error})."
 
 
-def joined_notes(found: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def joined_notes(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """One line for all names (name, sentence) of which the same is said."""
     names: dict[str, list[str]] = {}
-    for name, sentence in found:
+    for name, sentence in sentences:
         names.setdefault(sentence, []).append(name)
-    return tuple(f"{', '.join(own)}: {sentence}" for sentence, own in names.items())
+    return tuple(f"{', '.join(same)}: {sentence}" for sentence, same in names.items())
 
 
 # -- Files that grow subject by subject -----------------------------------------------------------------------------
@@ -213,18 +213,18 @@ class Observations:
         """Add a subject: its mean curves and its parameters (N, P)."""
         place = [data.variables.index(name) if name in data.variables else -1 for name in self.variables]
         missing = np.array(place) < 0
-        for one in curves:
-            rows = one.rows[one.used]
-            means = one.mean[place]
+        for mean_curve in curves:
+            rows = mean_curve.rows[mean_curve.used]
+            means = mean_curve.mean[place]
             means[missing] = np.nan
-            session, condition, group, side = one.key
+            session, condition, group, side = mean_curve.key
             self.cells.append(
                 Cell(
                     data.subject, session, condition, group, side,
                     mean_and_sd(parameters[rows])[0], means, len(rows),
                 )
             )  # fmt: skip
-        used = np.concatenate([one.rows[one.used] for one in curves]) if curves else np.empty(0, dtype=np.int64)
+        used = np.concatenate([np.empty(0, dtype=np.int64), *(curve.rows[curve.used] for curve in curves)])
         self._add_trials(data, parameters, np.sort(used))
         for name in data.variables:
             self.units.setdefault(name, data.units[name])
@@ -232,12 +232,12 @@ class Observations:
     def _add_trials(self, data: SubjectCycles, parameters: FloatArray, used: np.ndarray) -> None:
         cycles = data.cycles.iloc[used]
         for key, rows in cycles.groupby("trial", sort=False).indices.items():
-            own = cycles.iloc[rows]
-            per_side = [parameters[used[rows[own["side"].to_numpy() == side]]] for side in self._sides]
+            trial_cycles = cycles.iloc[rows]
+            per_side = [parameters[used[rows[trial_cycles["side"].to_numpy() == side]]] for side in self._sides]
             if not any(len(part) for part in per_side):
                 continue
             means = np.stack([mean_and_sd(part)[0] for part in per_side if len(part)])
-            first = own.iloc[0]
+            first = trial_cycles.iloc[0]
             self.trials.append(
                 TrialMean(
                     data.subject, first["session"], first["condition"], first["group"], str(key), mean_and_sd(means)[0]
@@ -251,21 +251,20 @@ class Observations:
 
     def per_subject(self, side: str) -> list[Cell]:
         """One cell a subject, condition and group: the mean over sessions, of one side or of both ("mean").
-
         For the mean of both sides, variables signed to the walker's right are reversed on the left before.
         """
         wanted = SIDES if side == MEAN_OF_SIDES else (side,)
-        found: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
+        by_person: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
         for cell in self.cells:
             if cell.side in wanted:
                 key = (cell.subject, cell.condition, cell.group)
-                found.setdefault(key, {}).setdefault(cell.side, []).append(cell)
+                by_person.setdefault(key, {}).setdefault(cell.side, []).append(cell)
         result = []
-        for (subject, condition, group), sides in found.items():
+        for (subject, condition, group), sides in by_person.items():
             parameters, curves = [], []
-            for own, cells in sides.items():
+            for cell_side, cells in sides.items():
                 parameters.append(mean_and_sd(np.stack([cell.parameters for cell in cells]))[0])
-                curves.append(mean_and_sd(np.stack([cell.curves for cell in cells]))[0] * self._turn(own, side))
+                curves.append(mean_and_sd(np.stack([cell.curves for cell in cells]))[0] * self._turn(cell_side, side))
             result.append(
                 Cell(
                     subject, "", condition, group, side,
@@ -275,11 +274,11 @@ class Observations:
             )  # fmt: skip
         return result
 
-    def _turn(self, own: str, wanted: str) -> FloatArray:
+    def _turn(self, side: str, wanted: str) -> FloatArray:
         """Factors (C, 1) that give the left side's variables the right side's sign, where sides are mixed."""
         if wanted != MEAN_OF_SIDES:
             return np.ones((len(self.variables), 1))
-        return same_side(self.variables, own)[:, None]
+        return same_side(self.variables, side)[:, None]
 
     def wide(self) -> pd.DataFrame:
         """One row per subject (and group), one column per parameter, condition and side; with sessions where several."""
@@ -310,7 +309,7 @@ def _word(text: str) -> str:
 
 def walkers_of(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
     """Return every person of a study, from the records of the trials that have a result; the speed is the mean of theirs."""
-    found: dict[str, list[Walker]] = {}
+    by_subject: dict[str, list[Walker]] = {}
     for trial in trials:
         try:
             record = read_record(out / trial.folder)
@@ -319,19 +318,19 @@ def walkers_of(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
         if ENTRY not in record:  # of an older version
             continue
         speed = record[ENTRY]["speed"]["m_s"]
-        found.setdefault(trial.subject, []).append(walker_of(record, np.nan if speed is None else speed))
-    return tuple(mean_of_person(walkers) for walkers in found.values())
+        by_subject.setdefault(trial.subject, []).append(walker_of(record, np.nan if speed is None else speed))
+    return tuple(mean_of_person(walkers) for walkers in by_subject.values())
 
 
 def mean_of_person(walkers: Sequence[Walker]) -> Walker:
-    """The person on average; what is not known of one of them does not count, and walking counts where it is there."""
-    walking = [one for one in walkers if one.activity == "walking"] or walkers
-    ages = [one.age_years for one in walking if one.age_years is not None]
-    legs = [one.leg_length_m for one in walking if one.leg_length_m]
-    speeds = [one.speed_m_s for one in walking if np.isfinite(one.speed_m_s)]
+    """Return the mean over a person's trials, of walking trials if there are any; unknown values are ignored."""
+    walking = [walker for walker in walkers if walker.activity == "walking"] or walkers
+    ages = [walker.age_years for walker in walking if walker.age_years is not None]
+    legs = [walker.leg_length_m for walker in walking if walker.leg_length_m]
+    speeds = [walker.speed_m_s for walker in walking if np.isfinite(walker.speed_m_s)]
     return Walker(
         float(np.mean(ages)) if len(ages) == len(walking) else None,
-        float(np.mean([one.height_m for one in walking])),
+        float(np.mean([walker.height_m for walker in walking])),
         float(np.mean(legs)) if legs else None,
         float(np.mean(speeds)) if speeds else float("nan"),
         walking[0].activity,
@@ -347,16 +346,16 @@ def norms_setting(options: AnalysisOptions, trials: Sequence[PlannedTrial]) -> s
 
 
 def mean_walker(walkers: Sequence[Walker]) -> Walker | None:
-    """The people on average, None where nobody is known."""
+    """Return the mean over people; None for an empty list."""
     return mean_of_person(walkers) if walkers else None
 
 
 def norms_of_people(setting: str, walkers: Sequence[Walker]) -> NormChoice:
-    """Return the norms beside the curves of a study; none where children and adults stand in it together."""
+    """Return the norms for the curves of a study; none if it has both children and adults."""
     person = mean_walker(walkers)
     if person is None:
         return NormChoice((), ("No norms are shown: no trial tells who walks, and how fast.",))
-    stages = {one.stage for one in walkers if one.activity == "walking"}
+    stages = {walker.stage for walker in walkers if walker.activity == "walking"}
     if setting == AUTO and len(stages) > 1:
         return NormChoice((), ("No norms are shown: the study has adults and children, or people of unknown age.",))
     return choose_norms(setting, person)
@@ -395,7 +394,7 @@ class GroupData:
     @property
     def parameters(self) -> list[Named]:
         """The compared parameters: place in a cell's parameters, name, unit."""
-        places = {one.name: number for number, one in enumerate(self.observations.definitions)}
+        places = {definition.name: number for number, definition in enumerate(self.observations.definitions)}
         compared = self.options.compared_parameters
         return [(places[name], name, self.parameter_units[places[name]]) for name in compared]
 
@@ -421,7 +420,7 @@ class Statistic(Protocol):
 
 Start = Callable[[Sequence[ParameterDefinition], AnalysisOptions], Statistic]
 
-#: Every group statistic by name, in the order in which they are computed and told.
+#: Every group statistic by name, in the order of computation.
 STATISTICS: Registry[Start] = Registry("biodyn.study.group.statistics", "group statistic")
 
 

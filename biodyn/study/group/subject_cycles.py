@@ -33,7 +33,7 @@ class SubjectCycles:
     """The cycles of one subject.
 
     Attributes:
-        subject: whose.
+        subject: name.
         cycles: (N rows) `CYCLE_KEYS` and the parameters of each stride (columns of spatiotemporal.csv).
         variables: (V) names without side. units: by variable.
         values: (N, V, 101) over 0-100 % of the cycle, NaN where missing.
@@ -53,9 +53,11 @@ class SubjectCycles:
     def with_strides(self, strides: Strides) -> SubjectCycles:
         """The same cycles with the parameters of their strides, NaN where not given."""
         keys = zip(self.cycles["trial"], self.cycles["side"], self.cycles["cycle"], strict=True)
-        found = [strides.get((trial, side, int(cycle)), {}) for trial, side, cycle in keys]
-        names = dict.fromkeys(name for one in found for name in one)
-        columns = {name: np.array([one.get(name, np.nan) for one in found], dtype=np.float64) for name in names}
+        stride_values = [strides.get((trial, side, int(cycle)), {}) for trial, side, cycle in keys]
+        names = dict.fromkeys(name for values in stride_values for name in values)
+        columns = {
+            name: np.array([values.get(name, np.nan) for values in stride_values], dtype=np.float64) for name in names
+        }
         return replace(self, cycles=self.cycles[CYCLE_KEYS].assign(**columns))
 
     def stride(self, column: str) -> FloatArray:
@@ -74,7 +76,7 @@ class SubjectCycles:
         rows: dict[tuple[str, ...], list[int]] = {}
         for row, key in enumerate(keys):
             rows.setdefault(key, []).append(row)
-        return [(key, np.array(found, dtype=np.int64)) for key, found in rows.items()]
+        return [(key, np.array(indices, dtype=np.int64)) for key, indices in rows.items()]
 
 
 def subject_cycles(frame: pd.DataFrame) -> SubjectCycles:
@@ -161,12 +163,12 @@ def cycle_table(data: SubjectCycles, variables: Sequence[str]) -> pd.DataFrame:
         usual = np.flatnonzero(complete.mean(axis=0) >= 0.5) if known else np.empty(0, dtype=np.int64)
         if not len(usual) or not complete[:, usual].all(axis=1).any():
             continue
-        found = typicality(data.values[np.ix_(rows, place[usual])], [sizes[number] for number in usual])
-        whole = complete.all(axis=1) & ~found.outliers
-        nearest = np.where(whole, found.distances, np.nan)
-        best = int(np.nanargmin(nearest)) if whole.any() else found.representative
+        result = typicality(data.values[np.ix_(rows, place[usual])], [sizes[number] for number in usual])
+        whole = complete.all(axis=1) & ~result.outliers
+        nearest = np.where(whole, result.distances, np.nan)
+        best = int(np.nanargmin(nearest)) if whole.any() else result.representative
         representative[rows[best]] = True
-        outlier[rows], distance[rows], limit[rows] = found.outliers, found.distances, found.limit
+        outlier[rows], distance[rows], limit[rows] = result.outliers, result.distances, result.limit
         judged[rows] = " ".join(known[number] for number in usual)
     return data.cycles[CYCLE_KEYS].assign(
         representative=representative, outlier=outlier, distance=distance, limit=limit, variables=judged
@@ -174,21 +176,21 @@ def cycle_table(data: SubjectCycles, variables: Sequence[str]) -> pd.DataFrame:
 
 
 def representative_walks(table: pd.DataFrame) -> dict[tuple[str, str, str], str]:
-    """The walk of every subject, session and condition that stands for all: {(subject, session, condition): trial}.
+    """Return the representative walk: {(subject, session, condition): trial}.
 
-    It is the one whose cycles are the nearest to the median cycles of both sides (mean of the sides' mean distances), among
+    Its cycles are nearest to the median cycles of both sides (mean of the sides' mean distances), among
     the walks that have cycles of most sides. Where there is only one walk, nothing is chosen.
     """
     keys = ["subject", "session", "condition"]
-    found: dict[tuple[str, str, str], str] = {}
+    walk_of: dict[tuple[str, str, str], str] = {}
     known = table[table["distance"].notna()] if len(table) else table
     for key, rows in known.groupby(keys, sort=False) if len(known) else ():
         sides = rows.groupby(["trial", "side"], sort=False)["distance"].mean().groupby("trial", sort=False)
         walks = sides.agg(["mean", "count"])
         if len(walks) > 1:
             whole = walks[walks["count"] == walks["count"].max()]
-            found[tuple(map(str, key))] = str(whole["mean"].idxmin())  # type: ignore[assignment, index]
-    return found
+            walk_of[tuple(map(str, key))] = str(whole["mean"].idxmin())  # type: ignore[assignment, index]
+    return walk_of
 
 
 def outliers(table: pd.DataFrame) -> BoolArray:
@@ -263,15 +265,15 @@ def subject_curve_table(data: SubjectCycles, curves: Sequence[MeanCurves]) -> pa
     columns = {
         "subject": _repeated([data.subject], count * block),
         **{
-            name: _repeated([one.key[i] for one in curves], block)
+            name: _repeated([mean_curve.key[i] for mean_curve in curves], block)
             for i, name in enumerate(("session", "condition", "group", "side"))
         },
         "variable": _repeated(list(data.variables) * count, CYCLE_POINTS),
         "unit": _repeated(units * count, CYCLE_POINTS),
         "percent": pa.array(np.tile(PERCENT, count * len(data.variables)).astype(np.float32)),
-        "mean": pa.array(np.concatenate([one.mean.reshape(-1) for one in curves]), from_pandas=True),
-        "sd": pa.array(np.concatenate([one.sd.reshape(-1) for one in curves]), from_pandas=True),
-        "cycles": pa.array(np.concatenate([one.cycles.reshape(-1) for one in curves]).astype(np.int32)),
+        "mean": pa.array(np.concatenate([mean_curve.mean.reshape(-1) for mean_curve in curves]), from_pandas=True),
+        "sd": pa.array(np.concatenate([mean_curve.sd.reshape(-1) for mean_curve in curves]), from_pandas=True),
+        "cycles": pa.array(np.concatenate([mean_curve.cycles.reshape(-1) for mean_curve in curves]).astype(np.int32)),
     }
     return pa.table([columns[name] for name in SUBJECT_CURVE_SCHEMA.names], schema=SUBJECT_CURVE_SCHEMA)
 
@@ -320,10 +322,10 @@ class GroupCurves:
         cells = dict.fromkeys(key[:3] for key in self._running)
         names = [name for name in self._units if any(key[3] == name for key in self._running)]
         keys = [(*cell, name) for cell in cells for name in names if (*cell, name) in self._running]
-        found = [self._running[key] for key in keys]
-        count = np.concatenate([one.count for one in found]) if found else np.empty(0, dtype=np.int64)
-        mean = np.concatenate([one.mean for one in found]) if found else np.empty(0)
-        squares = np.concatenate([one.squares for one in found]) if found else np.empty(0)
+        sums = [self._running[key] for key in keys]
+        count = np.concatenate([running.count for running in sums]) if sums else np.empty(0, dtype=np.int64)
+        mean = np.concatenate([running.mean for running in sums]) if sums else np.empty(0)
+        squares = np.concatenate([running.squares for running in sums]) if sums else np.empty(0)
         words = {name: [key[i] for key in keys] for i, name in enumerate(("group", "condition", "side", "variable"))}
         words["unit"] = [self._units[key[3]] for key in keys]
         table: dict[str, Any] = {name: repeated(column, CYCLE_POINTS) for name, column in words.items()}
@@ -342,16 +344,16 @@ def repeated(words: Sequence[str], times: int) -> pd.Categorical:
 
 def over_sessions(curves: Iterable[MeanCurves]) -> dict[tuple[str, str, str], FloatArray]:
     """Mean over the sessions (V, 101) of one subject by (condition, group, side); each session counts alike."""
-    found: dict[tuple[str, str, str], list[FloatArray]] = {}
-    for one in curves:
-        found.setdefault(one.key[1:], []).append(one.mean)
-    return {key: means[0] if len(means) == 1 else mean_and_sd(np.stack(means))[0] for key, means in found.items()}
+    by_cell: dict[tuple[str, str, str], list[FloatArray]] = {}
+    for mean_curve in curves:
+        by_cell.setdefault(mean_curve.key[1:], []).append(mean_curve.mean)
+    return {key: means[0] if len(means) == 1 else mean_and_sd(np.stack(means))[0] for key, means in by_cell.items()}
 
 
 def norm_table(sets: Sequence[Norms], units: Mapping[str, str], sides: Sequence[Side]) -> pd.DataFrame:
-    """Norms of the study's variables in this program's signs; sd, and half_width of what is drawn, NaN where unknown.
+    """Return norms of the study's variables in biodyn's signs; sd and half_width of the drawn band, NaN where unknown.
 
-    The norms are those of a right side; for the left, variables signed to the walker's right are reversed.
+    Norms are given for the right side; for the left, variables signed to the walker's right are reversed.
     """
     parts = []
     for norms in sets:

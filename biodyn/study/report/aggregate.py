@@ -101,15 +101,15 @@ class CurveMeans:
 
     def curve(self, cell: Cell, side: str, variable: str) -> Curve | None:
         """Mean over the subjects of a cell; None where none has the variable."""
-        found = self._sums.get((*cell, side))
-        if found is None:
+        sums = self._sums.get((*cell, side))
+        if sums is None:
             return None
         row = list(self.variables).index(variable)
-        count = found.count[row]
+        count = sums.count[row]
         if not count.any():
             return None
-        mean = np.where(count > 0, found.mean[row], np.nan)
-        sd = np.where(count > 1, np.sqrt(found.squares[row] / np.maximum(count - 1, 1)), np.nan)
+        mean = np.where(count > 0, sums.mean[row], np.nan)
+        sd = np.where(count > 1, np.sqrt(sums.squares[row] / np.maximum(count - 1, 1)), np.nan)
         return Curve(mean, sd, count)
 
 
@@ -136,12 +136,10 @@ def parameter_means(path: Path, cycles: pd.DataFrame, leave_out: bool) -> pd.Dat
     joined = pd.concat(parts, ignore_index=True)
     for name in _KEYS:
         joined[name] = joined[name].astype(str)
-    found = joined.groupby(_KEYS, sort=False)[["value", "square", "count"]].sum().reset_index()
-    mean = found["value"] / found["count"]
-    spread = np.maximum(found["square"] - found["count"] * mean**2, 0.0) / np.maximum(found["count"] - 1, 1)
-    return found[_KEYS].assign(
-        mean=mean, sd=np.where(found["count"] > 1, np.sqrt(spread), np.nan), cycles=found["count"]
-    )
+    sums = joined.groupby(_KEYS, sort=False)[["value", "square", "count"]].sum().reset_index()
+    mean = sums["value"] / sums["count"]
+    spread = np.maximum(sums["square"] - sums["count"] * mean**2, 0.0) / np.maximum(sums["count"] - 1, 1)
+    return sums[_KEYS].assign(mean=mean, sd=np.where(sums["count"] > 1, np.sqrt(spread), np.nan), cycles=sums["count"])
 
 
 def _pieces(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
@@ -161,8 +159,8 @@ def over_subjects(means: pd.DataFrame) -> pd.DataFrame:
     sessions = means.groupby(keys, sort=False)["mean"].mean().reset_index()
     both = sessions[sessions["side"].isin(SIDES)].groupby([k for k in keys if k != "side"], sort=False)["mean"].mean()
     joined = pd.concat([sessions, both.reset_index().assign(side=MEAN_OF_SIDES)], ignore_index=True)
-    found = joined.groupby(keys[1:], sort=False)["mean"].agg(["mean", "std", "count"]).reset_index()
-    return found.rename(columns={"std": "sd", "count": "subjects"})
+    table = joined.groupby(keys[1:], sort=False)["mean"].agg(["mean", "std", "count"]).reset_index()
+    return table.rename(columns={"std": "sd", "count": "subjects"})
 
 
 _LISTED = 200  # trials of one finding that are named; the page of a study of thousands must open
@@ -171,7 +169,7 @@ _VARYING = re.compile(r"'[^']*'|\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """Trials that failed in one way: the first's reason stands for all where they differ in names and numbers only."""
+    """Trials with the same reason of failure, apart from names and numbers; the title is the first reason."""
 
     title: str
     hint: str
@@ -180,17 +178,17 @@ class FailureGroup:
 
 def failures(trials: Iterable[Trial]) -> list[FailureGroup]:
     """Group the trials without a result by their reason, the most frequent first."""
-    found: dict[tuple[str, str], list[Trial]] = {}
+    by_reason: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         if not trial.done:
-            found.setdefault((trial.error, _pattern(trial.reason)), []).append(trial)
+            by_reason.setdefault((trial.error, _pattern(trial.reason)), []).append(trial)
     groups = []
-    for own in found.values():
-        title = _common([trial.reason for trial in own])
-        hint = own[0].hint if len({trial.hint for trial in own}) == 1 else ""
-        if own[0].status == NOT_RUN:
+    for members in by_reason.values():
+        title = _common([trial.reason for trial in members])
+        hint = members[0].hint if len({trial.hint for trial in members}) == 1 else ""
+        if members[0].status == NOT_RUN:
             title, hint = "Not analysed.", "Run the study again: it resumes where it stopped."
-        groups.append(FailureGroup(title or own[0].error, hint, tuple(own)))
+        groups.append(FailureGroup(title or members[0].error, hint, tuple(members)))
     return sorted(groups, key=lambda group: -len(group.trials))
 
 
@@ -239,9 +237,9 @@ class Findings:
                 self._add(
                     ("check " + check["code"], severity), trial, seen, check["title"], check["text"], check["hint"]
                 )
-        told = {check["code"] for check in record["checks"] if check["status"] in ("warn", "fail")}
+        covered = {check["code"] for check in record["checks"] if check["status"] in ("warn", "fail")}
         for finding in record["diagnostics"]:
-            if finding["code"] in told:  # the check says it already, with its limit
+            if finding["code"] in covered:  # reported by the check, with its limit
                 continue
             title = finding_title(finding["code"])
             self._add((finding["code"], finding["severity"]), trial, seen, title, finding["message"], finding["hint"])
@@ -249,27 +247,27 @@ class Findings:
     def _add(
         self, key: tuple[str, str], trial: Trial, seen: set[tuple[str, str]], title: str, example: str, hint: str
     ) -> None:
-        found = self._found.setdefault(key, Finding(key[1], title, example, hint))
-        found.times += 1
+        entry = self._found.setdefault(key, Finding(key[1], title, example, hint))
+        entry.times += 1
         if key not in seen:
             seen.add(key)
-            found.count += 1
-            if len(found.trials) < _LISTED:
-                found.trials.append(trial)
+            entry.count += 1
+            if len(entry.trials) < _LISTED:
+                entry.trials.append(trial)
 
     def of(self, *severities: str) -> list[Finding]:
         """Findings of these severities: the gravest first, then the most frequent."""
-        chosen = [one for one in self._found.values() if one.severity in severities]
-        return sorted(chosen, key=lambda one: (severities.index(one.severity), -one.count))
+        chosen = [finding for finding in self._found.values() if finding.severity in severities]
+        return sorted(chosen, key=lambda finding: (severities.index(finding.severity), -finding.count))
 
 
 def exclusions(trials: Iterable[Trial]) -> list[FailureGroup]:
     """Group the trials that are in no group result by their reason, the most frequent first."""
-    found: dict[str, list[Trial]] = {}
+    by_reason: dict[str, list[Trial]] = {}
     for trial in trials:
         if trial.excluded:
-            found.setdefault(trial.excluded, []).append(trial)
-    groups = [FailureGroup(reason, "", tuple(own)) for reason, own in found.items()]
+            by_reason.setdefault(trial.excluded, []).append(trial)
+    groups = [FailureGroup(reason, "", tuple(members)) for reason, members in by_reason.items()]
     return sorted(groups, key=lambda group: -len(group.trials))
 
 
@@ -283,7 +281,7 @@ def outcome(trials: Sequence[Trial]) -> str:
     analysed = "all" if done == len(trials) else str(done) if done else "none"
     lost = [f"{_count(counts[FAILED], 'trial')} failed"] if counts["failed"] else []
     lost += [f"{counts[NOT_RUN]} {'was' if counts[NOT_RUN] == 1 else 'were'} not run"] if counts[NOT_RUN] else []
-    none_lost = "" if counts["fail"] else "; none failed"  # beside "1 fail" it would say the opposite
+    none_lost = "" if counts["fail"] else "; none failed"  # would contradict "1 fail"
     excluded = sum(bool(trial.excluded) for trial in trials)
     kept_out = f" {_count(excluded, 'trial')} excluded from the group results." if excluded else ""
     return (
@@ -300,7 +298,7 @@ def _count(number: int, noun: str) -> str:
 PACKAGE = "biodyn.study.report"
 _TEMPLATE = "study_methods.txt.j2"
 _NO_EFFECT = ("output", "replay", "variation")  # sections of the settings that change no result
-_NAMED = 6  # subjects named beside a setting of their own
+_NAMED = 6  # subjects that are named with a deviating setting
 
 
 @cache
@@ -311,7 +309,7 @@ def report_table() -> dict[str, Any]:
 
 @dataclass
 class _Variant:
-    """Trials with the same settings and method: the first's record, how many, whose."""
+    """Trials with the same settings and method: record of the first, number, subjects."""
 
     record: Mapping[str, Any]
     settings: Mapping[str, Any]
@@ -374,23 +372,23 @@ class RunFacts:
         return [text for name in names if (text := self._difference(name, flat))]
 
     def _difference(self, name: str, flat: Sequence[tuple[dict[str, Any], _Variant]]) -> str:
-        found: dict[str, tuple[int, dict[str, None]]] = {}
+        by_value: dict[str, tuple[int, dict[str, None]]] = {}
         for values, variant in flat:
             key = json.dumps(values.get(name))
-            count, subjects = found.get(key, (0, {}))
-            found[key] = (count + variant.count, subjects | variant.subjects)
-        if len(found) < 2:
+            count, subjects = by_value.get(key, (0, {}))
+            by_value[key] = (count + variant.count, subjects | variant.subjects)
+        if len(by_value) < 2:
             return ""
-        ranked = sorted(found.items(), key=lambda item: -item[1][0])
+        ranked = sorted(by_value.items(), key=lambda item: -item[1][0])
         parts = [f"{_value(key)} in {count} trials{_whose(people)}" for key, (count, people) in ranked]
         return f"{_setting(name)}: {', '.join(parts)}."
 
     def listed(self, name: str, unit: str = "") -> str:
         """The values of something with how often each occurs, where there are several."""
-        found = self.counts.get(name, Counter()).most_common()
-        if len(found) == 1:
-            return f"{_plain(found[0][0])}{unit}"
-        return ", ".join(f"{_plain(value)}{unit} ({count} trials)" for value, count in found)
+        counts = self.counts.get(name, Counter()).most_common()
+        if len(counts) == 1:
+            return f"{_plain(counts[0][0])}{unit}"
+        return ", ".join(f"{_plain(value)}{unit} ({count} trials)" for value, count in counts)
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -46,7 +46,7 @@ from biodyn.variables import PERCENT, variable
 TEST_KEY = ("family", "within", "comparison", "side")
 _MEAN = 2.0
 _OUTLIER = (3.0, 2.0)
-_FURTHER = (6.0, 3.0)  # dashes of the levels for which there are no colours left
+_FURTHER = (6.0, 3.0)  # dashes of levels beyond the number of colours
 _EVERY = 2  # single cycles at every second percent: half the size, the same picture
 
 
@@ -65,18 +65,18 @@ class Norm:
 
 def norms_of(table: pd.DataFrame) -> tuple[Norm, ...]:
     """The bands of normative_bands.csv as shown for a right side."""
-    found = []
+    norms = []
     width = "half_width" if "half_width" in table else "sd"
     for name in dict.fromkeys(table["norms"]) if len(table) else ():
         curves = {}
-        own = table[(table["norms"] == name) & (table["side"] == SIDES[0])]
-        for (key,), rows in parts_of(own, "variable"):
+        rows_of_norm = table[(table["norms"] == name) & (table["side"] == SIDES[0])]
+        for (key,), rows in parts_of(rows_of_norm, "variable"):
             mean, half = rows["mean"].to_numpy(float), rows[width].to_numpy(float)
             sign = variable(str(key)).clinical(SIDES[0])
             curves[str(key)] = (sign * mean, half if np.isfinite(half).any() else None)
-        words = str(own["shown_as"].iloc[0]) if "shown_as" in own else str(name)
-        found.append(Norm(words, curves))
-    return tuple(found)
+        words = str(rows_of_norm["shown_as"].iloc[0]) if "shown_as" in rows_of_norm else str(name)
+        norms.append(Norm(words, curves))
+    return tuple(norms)
 
 
 @dataclass(frozen=True)
@@ -101,17 +101,17 @@ def views(cells: Sequence[Cell], tests: pd.DataFrame) -> list[View]:
         words = [level_words(c[1], "group") if by_group else level_words(c[0], "condition") for c in cells]
         title = "Groups" if by_group else "Conditions" if len(conditions) > 1 else ""
         return [View(title, tuple(zip(words, cells, strict=True)), tests)]
-    found = []
+    drawn = []
     for group in groups:
-        own = tuple((level_words(c[0], "condition"), c) for c in cells if c[1] == group)
-        found.append(
-            View(f"Conditions in group {level_words(group, 'group')}", own, _within(tests, ("condition",), group))
+        members = tuple((level_words(c[0], "condition"), c) for c in cells if c[1] == group)
+        drawn.append(
+            View(f"Conditions in group {level_words(group, 'group')}", members, _within(tests, ("condition",), group))
         )
     for condition in conditions:
-        own = tuple((level_words(c[1], "group"), c) for c in cells if c[0] == condition)
+        members = tuple((level_words(c[1], "group"), c) for c in cells if c[0] == condition)
         title = f"Groups in condition {level_words(condition, 'condition')}"
-        found.append(View(title, own, _within(tests, ("group", "predictor"), condition)))
-    return [view for view in found if len(view.cells) > 1]
+        drawn.append(View(title, members, _within(tests, ("group", "predictor"), condition)))
+    return [view for view in drawn if len(view.cells) > 1]
 
 
 def _within(tests: pd.DataFrame, factors: Sequence[str], level: str) -> pd.DataFrame:
@@ -132,7 +132,7 @@ def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Seq
 
 
 def present_in(means: CurveMeans, view: View, names: Sequence[str]) -> list[str]:
-    """Those of the variables that a level of the view has."""
+    """Return the variables that a level of the view has."""
     return [name for name in names if any(means.curve(cell, side, name) for _, cell, side in _drawn(view))]
 
 
@@ -140,12 +140,12 @@ def group_panel(means: CurveMeans, view: View, name: str, norms: Sequence[Norm],
     """Mean and SD between subjects of one variable at every level, its tests below."""
     layers, counts = norm_layers(norms, name), []
     for line, cell, side in _drawn(view):
-        found = means.curve(cell, side, name)
-        if found is None:
+        curve = means.curve(cell, side, name)
+        if curve is None:
             continue
-        counts.append(int(found.subjects.max()))
-        layers.append(Area(PERCENT, found.mean - found.sd, found.mean + found.sd, line.color, 0.16))
-        layers.append(Line(PERCENT, found.mean, line.color, _MEAN, dash=line.dash))
+        counts.append(int(curve.subjects.max()))
+        layers.append(Area(PERCENT, curve.mean - curve.sd, curve.mean + curve.sd, line.color, 0.16))
+        layers.append(Line(PERCENT, curve.mean, line.color, _MEAN, dash=line.dash))
     shown = variable(name)
     return Panel(
         shown.title,
@@ -198,15 +198,15 @@ def _strips(tests: pd.DataFrame, name: str) -> tuple[Strip, ...]:
     if not len(tests):
         return ()
     letters = test_letters(tests)
-    found = []
+    strips = []
     for key, rows in parts_of(tests[tests["variable"] == name], *TEST_KEY):
         clusters = rows[rows["start_percent"].notna()]
         spans = tuple(
             Span(float(row.start_percent), float(row.end_percent), f"{row.comparison}: p {probability(row.p_cluster)}")
             for row in rows_of(clusters)
         )
-        found.append(Strip(letters[key], "ink", spans))
-    return tuple(found)
+        strips.append(Strip(letters[key], "ink", spans))
+    return tuple(strips)
 
 
 def test_letters(tests: pd.DataFrame) -> dict[tuple[str, ...], str]:
@@ -239,27 +239,27 @@ def subject_panel(
     bold: list[Layer] = []
     axis = value_axis(shown, unit)
     words = [f"{shown.title}, {axis.label}"]
-    for side, own in cycles.items():
-        values = own.values[:, place] * shown.clinical(side)
+    for side, side_cycles in cycles.items():
+        values = side_cycles.values[:, place] * shown.clinical(side)
         known = np.isfinite(values).any(axis=1)
         if not known.any():
             words.append(f"{SIDE_NAMES[side]}: no valid cycle")
             continue
         color = SIDE_NAMES[side]
         percent, coarse = PERCENT[::_EVERY], values[:, ::_EVERY]
-        thin.append(Line(percent, coarse[known & ~own.outlier], color, SINGLE, 0.45))
-        thin.append(Line(percent, coarse[known & own.outlier], color, 0.9, 0.9, _OUTLIER))
+        thin.append(Line(percent, coarse[known & ~side_cycles.outlier], color, SINGLE, 0.45))
+        thin.append(Line(percent, coarse[known & side_cycles.outlier], color, 0.9, 0.9, _OUTLIER))
         mean, sd = nan_statistics(values[known])
         if known.sum() > 1:
             thin.insert(0, Area(PERCENT, mean - sd, mean + sd, color, 0.16))
         bold.append(Line(*broken(mean, values[known]), color, _MEAN))
         if len(values) > 1:  # a single cycle is its own mean
-            bold.append(Line(PERCENT, values[own.representative], f"{color}_dark", 1.5))
+            bold.append(Line(PERCENT, values[side_cycles.representative], f"{color}_dark", 1.5))
         words.append(
             f"{SIDE_NAMES[side]}, mean of {int(known.sum())} cycles: {np.nanmin(mean):.3g} at {int(np.nanargmin(mean))} % to "
             f"{np.nanmax(mean):.3g} at {int(np.nanargmax(mean))} %" + _spread_words(sd)
         )
-    marks = [layer for side, own in cycles.items() for layer in foot_off_layer(side, own.foot_off)]
+    marks = [layer for side, side_cycles in cycles.items() for layer in foot_off_layer(side, side_cycles.foot_off)]
     layers = [*norm_layers(norms, name), *marks, *thin, *bold]
     return Panel(
         shown.title, percent_axis(), axis, bands_first(layers), note="" if bold else "no valid cycle"
@@ -273,7 +273,7 @@ def _spread_words(sd: FloatArray) -> str:
 def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
     """The legend of panels of these variables."""
     keys = [Key(f"mean, {SIDE_NAMES[side]}", SIDE_NAMES[side]) for side in cycles]
-    if any(len(own.values) > 1 for own in cycles.values()):
+    if any(len(side_cycles.values) > 1 for side_cycles in cycles.values()):
         keys += [
             Key("± 1 SD of the cycles", "muted", "area", opacity=0.3), Key("single cycle", "muted", width=SINGLE),
             Key("outlier", "muted", width=1.2, dash=_OUTLIER), Key("representative cycle", "ink", width=1.6),
@@ -358,19 +358,19 @@ def _contact_panel(done: Sequence[Trial]) -> Panel:
 
 
 def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
-    found = {side: _known([trial.number(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES}
-    most = int(min(max((own.max(initial=0.0) for own in found.values()), default=0.0), _MOST_CYCLES))
+    counts = {side: _known([trial.number(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES}
+    most = int(min(max((side_counts.max(initial=0.0) for side_counts in counts.values()), default=0.0), _MOST_CYCLES))
     places = np.arange(most + 1, dtype=np.float64)
     bars = tuple(
         Bars(
             places + shift, np.zeros(most + 1),
-            np.array([np.count_nonzero(np.minimum(own, _MOST_CYCLES) == n) for n in places], dtype=float), 0.36,
+            np.array([np.count_nonzero(np.minimum(side_counts, _MOST_CYCLES) == n) for n in places], dtype=float), 0.36,
             SIDE_NAMES[side],
         )
-        for shift, (side, own) in zip((-0.2, 0.2), found.items(), strict=True)
+        for shift, (side, side_counts) in zip((-0.2, 0.2), counts.items(), strict=True)
     )  # fmt: skip
     ticks = tuple((n, f"{n:.0f}+" if n == _MOST_CYCLES else f"{n:.0f}") for n in places.tolist())
-    total = ", ".join(f"{SIDE_NAMES[side][0].upper()} {int(own.sum())}" for side, own in found.items())
+    total = ", ".join(f"{SIDE_NAMES[side][0].upper()} {int(side_counts.sum())}" for side, side_counts in counts.items())
     x = Axis("cycles of a side in a trial", limits=(-0.6, max(most, 1) + 0.6), ticks=ticks)
     return Panel(title, x, _counted("trials"), bars, corner=total)
 
@@ -384,16 +384,16 @@ def profile_figure(
     could be detected; of several people whiskers of the SD between them.
     """
     nine = score_variables()
-    labels = [names.title(one.variable) for one in nine]
-    columns = [f"gvs_{one.name}" for one in nine]
+    labels = [names.title(score_variable.variable) for score_variable in nine]
+    columns = [f"gvs_{score_variable.name}" for score_variable in nine]
     panels: list[Panel] = []
     several = scores["subject"].nunique() > 1
     known = means if means is not None and len(means) and scores["session"].nunique() == 1 else None
     for cell in cells:
-        own = scores[(scores["condition"] == cell[0]) & (scores["group"] == cell[1])]
-        if not len(own):
+        cell_scores = scores[(scores["condition"] == cell[0]) & (scores["group"] == cell[1])]
+        if not len(cell_scores):
             continue
-        per_subject = own.groupby(["subject", "side"], sort=False)[[*columns, "gps"]].mean().reset_index()
+        per_subject = cell_scores.groupby(["subject", "side"], sort=False)[[*columns, "gps"]].mean().reset_index()
         bars = []
         places: list[tuple[str, list[str], float, str, float, int]] = [
             (side, [*columns, "gps"], shift, SIDE_NAMES[side], 0.34, 0)
@@ -411,7 +411,7 @@ def profile_figure(
         title = ", ".join(
             filter(
                 None,
-                (cell_words(cell, cells) or "All", _subjects(own["subject"].nunique()) if several else ""),
+                (cell_words(cell, cells) or "All", _subjects(cell_scores["subject"].nunique()) if several else ""),
             )
         )
         panels.append(Panel(title, x, Axis(_score_axis(scores), floor=0.0, grid=True), tuple(bars)))
@@ -440,7 +440,7 @@ def cell_words(cell: Cell, cells: Sequence[Cell]) -> str:
 
 
 def _score_axis(scores: pd.DataFrame) -> str:
-    """What the scores measure: whose gait they are the distance to, where that is known."""
+    """Return the axis label of the scores with their reference population."""
     reference = str(scores["reference"].iloc[0]) if "reference" in scores else ""
     return f"degrees from {reference}" if reference else "degrees"
 
@@ -468,7 +468,7 @@ def _profile_bars(
     return Bars(place, np.zeros(len(columns)), mean, width, color, sd)
 
 
-#: Walks of a session in one view; more cannot be told apart.
+#: Walks of a session in one view; more cannot be distinguished.
 MOST_WALKS: Final = 4
 #: Views of trials in the page of a study, and the bytes of numbers of each: 100 kB of text.
 MOST_SCENES: Final = 3
@@ -482,7 +482,7 @@ def stored_view(source: StudySource, trial: Trial) -> TrialView:
 
 
 def typical_walk(source: StudySource) -> Trial | None:
-    """The walk of the first representative cycle, else the first with a result; None where there is none."""
+    """Return the walk of the first representative cycle, otherwise the first walk with a result, or None."""
     done = {(trial.subject, trial.trial): trial for trial in source.trials if trial.done}
     cycles = source.table("cycles")
     if "representative" in cycles:
@@ -499,14 +499,14 @@ def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int
 
     Who is not shown is named, with the reason.
     """
-    found: dict[str, TrialView] = {}
+    trial_views: dict[str, TrialView] = {}
     left_out = []
     for name, source, trial in walks:
         try:
-            found[name] = stored_view(source, trial)
+            trial_views[name] = stored_view(source, trial)
         except ResultError as error:
             left_out.append(f" Not shown: {name}. {_within_scenes(source, error)}")
-    context = multi_trial_scene(found, most_bytes=most_bytes) if found else None
+    context = multi_trial_scene(trial_views, most_bytes=most_bytes) if trial_views else None
     return context and {**context, "drawn": context["drawn"] + "".join(left_out)}
 
 
@@ -517,7 +517,10 @@ def session_scene(source: StudySource, trials: Sequence[Trial]) -> dict[str, Any
     others = ", ".join(name for name, _, _ in done[MOST_WALKS:])
     if scene is None or not others:
         return scene
-    return {**scene, "drawn": f"{scene['drawn']} Not shown, for more than {MOST_WALKS} cannot be told apart: {others}."}
+    return {
+        **scene,
+        "drawn": f"{scene['drawn']} Not shown (more than {MOST_WALKS} walks cannot be distinguished): {others}.",
+    }
 
 
 def worst_trials(trials: Sequence[Trial], measures: Sequence[str], most: int) -> list[tuple[Trial, str]]:
@@ -545,12 +548,12 @@ def _finite(value: float) -> float:
 
 
 def worst_scenes(source: StudySource, measures: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the trials to be looked at first: link, words, and the 3-D view, whose script the page adds once.
+    """Return the trials to review first: link, text, and the 3-D view (its script is added once per page).
 
     Parameters: `measures` columns of summary.csv with their words. A trial without a motion is named with the reason; none where
     no trial has one.
     """
-    found: list[dict[str, Any]] = []
+    scenes: list[dict[str, Any]] = []
     for trial, name in worst_trials(source.trials, tuple(measures), MOST_SCENES):
         who = f"{trial.subject}, {trial.trial}"
         why, context = "", None
@@ -558,7 +561,7 @@ def worst_scenes(source: StudySource, measures: Mapping[str, str]) -> list[dict[
             context = multi_trial_scene({who: stored_view(source, trial)}, most_bytes=LIGHT_BYTES)
         except ResultError as error:
             why = _within_scenes(source, error)
-        found.append(
+        scenes.append(
             {
                 "who": who,
                 "link": trial.report or trial.link,
@@ -569,9 +572,9 @@ def worst_scenes(source: StudySource, measures: Mapping[str, str]) -> list[dict[
                 "why": why or ("" if context else "No motion is known."),
             }
         )
-    return found if any(one["view"] for one in found) else []
+    return scenes if any(scene["view"] for scene in scenes) else []
 
 
 def _within_scenes(source: StudySource, error: ResultError) -> str:
-    """What is wrong, with paths as they are below the study's folder: the same results give the same page anywhere."""
+    """Return the problem with paths relative to the study's folder, so that equal results give equal pages."""
     return str(error).replace(f"{source.out}{os.sep}", "")

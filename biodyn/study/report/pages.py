@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from biodyn.study.session_change import SessionChange
 
 
-#: What the templates of a study's sections may use beside `lamp`, `state` and `picture`.
+#: Macros of the templates of a study's sections, besides `lamp`, `state` and `picture`.
 MACROS = '{% from "study_macros.html.j2" import table, folded, sentences %}'
 
 
@@ -157,7 +157,7 @@ class SubjectPage:
         study: name and program version. base: from the page to the study's folder. reports: trials with a report.
         score_notes: what the scores are compared with, in words.
         walker: the person, by whom norms are chosen; norm_setting: as [analysis] norms.
-        means: session_means.csv of a study of one person, mean_notes: what is said of it.
+        means: session_means.csv of a study of one person, mean_notes: its notes.
         scene: of the walks of a session, what the template of a 3-D view is filled with.
     """
 
@@ -194,7 +194,7 @@ def subject_page(page: SubjectPage) -> str:
         line="",
         facts=[Fact(label, value) for label, value in facts(page.trials)],
         program=page.study["program"],
-        foot="This page needs no network; links lead to the results of the trials beside it.",
+        foot="This page needs no network; links lead to the results of the trials.",
         up=("../report.html", page.study["name"]),
         style=resource("study.css", PACKAGE),
         script=resource("sorting.js", PACKAGE),
@@ -204,13 +204,13 @@ def subject_page(page: SubjectPage) -> str:
 
 def facts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
     """Words and numbers of the head."""
-    found = [("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
+    facts_shown = [("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
     group = next((trial.group for trial in trials if trial.group), "")
     conditions = list(dict.fromkeys(trial.condition for trial in trials if trial.condition))
     sessions = list(dict.fromkeys(trial.session for trial in trials if trial.session))
-    found += [("Group", group)] if group else []
-    found += [("Conditions", ", ".join(conditions))] if conditions else []
-    found += [("Sessions", ", ".join(sessions))] if sessions else []
+    facts_shown += [("Group", group)] if group else []
+    facts_shown += [("Conditions", ", ".join(conditions))] if conditions else []
+    facts_shown += [("Sessions", ", ".join(sessions))] if sessions else []
     done = [trial for trial in trials if trial.done]
     for label, name, form in (
         ("Body mass", "subject_mass_kg", "{:.1f} kg"),
@@ -219,14 +219,14 @@ def facts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
         values = list(
             dict.fromkeys(form.format(trial.number(name)) for trial in done if np.isfinite(trial.number(name)))
         )
-        found += [(label, ", ".join(values))] if values else []
+        facts_shown += [(label, ", ".join(values))] if values else []
     speed = np.array([trial.number("speed_m_s") for trial in done])
     if np.isfinite(speed).any():
         known = speed[np.isfinite(speed)]
-        found.append(
+        facts_shown.append(
             ("Walking speed", f"{spread(known.mean(), known.std(ddof=1) if len(known) > 1 else np.nan, '')} m/s")
         )
-    return found
+    return facts_shown
 
 
 _OF_STUDY = ("warnings", "repeatability", "left-out", "methods", "files")
@@ -242,7 +242,7 @@ def session_page(page: StudyPage, person: SubjectPage) -> str:
         outcome=True,
         facts=session_facts(page, person),
         program=record["program"],
-        foot="This page needs no network; links lead to the results of the walks beside it.",
+        foot="This page needs no network; links lead to the results of the walks.",
         style=resource("study.css", PACKAGE),
         script=resource("sorting.js", PACKAGE),
     )
@@ -352,13 +352,13 @@ def _curves_and_scene(change: SessionChange) -> Iterator[Section]:
 def session_means(source: StudySource) -> Means:
     """Mean and standard deviation over the cycles by variable and side, in the clinical sign; of several conditions the first."""
     frame = pd.read_parquet(source.out / FOLDER_NAME / SUBJECT_CURVES_NAME)
-    found: dict[str, dict[str, MeanCurve]] = {}
+    curves: dict[str, dict[str, MeanCurve]] = {}
     for (name, side), rows in frame.groupby(["variable", "side"], sort=False, observed=True):
         first = rows.iloc[:CYCLE_POINTS]
         sign = variable(str(name)).clinical(str(side))
         mean, sd = sign * first["mean"].to_numpy(float), first["sd"].to_numpy(float)
-        found.setdefault(str(name), {})[str(side)] = MeanCurve(mean, sd, str(first["unit"].iloc[0]))
-    return found
+        curves.setdefault(str(name), {})[str(side)] = MeanCurve(mean, sd, str(first["unit"].iloc[0]))
+    return curves
 
 
 REPORT_NAME, SUBJECTS_NAME = "report.html", "subjects"
@@ -377,17 +377,17 @@ def write_study_report(out: Path, paper: PaperHead | None = None) -> Path:
 
     source = StudySource(Path(out))
     _require_own(source.out / PAPER_NAME, paper)
-    found = _gather(source)
+    page = _gather(source)
     if source.one_session:
-        people = list(_people(found))
-        text = session_page(found, people[0])
-        pages = None if paper is None else session_paper(found, people[0], paper)
+        people = list(_people(page))
+        text = session_page(page, people[0])
+        pages = None if paper is None else session_paper(page, people[0], paper)
     else:
         with replacing(source.out / SUBJECTS_NAME, subject_pages) as folder:
-            for person in _people(found):
+            for person in _people(page):
                 (folder / f"{person.subject}.html").write_text(subject_page(person), encoding="utf-8")
-        text = study_page(found)
-        pages = None if paper is None else study_paper(found, paper)
+        text = study_page(page)
+        pages = None if paper is None else study_paper(page, paper)
     if pages is not None:
         _replace(source.out / PAPER_NAME, pages)
     elif is_own_paper(source.out / PAPER_NAME):
@@ -396,7 +396,7 @@ def write_study_report(out: Path, paper: PaperHead | None = None) -> Path:
 
 
 def _replace(page: Path, content: bytes) -> Path:
-    """Write a file beside its place, and then into it."""
+    """Write a file atomically."""
     part = page.with_name(f".{page.name}.part")
     part.write_bytes(content)
     os.replace(part, page)
@@ -426,17 +426,17 @@ def _gather(source: StudySource) -> StudyPage:
     return StudyPage(source, findings, facts, curves, parameters, norms, names)
 
 
-def _people(found: StudyPage) -> Iterator[SubjectPage]:
+def _people(page: StudyPage) -> Iterator[SubjectPage]:
     """One person after the other; the group's means grow on the way."""
-    source = found.source
-    rows = {name: _by_subject(found.table(name)) for name in ("cycles", "symmetry", "gait_scores")}
-    rows["parameters"] = _by_subject(found.parameters)
+    source = page.source
+    rows = {name: _by_subject(page.table(name)) for name in ("cycles", "symmetry", "gait_scores")}
+    rows["parameters"] = _by_subject(page.parameters)
     leave_out = source.group["options"]["outliers"] == "leave_out"
     study = {"name": source.record["name"], "program": source.record["program"]}
-    notes = found.notes("gait_scores")
+    notes = page.notes("gait_scores")
     with_cycles, frames = set(subjects_with_cycles(source.out)), iterate_subjects(source.out, CYCLE_VALUES)
     for subject, trials in source.subjects.items():
-        own = SubjectTables(*(rows[name](subject) for name in ("cycles", "parameters", "symmetry", "gait_scores")))
+        tables = SubjectTables(*(rows[name](subject) for name in ("cycles", "parameters", "symmetry", "gait_scores")))
         data = with_strides(source, next(frames)) if subject in with_cycles else None
         if data is not None:
             if data.subject != subject:
@@ -444,32 +444,32 @@ def _people(found: StudyPage) -> Iterator[SubjectPage]:
                     f"The data set and the summary have different orders: '{data.subject}', '{subject}'.",
                     "Run the study again: trials that are done are kept.",
                 )
-            odd = _flags(data, own.cycles) if leave_out else None
-            found.curves.add(data, mean_curves(data, odd))
+            odd = _flags(data, tables.cycles) if leave_out else None
+            page.curves.add(data, mean_curves(data, odd))
         if subject.startswith(".") or set(subject) & set(
             "/\\\0"
         ):  # of a summary that somebody edited: it may lead anywhere
             raise ResultError(
-                f"'{subject}' is no name of a subject.", "Run the study again: trials that are done are kept."
+                f"'{subject}' is not a valid subject name.", "Run the study again: trials that are done are kept."
             )
         reports = frozenset(trial.trial for trial in trials if (source.out / trial.folder / REPORT_NAME).is_file())
         base = "" if source.one_session else "../"
         yield SubjectPage(
-            subject, trials, data, own, found.norms, found.names, study, base, reports, notes,
+            subject, trials, data, tables, page.norms, page.names, study, base, reports, notes,
             walker=_walker(source, trials), norm_setting=str(source.group["options"]["norms"]),
-            means=found.table(SESSION_MEANS), mean_notes=source.notes(SESSION_MEANS),
+            means=page.table(SESSION_MEANS), mean_notes=source.notes(SESSION_MEANS),
             scene=session_scene(source, trials) if source.one_session else None,
         )  # fmt: skip
 
 
 def _walker(source: StudySource, trials: Sequence[Trial]) -> Walker | None:
-    """The person on average over the walks that count; None where there is none."""
+    """Return the mean over the included walks of a person, or None."""
     counted = [trial for trial in trials if trial.done and not trial.excluded]
     return mean_walker([walker_of(source.run_record(trial), trial.number("speed_m_s")) for trial in counted])
 
 
 def with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
-    """The cycles of a subject that are in the group results; None where there are none."""
+    """Return the cycles of a subject that are in the group results, or None."""
     excluded = [trial.trial for trial in source.subjects[str(frame["subject"].iloc[0])] if trial.excluded]
     frame = without_trials(frame, excluded)
     if not len(frame):

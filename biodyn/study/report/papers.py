@@ -19,7 +19,7 @@ from biodyn.study.report.sections.results import comparison_sections, parameter_
 from biodyn.study.report.sections.subject import OUTCOMES, norm_parts, odd_cycles, parameter_tables, parts, profile
 from biodyn.study.report.source import Table, Trial, number, rows_of, table
 
-_MORE = "Methods, sources, repeatability and every number: report.html and the tables beside it."
+_MORE = "Methods, sources, repeatability and every number: report.html and the tables."
 _WIDEST = 44  # letters of a column that decide its width
 _PAGES_OF_STUDY = 3
 _PROFILE_MM = 62.0  # height of the bars of one condition
@@ -68,9 +68,9 @@ def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
     heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
     _table(paper, table(heads, [_walk(trial, trial.trial in typical) for trial in person.trials]))
     means = person.tables.parameters
-    for title, found in parameter_tables(means[_of_strides(means)], person.names, person.means):
+    for title, rows in parameter_tables(means[_of_strides(means)], person.names, person.means):
         paper.title(_of("Time and distance", title))
-        _table(paper, found)
+        _table(paper, rows)
     paper.paragraph("Mean ± standard deviation over the cycles (number of cycles).", smaller=1.5)
     for part in norm_parts(person):
         paper.title(_of("Against norms", part["title"]))
@@ -83,7 +83,11 @@ def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
 
 def _of_strides(means: pd.DataFrame) -> pd.Series:
     """Which parameters are times and distances."""
-    strides = [one["name"] for one in group_table("parameters")["parameter"] if one["operation"] == "stride"]
+    strides = [
+        definition["name"]
+        for definition in group_table("parameters")["parameter"]
+        if definition["operation"] == "stride"
+    ]
     return means["parameter"].isin(strides)
 
 
@@ -102,28 +106,28 @@ def _walk(trial: Trial, typical: bool) -> tuple[str, ...]:
 
 
 def _scores(paper: Paper, person: SubjectPage) -> None:
-    """The profile as bars, and its numbers with their errors; nothing where there are no scores."""
+    """Write the profile as bars, and its numbers with their errors."""
     if not len(person.tables.scores):
         return
     paper.title("Movement Analysis Profile and Gait Profile Score")
     figure = profile(person)
     paper.figure(figure, _PROFILE_MM * len(figure.panels))
-    for condition, found in _score_tables(person.means):
+    for condition, score_rows in _score_tables(person.means):
         if condition:
             paper.paragraph(condition, bold=True)
-        _table(paper, found)
+        _table(paper, score_rows)
     for note in (*person.score_notes, *person.mean_notes):
         paper.paragraph(note, smaller=1.5)
 
 
 def _score_tables(means: pd.DataFrame) -> Iterator[tuple[str, Table]]:
     """Scores of both sides with SEM and MDC95; a table a condition."""
-    own = means[means["kind"] == SCORE] if len(means) else means
-    for condition in dict.fromkeys(own["condition"]) if len(own) else ():
-        found = {(r.name, r.side): r for r in rows_of(own[own["condition"] == condition])}
-        titles = {r.name: r.title for r in found.values()}
+    scores = means[means["kind"] == SCORE] if len(means) else means
+    for condition in dict.fromkeys(scores["condition"]) if len(scores) else ():
+        by_name = {(r.name, r.side): r for r in rows_of(scores[scores["condition"] == condition])}
+        titles = {r.name: r.title for r in by_name.values()}
         rows = [
-            (title, *(cell for side in (*SIDES, BOTH_SIDES) for cell in _score(found.get((name, side)))))
+            (title, *(cell for side in (*SIDES, BOTH_SIDES) for cell in _score(by_name.get((name, side)))))
             for name, title in titles.items()
         ]
         heads = [f"#{words}" for side in ("right", "left", "both") for words in (side, "SEM", "MDC95")]
@@ -137,31 +141,34 @@ def _score(row: object) -> tuple[str, str, str]:
 
 
 def _findings(paper: Paper, page: StudyPage) -> None:
-    """What the checks object, with an example, and what must be known of all trials together."""
-    found = page.findings.of("error", "warning")
-    paper.title("Findings" if found else "All checks of all trials with a result passed.")
+    """Write the findings of the checks with an example, and the findings of the whole study."""
+    findings = page.findings.of("error", "warning")
+    paper.title("Findings" if findings else "All checks of all trials with a result passed.")
     several = len(page.source.trials) > 1
     paper.list(
         [
-            f"{one.title}{f' ({one.count} of {len(page.source.trials)} trials)' if several else ''}: {one.example} {one.hint}"
-            for one in found
+            f"{finding.title}{f' ({finding.count} of {len(page.source.trials)} trials)' if several else ''}: "
+            f"{finding.example} {finding.hint}"
+            for finding in findings
         ]
     )
-    doubts = [f"{page.names.spoken(one['message'])} {one['hint']}" for one in page.source.record["diagnostics"]]
+    doubts = [
+        f"{page.names.spoken(finding['message'])} {finding['hint']}" for finding in page.source.record["diagnostics"]
+    ]
     if doubts:
         paper.title("About all trials together")
         paper.list(doubts)
 
 
 def _numbers(paper: Paper, person: SubjectPage) -> None:
-    """Every parameter but those of the first page, and the outliers."""
+    """Write every parameter that is not on the first page, and the outliers."""
     if len(person.tables.cycles) and (odd := odd_cycles(person.tables.cycles)):
         paper.title("Cycles unlike the others")
         paper.list(odd)
     means = person.tables.parameters
-    for title, found in parameter_tables(means[~_of_strides(means)], person.names, person.means):
+    for title, rows in parameter_tables(means[~_of_strides(means)], person.names, person.means):
         paper.title(_of("Parameters", title))
-        _table(paper, found)
+        _table(paper, rows)
 
 
 def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
@@ -201,7 +208,7 @@ def _lost(paper: Paper, page: StudyPage) -> None:
     ):
         if groups:
             paper.title(title)
-            paper.list([f"{len(one.trials)}: {one.title} {one.hint}" for one in groups])
+            paper.list([f"{len(group.trials)}: {group.title} {group.hint}" for group in groups])
 
 
 def _group_curves(paper: Paper, page: StudyPage, view: View) -> None:
@@ -230,15 +237,15 @@ def _group_numbers(paper: Paper, page: StudyPage) -> None:
     paper.page()
     cells = page.curves.cells
     shown = [name for name in page.options.compared_parameters if name in page.names.parameters]
-    found = parameter_table(over_subjects(page.parameters), page.names, shown, cells)
-    if found:
+    numbers = parameter_table(over_subjects(page.parameters), page.names, shown, cells)
+    if numbers:
         paper.title("Discrete parameters")
-        _table(paper, found)
+        _table(paper, numbers)
         paper.paragraph("Mean ± standard deviation between subjects (number of subjects).", smaller=1.5)
     compared = comparison_sections(page.table("comparisons"), page.names, page.options.alpha)
-    for one in compared[: paper.most]:
-        paper.title(one.title)
-        _table(paper, one.table)
+    for section in compared[: paper.most]:
+        paper.title(section.title)
+        _table(paper, section.table)
     if len(compared) > paper.most:
         paper.paragraph(f"{len(compared) - paper.most} more comparisons stand in report.html.", bold=True)
     if compared:
@@ -252,14 +259,16 @@ def _group_numbers(paper: Paper, page: StudyPage) -> None:
             paper.paragraph(note, smaller=1.5)
 
 
-def _table(paper: Paper, found: Table) -> None:
+def _table(paper: Paper, content: Table) -> None:
     """A table of the page on paper; rows that are bold there have a star."""
-    if found:
-        rows = [(f"{row[0]} *", *row[1:]) if number in found.strong else row for number, row in enumerate(found.rows)]
-        paper.table(found.heads, rows, _widths(found))
+    if content:
+        rows = [
+            (f"{row[0]} *", *row[1:]) if number in content.strong else row for number, row in enumerate(content.rows)
+        ]
+        paper.table(content.heads, rows, _widths(content))
 
 
-def _widths(found: Table) -> Sequence[float]:
+def _widths(content: Table) -> Sequence[float]:
     """Shares of the columns by the longest words in each."""
-    columns = zip(*([head.removeprefix("#") for head in found.heads], *found.rows), strict=True)
+    columns = zip(*([head.removeprefix("#") for head in content.heads], *content.rows), strict=True)
     return [min(max(len(str(cell)) for cell in column), _WIDEST) + 2 for column in columns]

@@ -38,7 +38,7 @@ _WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Trial:
-    """A row of summary.csv: whose, its outcome, and its metrics (words or numbers as text).
+    """A row of summary.csv: labels, outcome and metrics (as text).
 
     `excluded`: why it is in no group result, "" where it is. `page`: the page that speaks of it, relative to the study's folder,
     "" for the only page of a session. `report`: its own page, relative to the study's folder, "" where it has none."""
@@ -106,7 +106,7 @@ class StudySource:
 
     @property
     def one_session(self) -> bool:
-        """Whether these are the walks of one session, whose page is the only one."""
+        """Whether these are the walks of one session (one page)."""
         return self.record.get(KIND_ENTRY) == SESSION
 
     @cached_property
@@ -129,10 +129,10 @@ class StudySource:
     @cached_property
     def subjects(self) -> Mapping[str, Sequence[Trial]]:
         """Trials by subject, in order."""
-        found: dict[str, list[Trial]] = {}
+        by_subject: dict[str, list[Trial]] = {}
         for trial in self.trials:
-            found.setdefault(trial.subject, []).append(trial)
-        return found
+            by_subject.setdefault(trial.subject, []).append(trial)
+        return by_subject
 
     def _with_report(self, trial: Trial) -> Trial:
         """The trial with the page of its result where there is one."""
@@ -222,7 +222,7 @@ class Table:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What stands over the columns."""
+        """Headings of the columns."""
         return tuple(head.removeprefix("#") for head in self.heads)
 
     def __bool__(self) -> bool:
@@ -240,9 +240,11 @@ class TitledTable:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Value]], strong: Iterable[int] = ()) -> Table:
     """Make a table; columns without any content are left out."""
-    found = [tuple(row) for row in rows]
-    kept = [i for i in range(len(heads)) if not found or any(str(row[i]) not in ("", "–") for row in found)]
-    return Table(tuple(heads[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in found), frozenset(strong))
+    cells = [tuple(row) for row in rows]
+    columns = [i for i in range(len(heads)) if not cells or any(str(row[i]) not in ("", "–") for row in cells)]
+    return Table(
+        tuple(heads[i] for i in columns), tuple(tuple(row[i] for i in columns) for row in cells), frozenset(strong)
+    )
 
 
 def link(address: str, words: str) -> Markup:
@@ -255,7 +257,7 @@ _IDENTIFIER = re.compile(r"\b[a-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b")
 
 
 def number(value: float, unit: str = "") -> str:
-    """A value with the digits its unit deserves; a dash where there is none."""
+    """Return a value with the digits of its unit; a dash for a missing one."""
     if value is None or not np.isfinite(value):
         return MISSING
     digits = _digits(unit, abs(value))
@@ -296,8 +298,10 @@ def versus(comparison: str) -> str:
 
 def condition_words(rows: pd.DataFrame) -> dict[str, str]:
     """Conditions in words; nothing where there is one without a name."""
-    found = list(dict.fromkeys(rows["condition"]))
-    return {condition: level_words(condition, "condition") if len(found) > 1 else condition for condition in found}
+    conditions = list(dict.fromkeys(rows["condition"]))
+    return {
+        condition: level_words(condition, "condition") if len(conditions) > 1 else condition for condition in conditions
+    }
 
 
 def level_words(level: str, factor: str) -> str:

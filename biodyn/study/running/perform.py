@@ -46,12 +46,11 @@ FileStates = Mapping[Path, tuple[int, int, int] | None]
 
 
 def trial_key(trial: PlannedTrial, root: Path) -> str:
-    """Return the key of a trial whose files lie below `root`.
+    """Return the key of a trial with files below `root`.
 
-    Where it is chosen among several static trials, all of them count; where it is looked for beside the walk, the names
-    and contents of the files that would be looked at stand for it. Where the subject's model is fitted to the whole session, the
-    contents of all its recordings count. Labels
-    (session, condition, group) are no part: they are put on when results are collected.
+    All candidates for the static trial count, also those next to the walk (names and contents). With a model that is fitted
+    to the session, the contents of all its recordings count. Labels (session, condition, group) do not: they are added when
+    results are collected.
     Raises InputFileError for a file that cannot be read, SettingsError for impossible settings.
     """
     settings: Settings = settings_from(dict(trial.settings))
@@ -69,20 +68,20 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     if settings.model.osim is not None:
         content["osim"] = file_sha256(Path(settings.model.osim))
         content["scaled"] = trial.named_static
-    beside = [*files_of(walk)[1:], *_of_statics(trial, root)]
-    if beside:
-        content["beside"] = [file_sha256(path) for path in dict.fromkeys(beside)]
+    companion_files = [*files_of(walk)[1:], *_of_statics(trial, root)]
+    if companion_files:
+        content["beside"] = [file_sha256(path) for path in dict.fromkeys(companion_files)]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def input_files(trial: PlannedTrial, root: Path) -> FileStates:
-    """Return the files whose content the key of a trial stands for, as they are now.
+    """Return the state of the files that determine the key of a trial.
 
     Raises InputFileError for a walk that cannot be read.
     """
     walk = root / trial.path
-    own = [walk, *files_of(walk)[1:], *_statics(trial, root), *_of_statics(trial, root)]
-    return {path: _as_it_is(path) for path in (*own, *(root / path for path in trial.companions))}
+    inputs = [walk, *files_of(walk)[1:], *_statics(trial, root), *_of_statics(trial, root)]
+    return {path: _as_it_is(path) for path in (*inputs, *(root / path for path in trial.companions))}
 
 
 def changed_since(files: FileStates) -> list[Path]:
@@ -92,10 +91,10 @@ def changed_since(files: FileStates) -> list[Path]:
 
 def _as_it_is(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _statics(trial: PlannedTrial, root: Path) -> list[Path]:
@@ -106,31 +105,31 @@ def _statics(trial: PlannedTrial, root: Path) -> list[Path]:
 
 
 def _of_statics(trial: PlannedTrial, root: Path) -> list[Path]:
-    """What lies beside the static trials; of one that cannot be read nothing is."""
-    found: list[Path] = []
+    """Return companion files of the static trials; unreadable ones are ignored."""
+    companion_files: list[Path] = []
     for path in _statics(trial, root):
         with suppress(InputFileError):
-            found += files_of(path)[1:]
-    return found
+            companion_files += files_of(path)[1:]
+    return companion_files
 
 
 def _static(trial: PlannedTrial, root: Path) -> Any:
-    found = _statics(trial, root)
+    statics = _statics(trial, root)
     if trial.static is not None:
-        return [file_sha256(path) for path in found] or NO_STATIC
+        return [file_sha256(path) for path in statics] or NO_STATIC
     read = file_sha256 if trial.statics else _content_of
-    return [(os.path.relpath(path, (root / trial.path).parent), read(path)) for path in found]
+    return [(os.path.relpath(path, (root / trial.path).parent), read(path)) for path in statics]
 
 
 def _companions(trial: PlannedTrial, root: Path) -> list[str]:
-    """Contents of the session's other recordings; one that cannot be read costs itself alone, until it is mended."""
-    found = []
+    """Return hashes of the session's other recordings; an unreadable one is marked."""
+    hashes = []
     for path in trial.companions:
         try:
-            found.append(_content_of(root / path))
+            hashes.append(_content_of(root / path))
         except InputFileError:
-            found.append("not readable")
-    return sorted(found)
+            hashes.append("not readable")
+    return sorted(hashes)
 
 
 def _without_paths(settings: Settings) -> dict[str, Any]:
@@ -168,48 +167,48 @@ class RecordingCache:
         content = file_sha256(static)
         known = self._statics.pop(content, None)
         wanted = [walk] if known is not None and known.path == static else [walk, static]
-        found = []
+        recordings = []
         for result in read_many(wanted):
             if isinstance(result, InputFileError):
                 raise result
-            found.append(result)
-        standing = found[1] if len(found) == 2 else known
+            recordings.append(result)
+        standing = recordings[1] if len(recordings) == 2 else known
         assert standing is not None  # one of the two, by the choice of `wanted`
         self._statics[content] = standing
         while len(self._statics) > _KEPT:
             self._statics.popitem(last=False)
-        return with_doubt(TrialFiles(found[0], standing, "named by the study"))
+        return with_doubt(TrialFiles(recordings[0], standing, "named by the study"))
 
 
 _WANT_OF_MEMORY = "The analysis needs more memory than a trial may use."
 
 
 def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], None]) -> Outcome:
-    """Analyse the trial of a task and write its folder, or keep what is there.
+    """Analyse the trial of a task and write its folder, or keep the existing result.
 
     Only here is every error caught: it costs this trial and no other. OSError from writing is not caught: no disk
     space, no study. `say_key` is called with the key before the analysis begins.
-    Raises StudyError where this is not the program that asked, or where the folder of the recordings or of the results is gone.
+    Raises StudyError for another program version, or if the folder of the recordings or results is missing.
     """
     _require_same_program(task)
     key = ""
     files: FileStates = {}
-    result = kept = None
+    result = previous = None
     try:
         files = input_files(task.trial, task.root)
         key = trial_key(task.trial, task.root)
         say_key(key)
         earlier = kept_record(task, key)
-        kept = None if earlier is None else outcome_of(task.trial, earlier, kept=True)
-        if kept is not None:
-            found = _with_report(task, kept)
-            if found is not None:
-                return found
+        previous = None if earlier is None else outcome_of(task.trial, earlier, kept=True)
+        if previous is not None:
+            with_report = _with_report(task, previous)
+            if with_report is not None:
+                return with_report
         result = _analysed(task, recordings)
         record, trace = _record_of(result, key), ""
         _ = result.view  # make everything that can fail before anything is written
     except Exception as error:
-        if kept is not None and isinstance(error, OSError):  # the disk refused a report: what was kept stays
+        if previous is not None and isinstance(error, OSError):  # the disk refused a report: what was kept stays
             raise
         record, trace = _failure(error, key, task)
     require_there(task.out)
@@ -255,7 +254,7 @@ def _read_otherwise(result: TrialResult | None, task: Task) -> list[Path]:
 
 
 def _changed(path: Path, task: Task) -> TrialRecord:
-    """Of what was computed while an input changed: it stands for no key, and the next run does it again."""
+    """Return the record of a trial with an input that changed during the analysis: without a key, the next run repeats it."""
     text = f"'{_portable(str(path), task)}' changed while it was read."
     return TrialRecord("", FAILED, InputFileError.__name__, text, "Run the study again when it is complete.")
 
@@ -286,24 +285,24 @@ def _write(task: Task, record: TrialRecord, result: TrialResult) -> None:
         seal(place, pack=output.packed)
 
 
-def _with_report(task: Task, kept: Outcome) -> Outcome | None:
+def _with_report(task: Task, previous: Outcome) -> Outcome | None:
     """A kept trial with the report it is to have, made now if not before; None where its result is damaged, and made again.
 
     What else keeps the report from being made costs the report alone. OSError is the disk's.
     """
-    if not task.wants_report(kept.status) or (task.folder / REPORT_NAME).is_file():
-        return kept
+    if not task.wants_report(previous.status) or (task.folder / REPORT_NAME).is_file():
+        return previous
     try:
         remake_report(task.folder, figures=False)
     except ResultError:
         return None
     except MemoryError:
-        return without_report(kept, _WANT_OF_MEMORY)
+        return without_report(previous, _WANT_OF_MEMORY)
     except OSError:
         raise
     except Exception as error:
-        return without_report(kept, f"{type(error).__name__}: {_portable(str(error), task)}")
-    return kept
+        return without_report(previous, f"{type(error).__name__}: {_portable(str(error), task)}")
+    return previous
 
 
 def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:

@@ -50,7 +50,7 @@ _KEEP_MEMORY = {
 
 
 def _silent(*_: Any) -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
 class _DiedError(Exception):
@@ -92,14 +92,14 @@ class TrialProcess:
     def run(self, task: Task) -> Outcome:
         """Return what became of the task; a crash, a hang or want of memory is written down as its failure.
 
-        Raises StudyError for what is true of every trial (no disk space, another program version).
+        Raises StudyError for an error that affects every trial (no disk space, another program version).
         """
         crashes = kills = 0
         key = ""
 
-        def keep(found: str) -> None:
+        def keep(message_key: str) -> None:
             nonlocal key
-            key = found
+            key = message_key
 
         while True:
             self.start()
@@ -213,11 +213,11 @@ class TrialProcess:
         """Yield what the process says; _DiedError when it ends, _LateError at the deadline."""
         assert self._process is not None
         while True:
-            left = deadline - time.monotonic()
-            if left <= 0.0:
+            remaining_s = deadline - time.monotonic()
+            if remaining_s <= 0.0:
                 raise _LateError
             try:
-                line = self._said.get(timeout=min(left, _LOOK_AGAIN_S))
+                line = self._said.get(timeout=min(remaining_s, _LOOK_AGAIN_S))
             except queue.Empty:
                 # A reader it had started may outlive it and keep the pipe open.
                 if self._process.poll() is not None and self._said.empty():
@@ -264,7 +264,7 @@ def _listen(process: subprocess.Popen[bytes], said: queue.SimpleQueue[bytes | No
 
 
 def _is_broken_pipe(error: OSError) -> bool:
-    """True for what a pipe says whose reader has ended; Windows says "invalid argument"."""
+    """Whether an error means a closed pipe (Windows: "invalid argument")."""
     return error.errno in (errno.EPIPE, errno.EINVAL)
 
 
@@ -283,7 +283,7 @@ _WAIT_FOR_WORKERS_S = 60.0
 
 
 def _silent_run(*_: object) -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
 def run_local(
@@ -297,21 +297,21 @@ def run_local(
     """Perform the tasks in `workers` processes of this machine (None: one per core).
 
     Each thread of a pool watches over one process of its own.
-    `on_outcome` is called as each ends, one call at a time; `say` hears what is being done.
-    Raises StudyError for what is true of every trial.
+    `on_outcome` is called as each ends, one call at a time; `say` is called with each step.
+    Raises StudyError for an error that affects every trial.
     """
     count = max(1, min(workers or processors(), len(tasks)))
     first = TrialProcess(limits, keep_open, on_note=say)
-    started, own, telling = [first], threading.local(), threading.Lock()
+    started, thread_state, reporting = [first], threading.local(), threading.Lock()
     idle = [first]
 
     def perform(task: Task) -> None:
-        if not hasattr(own, "process"):
-            with telling:
-                own.process = idle.pop() if idle else TrialProcess(limits, keep_open)
-                started.append(own.process)
-        outcome = own.process.run(task)
-        with telling:
+        if not hasattr(thread_state, "process"):
+            with reporting:
+                thread_state.process = idle.pop() if idle else TrialProcess(limits, keep_open)
+                started.append(thread_state.process)
+        outcome = thread_state.process.run(task)
+        with reporting:
             on_outcome(outcome)
 
     pool = ThreadPoolExecutor(count)

@@ -1,4 +1,4 @@
-"""What is asked of a trial process, and what became of it; light, for the process that only watches."""
+"""Request to a trial process and its outcome, program version, lock of the output folder; few imports, for the supervisor."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def task_from(values: Mapping[str, Any]) -> Task:
 
 
 def limited(key: str, limits: Limits) -> str:
-    """Return the key of a trial that failed for want of time or memory: larger limits are another try."""
+    """Return the key of a trial that exceeded its limits: larger limits change it."""
     return f"{key} within {limits.time_s:g} s, {limits.memory_mb} MB"
 
 
@@ -115,13 +115,13 @@ def outcome_of(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> 
     return Outcome(trial.subject, trial.trial, record.status, record.reason, kept)
 
 
-def without_report(kept: Outcome, reason: str) -> Outcome:
+def without_report(previous: Outcome, reason: str) -> Outcome:
     """Return the outcome of a result that is kept although its report could not be made now."""
-    return replace(kept, reason=f"{kept.reason} Its report was not made: {reason}".strip())
+    return replace(previous, reason=f"{previous.reason} Its report was not made: {reason}".strip())
 
 
 def kept_record(task: Task, key: str) -> TrialRecord | None:
-    """Return the record of an earlier run that holds for this key, with its files there; None where there is none."""
+    """Return the record of an earlier run with this key and complete files, or None."""
     record = read_record(task.folder)
     if record is None or record.key not in (key, limited(key, task.limits)) or (record.failed and task.retry):
         return None
@@ -161,8 +161,8 @@ _PATIENCE_S = 10.0  # processes of a killed run end within moments, a trial in w
 def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
     """Hold the lock of an output folder; yields the descriptors that its trial processes should inherit.
 
-    The lock's file stays and says whose folder it is (`owner`). Where this process is killed, the lock is held while one
-    of those processes lives, so that no run begins beside what it is writing; Windows has no such inheritance.
+    The lock file stays and names the `owner` of the folder. If this process is killed, the lock is held until its trial processes
+    end, so that no other run starts while they write (not on Windows).
     Raises StudyError where another run holds it. Where the file system knows no locks, nothing is held.
     """
     held: list[int] = []
@@ -201,11 +201,11 @@ def require_there(out: Path) -> None:
 
 
 def owner_of(out: Path) -> str | None:
-    """Return whose output folder this is, empty where that is not known, None where no study was run there."""
+    """Return the owner of an output folder, empty if unknown, None without a study."""
     path = out / LOCK_NAME
     if not path.is_file():
         return None
     try:
         return os.fsdecode(path.read_bytes()).strip()
-    except PermissionError:  # Windows lets nobody read a file while a run holds its lock
+    except PermissionError:  # Windows: a locked file is not readable
         return ""

@@ -45,7 +45,7 @@ def main() -> None:
         if note:
             say(note=note)
         warm_up()
-    except Exception as error:  # without this process there is no study: say why, where it can be heard
+    except Exception as error:  # reported to the parent, which ends the study
         say(
             fatal=f"A trial process cannot work: {type(error).__name__}: {error}.",
             hint="Try 'biodyn run' on one trial.",

@@ -64,7 +64,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Designs:
-    """What is compared, and sentences about what is not and why."""
+    """Comparisons, and notes on comparisons that are not possible."""
 
     designs: tuple[Design, ...]
     notes: tuple[str, ...]
@@ -74,23 +74,23 @@ def designs_of(cells: Sequence[Cell], options: AnalysisOptions) -> Designs:
     """Return the comparisons that options and data allow; `cells` one per subject, condition and group."""
     conditions = _levels([cell.condition for cell in cells], options.conditions)
     groups = _levels([cell.group for cell in cells], options.groups)
-    found: list[Design] = []
+    designs: list[Design] = []
     notes: list[str] = []
     if options.tests == ():
         return Designs((), ("No comparisons were asked for.",))
     if wants(options, "paired", "anova"):
         for group in groups if len(conditions) > 1 else ():
             rows = _rows(cells, "condition", conditions, group)
-            found += _within_people(rows, group if len(groups) > 1 else "", options, notes)
+            designs += _within_people(rows, group if len(groups) > 1 else "", options, notes)
     if wants(options, "independent", "anova"):
         for condition in conditions if len(groups) > 1 else ():
             rows = _rows(cells, "group", groups, condition)
-            found += _between_people(rows, condition if len(conditions) > 1 else "", options, notes)
+            designs += _between_people(rows, condition if len(conditions) > 1 else "", options, notes)
     if options.predictor is not None and wants(options, "regression"):
-        found += _regressions(cells, conditions, options, notes)
+        designs += _regressions(cells, conditions, options, notes)
     elif len(conditions) < 2 and len(groups) < 2:
         notes.append("Nothing is compared: all trials have one condition and one group.")
-    return Designs(tuple(found), tuple(notes))
+    return Designs(tuple(designs), tuple(notes))
 
 
 def wants(options: AnalysisOptions, *tests: str) -> bool:
@@ -103,8 +103,8 @@ def named(level: str) -> str:
     return level or "(no name)"
 
 
-def _levels(found: Sequence[str], chosen: Sequence[str] | None) -> list[str]:
-    levels = list(dict.fromkeys(found))
+def _levels(present: Sequence[str], chosen: Sequence[str] | None) -> list[str]:
+    levels = list(dict.fromkeys(present))
     return levels if chosen is None else [level for level in chosen if level in levels]
 
 
@@ -124,10 +124,10 @@ def _rows(cells: Sequence[Cell], factor: Factor, levels: Sequence[str], within: 
 def _within_people(
     rows: dict[str, dict[str, int]], within: str, options: AnalysisOptions, notes: list[str]
 ) -> list[Design]:
-    found: list[Design] = []
-    measured = [level for level, own in rows.items() if own]
+    designs: list[Design] = []
+    measured = [level for level, subjects in rows.items() if subjects]
     if len(measured) < 2:
-        return found
+        return designs
     where = f" in group {within}" if within else ""
     listed = ", ".join(named(level) for level in measured)
     shared = {pair: [s for s in rows[pair[0]] if s in rows[pair[1]]] for pair in combinations(measured, 2)}
@@ -138,11 +138,11 @@ def _within_people(
             f"Conditions are not compared{where}: no two of {listed} were measured in the same {LEAST_SUBJECTS} "
             f"subjects or more (at most {most})."
         )
-        return found
+        return designs
     complete = [subject for subject in rows[measured[0]] if all(subject in rows[level] for level in measured)]
     if len(measured) > 2 and wants(options, "anova"):
         if len(complete) >= LEAST_SUBJECTS:
-            found.append(_design("repeated anova", "condition", within, measured, rows, complete))
+            designs.append(_design("repeated anova", "condition", within, measured, rows, complete))
         else:
             notes.append(
                 f"No repeated-measures analysis of variance of {listed}{where}: {_people(len(complete))} measured in all of "
@@ -150,21 +150,21 @@ def _within_people(
             )
     for (first, second), both in shared.items() if wants(options, "paired") else ():
         if (first, second) in enough:
-            found.append(_design("paired", "condition", within, [first, second], rows, both))
+            designs.append(_design("paired", "condition", within, [first, second], rows, both))
         else:
             notes.append(
                 f"{named(second)} is not compared with {named(first)}{where}: {_people(len(both))} measured in both, "
                 f"{LEAST_SUBJECTS} are needed."
             )
-    return found
+    return designs
 
 
 def _between_people(
     rows: dict[str, dict[str, int]], within: str, options: AnalysisOptions, notes: list[str]
 ) -> list[Design]:
-    found: list[Design] = []
+    designs: list[Design] = []
     where = f" in condition {within}" if within else ""
-    enough = [level for level, own in rows.items() if len(own) >= LEAST_SUBJECTS]
+    enough = [level for level, subjects in rows.items() if len(subjects) >= LEAST_SUBJECTS]
     for level in rows:
         if level not in enough:
             notes.append(
@@ -176,32 +176,32 @@ def _between_people(
         notes.append(
             f"Groups are not compared{where}: {shared[0]} belongs to more than one, so they are not independent."
         )
-        return found
+        return designs
     if len(enough) > 2 and wants(options, "anova"):
-        found.append(Design("anova", "group", within, tuple(enough), tuple(tuple(rows[x].values()) for x in enough)))
+        designs.append(Design("anova", "group", within, tuple(enough), tuple(tuple(rows[x].values()) for x in enough)))
     for pair in combinations(enough, 2) if wants(options, "independent") else ():
-        found.append(Design("independent", "group", within, pair, tuple(tuple(rows[x].values()) for x in pair)))
-    return found
+        designs.append(Design("independent", "group", within, pair, tuple(tuple(rows[x].values()) for x in pair)))
+    return designs
 
 
 def _regressions(
     cells: Sequence[Cell], conditions: Sequence[str], options: AnalysisOptions, notes: list[str]
 ) -> list[Design]:
     """One a condition: everything of a subject on its own predictor, all groups together."""
-    found: list[Design] = []
+    designs: list[Design] = []
     least = LEAST_SUBJECTS + 1  # a line takes one parameter more than a mean
     for condition in conditions:
-        own = [(row, cell.subject) for row, cell in enumerate(cells) if cell.condition == condition]
+        members = [(row, cell.subject) for row, cell in enumerate(cells) if cell.condition == condition]
         within = condition if len(conditions) > 1 else ""
-        if len(own) >= least and len({subject for _, subject in own}) == len(own):
-            rows = (tuple(row for row, _ in own),)
-            found.append(Design("regression", "predictor", within, (str(options.predictor),), rows))
+        if len(members) >= least and len({subject for _, subject in members}) == len(members):
+            rows = (tuple(row for row, _ in members),)
+            designs.append(Design("regression", "predictor", within, (str(options.predictor),), rows))
         else:
             notes.append(
-                f"No regression on {options.predictor} in condition {named(condition)}: {_people(len(own))} "
+                f"No regression on {options.predictor} in condition {named(condition)}: {_people(len(members))} "
                 f"measured, {least} are needed, each in one group."
             )
-    return found
+    return designs
 
 
 def _design(
@@ -256,12 +256,12 @@ def number_tests(
         if design.kind == "regression":
             continue
         for place, name, unit in parameters:
-            values = [np.array([cells[row].parameters[place] for row in own]) for own in design.rows]
+            values = [np.array([cells[row].parameters[place] for row in level_rows]) for level_rows in design.rows]
             if not np.isfinite(np.concatenate(values)).any():
                 continue
             where = f", {design.within}" if design.within else ""
             try:
-                found = _tested(design, values, options)
+                test_result = _tested(design, values, options)
             except (StatisticsError, np.linalg.LinAlgError) as error:
                 notes.append((name, f"not compared ({design.label}{where}). {reason_of(error)}"))
                 continue
@@ -271,7 +271,7 @@ def number_tests(
                 "within": design.within,
                 "comparison": design.label,
             }
-            rows.append({**key, "side": side, "parameter": name, "unit": unit, **found})
+            rows.append({**key, "side": side, "parameter": name, "unit": unit, **test_result})
     return NumberTests(tuple(rows), joined_notes(notes))
 
 
@@ -306,11 +306,11 @@ def _tested(design: Design, values: Sequence[FloatArray], options: AnalysisOptio
     joined = np.concatenate(values)
     levels = np.repeat(np.array(design.levels, dtype=object), [len(part) for part in values])
     if design.kind == "anova":
-        found = compare_groups(joined, levels)
+        result = compare_groups(joined, levels)
         return {
-            "test": "one-way analysis of variance", "subjects": count, "statistic": found.f, "df1": found.df[0],
-            "df2": found.df[1], "p": found.p, "effect_size": "omega squared", "effect": found.omega_squared,
-            "rank_test": found.rank_test, "rank_p": found.rank_p,
+            "test": "one-way analysis of variance", "subjects": count, "statistic": result.f, "df1": result.df[0],
+            "df2": result.df[1], "p": result.p, "effect_size": "omega squared", "effect": result.omega_squared,
+            "rank_test": result.rank_test, "rank_p": result.rank_p,
         }  # fmt: skip
     people = np.tile(np.arange(fewest), len(values))
     test = mixed_model(joined, people, {design.factor: levels}).tests[0]
@@ -323,15 +323,15 @@ def _tested(design: Design, values: Sequence[FloatArray], options: AnalysisOptio
 def _pair(design: Design, values: Sequence[FloatArray], confidence: float) -> dict[str, Any]:
     """Second level minus first."""
     first, second = values
-    found = (compare_paired if design.kind == "paired" else compare_independent)(second, first, confidence=confidence)
+    result = (compare_paired if design.kind == "paired" else compare_independent)(second, first, confidence=confidence)
     return {
-        "test": found.test, "subjects": found.counts[0] if design.same_people else sum(found.counts),
-        "first": design.levels[0], "first_mean": found.means[1], "first_sd": found.sds[1],
-        "second": design.levels[1], "second_mean": found.means[0], "second_sd": found.sds[0],
-        "difference": found.difference, "low": found.low, "high": found.high,
-        "statistic": found.t, "df1": 1.0, "df2": found.df, "p": found.p,
-        "effect_size": found.effect.name, "effect": found.effect.value, "effect_low": found.effect.low,
-        "effect_high": found.effect.high, "rank_test": found.rank_test, "rank_p": found.rank_p,
+        "test": result.test, "subjects": result.counts[0] if design.same_people else sum(result.counts),
+        "first": design.levels[0], "first_mean": result.means[1], "first_sd": result.sds[1],
+        "second": design.levels[1], "second_mean": result.means[0], "second_sd": result.sds[0],
+        "difference": result.difference, "low": result.low, "high": result.high,
+        "statistic": result.t, "df1": 1.0, "df2": result.df, "p": result.p,
+        "effect_size": result.effect.name, "effect": result.effect.value, "effect_low": result.effect.low,
+        "effect_high": result.effect.high, "rank_test": result.rank_test, "rank_p": result.rank_p,
     }  # fmt: skip
 
 
@@ -349,7 +349,7 @@ CURVE_COLUMNS = [*KEY_COLUMNS, "percent", "statistic", "threshold", "effect", "l
 
 @dataclass(frozen=True)
 class CurveTest:
-    """One variable of one design, tested; `subjects` are those whose curves were complete enough."""
+    """Test of one variable in one design; `subjects`: number with sufficiently complete curves."""
 
     design: Design
     side: str
@@ -410,14 +410,16 @@ def curve_tests(
                 doubts.setdefault(finding.code, []).append((f"{variable}, {where}", finding.message))
             tests.append(CurveTest(design, side, variable, unit, subjects, result))
     return CurveTests(
-        tuple(tests), joined_notes(notes), tuple(joined_finding(code, found, "tests") for code, found in doubts.items())
+        tuple(tests),
+        joined_notes(notes),
+        tuple(joined_finding(code, messages, "tests") for code, messages in doubts.items()),
     )
 
 
 def _field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) -> tuple[StatisticField, int]:
     """The statistic of a design, first level first in `curves` [(subjects, 101)], and how many subjects are in it."""
-    kept = _complete(curves, design.same_people)
-    parts = [part[rows] for part, rows in zip(curves, kept, strict=True)]
+    included = _complete(curves, design.same_people)
+    parts = [part[rows] for part, rows in zip(curves, included, strict=True)]
     fewest = min(len(part) for part in parts)
     if fewest < LEAST_SUBJECTS:
         raise StatisticsError(f"{fewest} subjects have curves without large gaps, {LEAST_SUBJECTS} are needed.")
@@ -428,7 +430,7 @@ def _field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) 
         # each group has its own variance: groups of patients and controls differ in it
         return spm.two_sample_t(parts[1], parts[0], equal_variance=False), count
     if design.kind == "regression":
-        return spm.regression(parts[0], predictor[np.array(design.rows[0])][kept[0]]), count
+        return spm.regression(parts[0], predictor[np.array(design.rows[0])][included[0]]), count
     labels = np.repeat(np.array(design.levels, dtype=object), [len(part) for part in parts])
     stacked = np.vstack(parts)
     if design.kind == "anova":
@@ -444,11 +446,11 @@ def _complete(curves: Sequence[FloatArray], same_people: bool) -> list[BoolArray
     if not usual.any():
         usual = known.any(axis=0)
     enough = (~known[:, usual]).mean(axis=1) <= LARGEST_MISSING_SHARE
-    kept = np.split(enough, np.cumsum([len(part) for part in curves])[:-1])
+    included = np.split(enough, np.cumsum([len(part) for part in curves])[:-1])
     if same_people:
-        everywhere = np.logical_and.reduce(kept)
-        return [everywhere] * len(kept)
-    return list(kept)
+        everywhere = np.logical_and.reduce(included)
+        return [everywhere] * len(included)
+    return list(included)
 
 
 def _inference(field: StatisticField, options: AnalysisOptions) -> SpmResult:
@@ -540,7 +542,7 @@ def comparisons(data: GroupData) -> Found:
         notes["comparisons"].append(f"Parameters are not regressed on {options.predictor}; curves are (spm).")
     for name, made in (("spm", len(tests)), ("comparisons", len(rows))):
         notes[name] = [*reasons, *(_what_was_done(options, name) if made else ()), *notes[name]]
-    return Found(tables, {name: tuple(found) for name, found in notes.items()}, tuple(diagnostics))
+    return Found(tables, {name: tuple(sentences) for name, sentences in notes.items()}, tuple(diagnostics))
 
 
 def _what_was_done(options: AnalysisOptions, name: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from biodyn.study.options import group_table
 from biodyn.variables import Norms, score_reference, variable
 
 BOTH_SIDES = "both"
-#: What stands in `reference_age` where the reference is of people of another age.
+#: `reference_age` if the reference population has another age.
 OTHER_AGE = "other"
 _OVERALL_PELVIS = "l"  # the pelvis counts once, by convention in the left cycle
 SCORE_KEYS = ["subject", "session", "condition", "group", "side"]
@@ -37,8 +37,8 @@ class Reference:
 
     Attributes:
         title: for people. by_condition: whether curves are given for each condition.
-        curves: (condition or "", variable, side) -> mean curve (101,). short: whose they are, for axes.
-        of_another_age: whether the person is older or younger than those of the norms.
+        curves: (condition or "", variable, side) -> mean curve (101,). short: name of the population, for axes.
+        of_another_age: whether the person is outside the age range of the norms.
     """
 
     title: str
@@ -48,7 +48,7 @@ class Reference:
     of_another_age: bool = False
 
     def curve(self, condition: str, variable: str, side: str) -> FloatArray | None:
-        """The reference curve, None where there is none."""
+        """Return the reference curve, or None."""
         return self.curves.get((condition if self.by_condition else "", variable, side))
 
 
@@ -74,9 +74,9 @@ def score_reference_of(data: GroupData) -> Reference:
     observations, options, person = data.observations, data.options, mean_walker(data.walkers)
     if options.reference_group is not None:
         return group_reference(observations.cells, options.reference_group, observations.variables)
-    found = score_reference(options.norms, person)
-    reference = norm_reference(found.norms, found.words)
-    return replace(reference, of_another_age=found.of_another_age)
+    norms = score_reference(options.norms, person)
+    reference = norm_reference(norms.norms, norms.words)
+    return replace(reference, of_another_age=norms.of_another_age)
 
 
 def score_variables() -> tuple[ScoreVariable, ...]:
@@ -85,7 +85,7 @@ def score_variables() -> tuple[ScoreVariable, ...]:
 
 
 def norm_reference(norms: Norms, title: str = "") -> Reference:
-    """A mean curve a variable, for both sides, the same for all conditions; `title`: whose they are, in words."""
+    """Return the mean curves of norms for both sides, equal for all conditions; `title`: population."""
     curves: dict[tuple[str, str, str], FloatArray] = {
         ("", name, side): variable(name).side_sign(side) * curve.mean
         for name, curve in norms.curves.items()
@@ -96,12 +96,14 @@ def norm_reference(norms: Norms, title: str = "") -> Reference:
 
 def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str]) -> Reference:
     """The mean over the subjects of a group in each condition and side; each of their sessions counts as they measured it."""
-    found: dict[tuple[str, str], dict[str, list[FloatArray]]] = {}
+    curves_by_subject: dict[tuple[str, str], dict[str, list[FloatArray]]] = {}
     for cell in cells:
         if cell.group == group:
-            found.setdefault((cell.condition, cell.side), {}).setdefault(cell.subject, []).append(cell.curves)
+            curves_by_subject.setdefault((cell.condition, cell.side), {}).setdefault(cell.subject, []).append(
+                cell.curves
+            )
     curves = {}
-    for (condition, side), subjects in found.items():
+    for (condition, side), subjects in curves_by_subject.items():
         means = np.stack([mean_and_sd(np.stack(sessions))[0] for sessions in subjects.values()])
         mean, _, count = mean_and_sd(means)
         mean[count < len(means) / 2] = np.nan  # of a minority of the group: no reference
@@ -128,29 +130,36 @@ def score_table(cells: Sequence[Cell], variables: Sequence[str], reference: Refe
     missing: dict[str, int] = {}
     for key, sides in by_side.items():
         scores = {
-            side: {one.name: _score(sides[side], one, variables, reference) for one in nine}
+            side: {
+                score_variable.name: _score(sides[side], score_variable, variables, reference)
+                for score_variable in nine
+            }
             for side in SIDES
             if side in sides
         }
-        for side, own in scores.items():
-            rows.append([*key, side, *own.values(), float(gait_profile_score(list(own.values())))])
-            for name, value in own.items():
+        for side, side_scores in scores.items():
+            rows.append([*key, side, *side_scores.values(), float(gait_profile_score(list(side_scores.values())))])
+            for name, value in side_scores.items():
                 missing[name] = missing.get(name, 0) + int(np.isnan(value))
         if len(scores) == len(SIDES):
-            both = [v for side, own in scores.items() for one, v in zip(nine, own.values(), strict=True)
-                    if side == _OVERALL_PELVIS or not one.pelvis]  # fmt: skip
+            both = [
+                value
+                for side, side_scores in scores.items()
+                for score_variable, value in zip(nine, side_scores.values(), strict=True)
+                if side == _OVERALL_PELVIS or not score_variable.pelvis
+            ]
             rows.append([*key, BOTH_SIDES, *[np.nan] * len(nine), float(gait_profile_score(both))])
-    table = pd.DataFrame(rows, columns=[*SCORE_KEYS, *(f"gvs_{one.name}" for one in nine), "gps"])
+    table = pd.DataFrame(rows, columns=[*SCORE_KEYS, *(f"gvs_{score_variable.name}" for score_variable in nine), "gps"])
     return Scores(table, _notes(reference, missing, sum(row[4] != BOTH_SIDES for row in rows), table))
 
 
-def _score(cell: Cell, one: ScoreVariable, variables: Sequence[str], reference: Reference) -> float:
-    curve = reference.curve(cell.condition, one.variable, cell.side)
-    return score_of(cell.curves[variables.index(one.variable)], curve)
+def _score(cell: Cell, score_variable: ScoreVariable, variables: Sequence[str], reference: Reference) -> float:
+    curve = reference.curve(cell.condition, score_variable.variable, cell.side)
+    return score_of(cell.curves[variables.index(score_variable.variable)], curve)
 
 
 def score_of(curve: FloatArray, reference: FloatArray | None) -> float:
-    """Gait variable score of a curve (101,); NaN where there is no reference."""
+    """Gait variable score of a curve (101,); NaN without a reference."""
     return float("nan") if reference is None else float(gait_variable_score(curve, reference))
 
 

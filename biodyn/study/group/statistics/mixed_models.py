@@ -53,13 +53,13 @@ def mixed_models(
     Parameters: `parameters` (place in the trials' parameters, name, unit).
     """
     empty = pd.DataFrame(columns=MIXED_COLUMNS)
-    kept = _chosen(trials, options)
+    included = _chosen(trials, options)
     factors = {
         name: labels
-        for name, labels in (("condition", [t.condition for t in kept]), ("group", [t.group for t in kept]))
+        for name, labels in (("condition", [t.condition for t in included]), ("group", [t.group for t in included]))
         if len(set(labels)) > 1
     }
-    reason = _why_not(kept, factors, options)
+    reason = _why_not(included, factors, options)
     if reason:
         return MixedModels(empty, (reason,), ())
     crossed = len(factors) == 2 and _all_cells(factors)
@@ -70,13 +70,13 @@ def mixed_models(
     doubts: dict[str, list[tuple[str, str]]] = {}
     model = None
     for place, name, unit in parameters:
-        values = np.array([trial.parameters[place] for trial in kept])
+        values = np.array([trial.parameters[place] for trial in included])
         if not np.isfinite(values).any():
             continue
         try:
             model = mixed_model(
                 values,
-                [trial.subject for trial in kept],
+                [trial.subject for trial in included],
                 factors,
                 interactions=[(pair[0], pair[1]) for pair in interactions],
                 references={factor: levels[0] for factor, levels in _ordered(factors, options).items()},
@@ -100,7 +100,7 @@ def mixed_models(
     return MixedModels(
         table,
         (*notes, *joined_notes(failed)),
-        tuple(joined_finding(code, found, "models") for code, found in doubts.items()),
+        tuple(joined_finding(code, messages, "models") for code, messages in doubts.items()),
     )
 
 
@@ -138,7 +138,7 @@ def _all_cells(factors: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _ordered(factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> dict[str, list[str]]:
-    """Levels of each factor, those of the options first in their order."""
+    """Return the levels of each factor, first the levels of the options in their order."""
     chosen = {"condition": options.conditions or (), "group": options.groups or ()}
     return {
         name: [level for level in dict.fromkeys((*chosen[name], *labels)) if level in labels]

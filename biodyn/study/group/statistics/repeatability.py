@@ -53,16 +53,16 @@ class Repeatabilities:
         """Take in one subject: its mean curves and its parameters (N, P)."""
         place = [data.variables.index(name) if name in data.variables else -1 for name in self._variables]
         by_place: dict[Place, list[FloatArray]] = {}
-        for one in curves:
-            _, condition, _, side = one.key
-            rows = one.rows[one.used]
+        for mean_curve in curves:
+            _, condition, _, side = mean_curve.key
+            rows = mean_curve.rows[mean_curve.used]
             self._pool(self._parameters, (condition, side), parameters[rows][:, :, None])
-            own = np.full((len(rows), len(place), data.values.shape[2]), np.nan)
+            cycles = np.full((len(rows), len(place), data.values.shape[2]), np.nan)
             seen = np.array(place) >= 0
-            own[:, seen] = data.values[rows][:, np.array(place)[seen]]
-            self._pool(self._curves, (condition, side), own)
-            self._curves[(condition, side)].cmc.append(_within_cmc(own))
-            by_place.setdefault((condition, side), []).append(own)
+            cycles[:, seen] = data.values[rows][:, np.array(place)[seen]]
+            self._pool(self._curves, (condition, side), cycles)
+            self._curves[(condition, side)].cmc.append(_within_cmc(cycles))
+            by_place.setdefault((condition, side), []).append(cycles)
         for key, sessions in by_place.items():
             if len(sessions) > 1:
                 self._sessions.setdefault(key, []).append(_between_cmc(sessions))
@@ -85,7 +85,7 @@ class Repeatabilities:
         pool.means.append(np.where(count > 0, mean.mean(axis=1), np.nan))
 
     def found(self, data: GroupData) -> Found:
-        """Return repeatability.csv and what is said of it."""
+        """Return repeatability.csv and its notes."""
         cells, units = data.observations.cells, [data.units.get(name, "") for name in self._variables]
         table = self.table(cells, data.parameter_units, units)
         return Found({"repeatability": table}, {"repeatability": repeatability_notes(cells, table)})
@@ -93,7 +93,7 @@ class Repeatabilities:
     def table(self, cells: Sequence[Cell], parameter_units: Sequence[str], curve_units: Sequence[str]) -> pd.DataFrame:
         """Return all rows; what the data do not allow has none."""
         rows: list[dict[str, object]] = []
-        names = [one.name for one in self._definitions]
+        names = [definition.name for definition in self._definitions]
         for pools, kind, labels, units in (
             (self._parameters, "parameter", names, parameter_units),
             (self._curves, "curve", self._variables, curve_units),
@@ -122,8 +122,8 @@ class Repeatabilities:
 
     def _between_curve_rows(self, units: Sequence[str]) -> list[dict[str, object]]:
         rows: list[dict[str, object]] = []
-        for (condition, side), found in self._sessions.items():
-            mean, _, count = mean_and_sd(np.stack(found))
+        for (condition, side), correlations in self._sessions.items():
+            mean, _, count = mean_and_sd(np.stack(correlations))
             for number, variable in enumerate(self._variables):
                 if count[number]:
                     rows.append(
@@ -146,11 +146,11 @@ def _agreement(values: FloatArray) -> dict[str, object]:
         perfect = 1.0 if np.ptp(values) > 0.0 else math.nan
         return {"sem": 0.0, "mdc95": 0.0, "icc_2_1": perfect, "icc_3_1": perfect}
     try:
-        found = repeatability(values)
-    except StatisticsError:  # subjects do not differ: there is no correlation to report, and the row shows that
+        result = repeatability(values)
+    except StatisticsError:  # equal subjects: the correlation is undefined
         return {}
-    row: dict[str, object] = {"sem": found.sem_agreement, "mdc95": found.mdc95_agreement}
-    for name, icc in (("icc_2_1", found.icc_2_1), ("icc_3_1", found.icc_3_1)):
+    row: dict[str, object] = {"sem": result.sem_agreement, "mdc95": result.mdc95_agreement}
+    for name, icc in (("icc_2_1", result.icc_2_1), ("icc_3_1", result.icc_3_1)):
         row |= {name: icc.value, f"{name}_low": icc.low, f"{name}_high": icc.high}
     return row
 
@@ -162,7 +162,7 @@ def repeatability_notes(cells: Sequence[Cell], table: pd.DataFrame) -> tuple[str
         "root mean square over the cycle); mdc95 = 1.96 sqrt(2) sem is the minimal detectable change between two cycles; cmc "
         "is the mean over subjects of the coefficient of multiple correlation (Kadaba et al. 1989)."
     ]
-    sessions = {subject: len(found) for subject, found in _sessions_of(cells).items()}
+    sessions = {subject: len(names) for subject, names in _sessions_of(cells).items()}
     repeated = sum(count > 1 for count in sessions.values())
     if (table["level"] == BETWEEN).any():
         notes.append(
@@ -180,29 +180,29 @@ def repeatability_notes(cells: Sequence[Cell], table: pd.DataFrame) -> tuple[str
 
 
 def _sessions_of(cells: Sequence[Cell]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    by_subject: dict[str, set[str]] = {}
     for cell in cells:
-        found.setdefault(cell.subject, set()).add(cell.session)
-    return found
+        by_subject.setdefault(cell.subject, set()).add(cell.session)
+    return by_subject
 
 
 def _session_tables(cells: Sequence[Cell]) -> dict[Place, FloatArray]:
     """(subjects, sessions, P) means by condition and side: the sessions that most subjects share, those who have them all."""
     places: dict[Place, dict[str, dict[str, FloatArray]]] = {}
     for cell in cells:
-        own = places.setdefault((cell.condition, cell.side), {}).setdefault(cell.subject, {})
-        own[cell.session] = cell.parameters
+        by_session = places.setdefault((cell.condition, cell.side), {}).setdefault(cell.subject, {})
+        by_session[cell.session] = cell.parameters
     tables = {}
     for place, subjects in places.items():
         counts: dict[tuple[str, ...], int] = {}
-        for found in subjects.values():
-            counts[tuple(found)] = counts.get(tuple(found), 0) + 1
+        for by_session in subjects.values():
+            counts[tuple(by_session)] = counts.get(tuple(by_session), 0) + 1
         several = {sessions: count for sessions, count in counts.items() if len(sessions) > 1}
         if not several:
             continue
         wanted = max(several, key=lambda sessions: several[sessions])
-        complete = [found for found in subjects.values() if all(session in found for session in wanted)]
-        tables[place] = np.stack([np.stack([found[session] for session in wanted]) for found in complete])
+        complete = [by_session for by_session in subjects.values() if all(session in by_session for session in wanted)]
+        tables[place] = np.stack([np.stack([by_session[session] for session in wanted]) for by_session in complete])
     return tables
 
 

@@ -2,7 +2,7 @@
 
 The standard error of measurement (SEM) of a mean over n walks is the standard deviation from walk to walk over the root of n;
 the minimal detectable change of two such means MDC95 = t sqrt(2) SEM, t Student's for n - 1 (Weir 2005, J Strength Cond Res
-19:231-240). Markers are not placed anew between the walks of a session: a change between days needs more (see the notes).
+19:231-240). Markers are not re-applied between the walks of a session, but between days (see the notes).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class SessionMeans:
         self.walks = {} if self.people > 1 else dict(_walks_of(data, curves, parameters))
 
     def found(self, data: GroupData) -> Found:
-        """Return session_means.csv and what is said of it."""
+        """Return session_means.csv and its notes."""
         if self.people != 1:
             return Found()
         rows = [row for key, walks in self.walks.items() for row in self._rows(key, walks, data)]
@@ -89,11 +89,14 @@ class SessionMeans:
         person = mean_walker(data.walkers)
         if person is None:
             return
-        free = [size_free(one, person) for one in walks.strides]
+        free = [size_free(strides, person) for strides in walks.strides]
         for name, mean in size_free(walks.all_strides, person).items():
-            title = next((f"{one.title}, dimensionless" for one in SIZE_FREE if one.name == name), "Stride in heights")
+            title = next(
+                (f"{known.title}, dimensionless" for known in SIZE_FREE if known.name == name),
+                "Stride in heights",
+            )
             if np.isfinite(mean):
-                each = np.array([one.get(name, np.nan) for one in free])
+                each = np.array([strides.get(name, np.nan) for strides in free])
                 yield [*key, SIZE_FREE_KIND, name, title, "", *_errors(mean, each)]
 
     def _overall(self, data: GroupData) -> Iterator[list[object]]:
@@ -103,14 +106,22 @@ class SessionMeans:
             keys = {side: (session, condition, side) for side in SIDES}
             if any(key not in self.walks for key in keys.values()):
                 continue
-            found = {side: _scores(self.walks[key], key, reference) for side, key in keys.items()}
+            side_scores = {side: _scores(self.walks[key], key, reference) for side, key in keys.items()}
             named = {side: list(self.walks[key].trials) for side, key in keys.items()}
             # a walk may have cycles of one side alone
             both = [trial for trial in named[SIDES[0]] if all(trial in others for others in named.values())]
             rows = {side: [names.index(trial) for trial in both] for side, names in named.items()}
-            names = [(side, one) for side in SIDES for one in score_variables() if side == "l" or not one.pelvis]
-            means = [found[side][f"gvs_{one.name}"][0] for side, one in names]
-            each = np.stack([found[side][f"gvs_{one.name}"][1][rows[side]] for side, one in names], axis=-1)
+            names = [
+                (side, score_variable)
+                for side in SIDES
+                for score_variable in score_variables()
+                if side == "l" or not score_variable.pelvis
+            ]
+            means = [side_scores[side][f"gvs_{score_variable.name}"][0] for side, score_variable in names]
+            each = np.stack(
+                [side_scores[side][f"gvs_{score_variable.name}"][1][rows[side]] for side, score_variable in names],
+                axis=-1,
+            )
             values = np.atleast_1d(gait_profile_score(each))
             row = [session, condition, BOTH_SIDES, SCORE, _GPS, _title(_GPS), "deg"]
             yield [*row, *_errors(float(gait_profile_score(means)), values)]
@@ -124,31 +135,34 @@ def _start(definitions: Sequence[ParameterDefinition], options: AnalysisOptions)
 def _walks_of(
     data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray
 ) -> Iterator[tuple[tuple[str, str, str], _Walks]]:
-    places = [data.variables.index(one.variable) if one.variable in data.variables else -1 for one in score_variables()]
+    places = [
+        data.variables.index(mean_curve.variable) if mean_curve.variable in data.variables else -1
+        for mean_curve in score_variables()
+    ]
 
     def curves_of(rows: np.ndarray) -> FloatArray:
-        found = mean_and_sd(data.values[rows])[0][places]
-        found[np.array(places) < 0] = np.nan
-        return found
+        means = mean_and_sd(data.values[rows])[0][places]
+        means[np.array(places) < 0] = np.nan
+        return means
 
     def strides_of(rows: np.ndarray) -> dict[str, float]:
         return {name: float(mean_and_sd(data.stride(name)[rows])[0]) for name in data.stride_columns}
 
     trials = data.cycles["trial"].to_numpy()
-    for one in curves:
-        rows = one.rows[one.used]
+    for mean_curve in curves:
+        rows = mean_curve.rows[mean_curve.used]
         if not len(rows):
             continue
         names = tuple(str(trial) for trial in dict.fromkeys(trials[rows]))
         by_walk = [rows[trials[rows] == trial] for trial in names]
-        session, condition, _, side = one.key
+        session, condition, _, side = mean_curve.key
         yield (
             (session, condition, side),
             _Walks(
                 names,
-                np.stack([curves_of(own) for own in by_walk]),
-                np.stack([mean_and_sd(parameters[own])[0] for own in by_walk]),
-                [strides_of(own) for own in by_walk],
+                np.stack([curves_of(strides) for strides in by_walk]),
+                np.stack([mean_and_sd(parameters[strides])[0] for strides in by_walk]),
+                [strides_of(strides) for strides in by_walk],
                 curves_of(rows),
                 mean_and_sd(parameters[rows])[0],
                 strides_of(rows),
@@ -157,16 +171,16 @@ def _walks_of(
 
 
 def _scores(walks: _Walks, key: tuple[str, str, str], reference: Reference) -> dict[str, tuple[float, FloatArray]]:
-    """Of every score the value of the mean curve, and those of each walk (W,)."""
+    """Return the value of the mean curve and of each walk (W,) for every score."""
     _, condition, side = key
-    found: dict[str, tuple[float, FloatArray]] = {}
-    for number, one in enumerate(score_variables()):
-        curve = reference.curve(condition, one.variable, side)
-        each = np.array([score_of(own[number], curve) for own in walks.curves])
-        found[f"gvs_{one.name}"] = (score_of(walks.all_curves[number], curve), each)
-    means, walkwise = [mean for mean, _ in found.values()], np.stack([each for _, each in found.values()], axis=-1)
-    found[_GPS] = (float(gait_profile_score(means)), np.atleast_1d(gait_profile_score(walkwise)))
-    return found
+    scores: dict[str, tuple[float, FloatArray]] = {}
+    for number, score_variable in enumerate(score_variables()):
+        curve = reference.curve(condition, score_variable.variable, side)
+        each = np.array([score_of(walk_curves[number], curve) for walk_curves in walks.curves])
+        scores[f"gvs_{score_variable.name}"] = (score_of(walks.all_curves[number], curve), each)
+    means, walkwise = [mean for mean, _ in scores.values()], np.stack([each for _, each in scores.values()], axis=-1)
+    scores[_GPS] = (float(gait_profile_score(means)), np.atleast_1d(gait_profile_score(walkwise)))
+    return scores
 
 
 def _title(name: str) -> str:
@@ -188,11 +202,11 @@ def _errors(mean: float, each: FloatArray) -> list[object]:
 
 def _notes(few: bool) -> tuple[str, ...]:
     published = load_table("study/analysis")["gait_scores"]["published"]
-    own = (
+    explanation = (
         "One walk tells no error of its own: the published values are what there is."
         if few
         else "SEM: of the mean over the walks of this session; MDC95: the smallest change between two such means that is not "
-        "chance (Student's t for the number of walks). Markers were not placed anew between the walks, so that a change "
+        "chance (Student's t for the number of walks). Markers were not re-applied between the walks, so that a change "
         "between days needs at least the published values."
     )
-    return (own, *published)
+    return (explanation, *published)

@@ -33,7 +33,7 @@ def symmetry_table(
 ) -> pd.DataFrame:  # fmt: skip
     """Return symmetry.csv: one row per parameter and a curve of each subject, session and condition measured on both sides.
 
-    Of a parameter: mean of each side, right minus left, symmetry index and angle in percent (0: symmetric). Of a curve: the
+    Parameter: mean of each side, right minus left, symmetry index and angle in percent (0: symmetric). Curve: the
     root mean square of right minus left over the cycle, in its unit.
 
     Parameters: `units` of the definitions; `curves` (place in the cells' curves, variable, unit).
@@ -51,7 +51,7 @@ def symmetry_table(
             np.stack([pair[0].curves[place] for pair in pairs]),
             np.stack([pair[1].curves[place] * turn for pair in pairs]),
         )
-    names = [*(one.name for one in definitions), *(variable for _, variable, _ in curves)]
+    names = [*(definition.name for definition in definitions), *(variable for _, variable, _ in curves)]
     kinds = ["parameter"] * len(definitions) + ["curve"] * len(curves)
     empty = np.full(apart.shape, np.nan)
     values: dict[str, FloatArray] = {
@@ -76,11 +76,11 @@ def symmetry_table(
 
 def _pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
     """Right and left cell of each subject, session, condition and group that has both."""
-    found: dict[tuple[str, str, str, str], dict[str, Cell]] = {}
+    by_subject: dict[tuple[str, str, str, str], dict[str, Cell]] = {}
     for cell in cells:
-        found.setdefault((cell.subject, cell.session, cell.condition, cell.group), {})[cell.side] = cell
+        by_subject.setdefault((cell.subject, cell.session, cell.condition, cell.group), {})[cell.side] = cell
     first, second = SIDES
-    return [(sides[first], sides[second]) for sides in found.values() if first in sides and second in sides]
+    return [(sides[first], sides[second]) for sides in by_subject.values() if first in sides and second in sides]
 
 
 def _notes(table: pd.DataFrame) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ _TEMPLATE = """
 {% for line in view.tests %}<p class="small">{{ line }}</p>{% endfor %}
 {% for title, name in view.shown %}<h3>{{ title }}</h3>{{ picture(name) }}{% endfor %}
 {% if view.clusters %}<h3>Significant clusters (SPM)</h3>{{ table(view.clusters, view.clusters.rows | length > 30) }}
-<p class="small quiet">Bold: also after correction over all curves. A dark bar below a panel marks a part of the cycle in which the statistic exceeds its threshold; signs are those of the figures; the effect is a difference, or a slope.</p>{% endif %}
+<p class="small quiet">Bold: also after correction over all curves. A dark bar below a panel marks a part of the cycle in which the statistic exceeds its threshold; signs as in the figures; the effect is a difference, or a slope.</p>{% endif %}
 {% if views | length > 1 %}</details>{% endif %}
 {% endfor %}
 """
@@ -65,18 +65,18 @@ _TEMPLATE = """
     "curves", place=60, title="Curves over the gait cycle", link="Curves", css="new-page", template=_TEMPLATE
 )
 def curves(page: StudyPage) -> Data | None:
-    """Figures, tests and clusters of every comparison; None where there is no curve."""
+    """Return figures, tests and clusters of every comparison, or None."""
     if not page.views:
         return None
     figures: dict[str, Markup] = {}
     drawn: list[dict[str, Any]] = []
     for number_of_view, view in enumerate(page.views[:_MOST_VIEWS]):
-        own = {f"{number_of_view} {title}": (title, figure) for title, figure in _figures(page, view)}
-        figures |= {name: figure for name, (_, figure) in own.items()}
+        view_figures = {f"{number_of_view} {title}": (title, figure) for title, figure in _figures(page, view)}
+        figures |= {name: figure for name, (_, figure) in view_figures.items()}
         drawn.append(
             {
                 "title": view.title,
-                "shown": [(title, name) for name, (title, _) in own.items()],
+                "shown": [(title, name) for name, (title, _) in view_figures.items()],
                 "tests": [page.names.spoken(line) for line in test_lines(view)],
                 "clusters": cluster_table(view, page.names, page.options.alpha),
             }
@@ -87,11 +87,11 @@ def curves(page: StudyPage) -> Data | None:
 def _figures(page: StudyPage, view: View) -> list[tuple[str, Markup]]:
     return [
         (
-            str(one["title"]),
-            svg(group_figure(page.curves, view, one["panels"], page.norms, f"{one['title']}, {view.title}")),
+            str(entry["title"]),
+            svg(group_figure(page.curves, view, entry["panels"], page.norms, f"{entry['title']}, {view.title}")),
         )
-        for one in display_figures()
-        if any(name in page.curves.units for name in one["panels"])
+        for entry in display_figures()
+        if any(name in page.curves.units for name in entry["panels"])
     ]
 
 
@@ -123,7 +123,7 @@ def test_lines(view: View) -> list[str]:
     """What each row below the panels compares, and how many curves differ in it."""
     if not len(view.tests):
         return []
-    found = []
+    rows_shown = []
     letters = test_letters(view.tests)
     for key, rows in parts_of(view.tests, *TEST_KEY):
         _, within, comparison, side = key
@@ -132,11 +132,11 @@ def test_lines(view: View) -> list[str]:
         first = rows.iloc[0]
         where = f" in {within}" if within and first["factor"] == "predictor" else ""
         sides = "" if side == MEAN_OF_SIDES else f", {side_words(side)} side"
-        found.append(
+        rows_shown.append(
             f"{letters[key]}: {versus(comparison)}{where}{sides} ({first['test']}, n {first['subjects']:.0f}): "
             f"{beyond} of {curves} curves beyond the threshold."
         )
-    return found
+    return rows_shown
 
 
 _TEMPLATE_parameters = """
@@ -161,19 +161,19 @@ _TEMPLATE_parameters = """
     template=_TEMPLATE_parameters,
 )
 def parameters(page: StudyPage) -> Data | None:
-    """The means, those that are compared first, and the comparisons; None where there is no parameter."""
+    """Return means (compared parameters first) and comparisons, or None."""
     means, cells = over_subjects(page.parameters), page.curves.cells
     shown = [name for name in page.options.compared_parameters if name in page.names.parameters]
     rest = [name for name in page.names.parameters if name not in shown]
-    found = {
+    tables = {
         "main": parameter_table(means, page.names, shown, cells),
         "rest": parameter_table(means, page.names, rest, cells),
     }
-    if not any(found.values()):
+    if not any(tables.values()):
         return None
     alpha = page.options.alpha
     comparisons = comparison_sections(page.table("comparisons"), page.names, alpha)
-    return {**found, "comparisons": comparisons, "alpha": alpha}
+    return {**tables, "comparisons": comparisons, "alpha": alpha}
 
 
 def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cells: Sequence[Cell]) -> Table:
@@ -181,13 +181,13 @@ def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cel
     columns = [(cell_words(cell, cells), cell, MEAN_OF_SIDES) for cell in cells]
     if len(cells) == 1:
         columns = [(side_words(side), cells[0], side) for side in (*SIDES, MEAN_OF_SIDES)]
-    found = {
+    statistics = {
         (row.parameter, row.condition, row.group, row.side): row for row in rows_of(means) if row.parameter in shown
     }
     rows = []
     for name in shown:
         title, of = names.parameters.get(name, (name, ""))
-        values = [found.get((name, *cell, side)) for _, cell, side in columns]
+        values = [statistics.get((name, *cell, side)) for _, cell, side in columns]
         if not any(values):
             continue
         texts = [MISSING if v is None else f"{spread(v.mean, v.sd, of)} ({v.subjects:.0f})" for v in values]
@@ -199,7 +199,7 @@ def comparison_sections(comparisons: pd.DataFrame, names: Names, alpha: float) -
     """A table a comparison: means of both, difference with its interval, effect size, p; several levels at once: F."""
     if not len(comparisons):
         return []
-    found = []
+    sections = []
     for (_, within, comparison, side), rows in parts_of(comparisons, "family", "within", "comparison", "side"):
         pair = bool((rows["second"] != "").any())
         first = rows.iloc[0]
@@ -209,8 +209,8 @@ def comparison_sections(comparisons: pd.DataFrame, names: Names, alpha: float) -
         title += "" if side == MEAN_OF_SIDES else f", {side_words(side)} side"
         strong = [i for i, p in enumerate(rows["p_adjusted"]) if p < alpha]
         made = _pair_table(rows, names, strong) if pair else _several_table(rows, names, strong)
-        found.append(TitledTable(title, made, True))
-    return found
+        sections.append(TitledTable(title, made, True))
+    return sections
 
 
 def _pair_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> Table:
@@ -268,21 +268,21 @@ _TEMPLATE_scores = """
     template=_TEMPLATE_scores,
 )
 def scores(page: StudyPage) -> Data | None:
-    """The profile and the scores of every subject; None where there is nothing to say of them."""
-    own = page.table("gait_scores")
-    if not page.views or not (len(own) or page.notes("gait_scores")):
+    """Return the profile and the scores of every subject, or None."""
+    gait_scores = page.table("gait_scores")
+    if not page.views or not (len(gait_scores) or page.notes("gait_scores")):
         return None
-    if not len(own):
+    if not len(gait_scores):
         return {"scores": None, "link": ""}
-    figures = {"profile": svg(profile_figure(own, page.curves.cells, page.names))}
-    return {"scores": score_table(own, page.names), "figures": figures}
+    figures = {"profile": svg(profile_figure(gait_scores, page.curves.cells, page.names))}
+    return {"scores": score_table(gait_scores, page.names), "figures": figures}
 
 
 def score_table(scores: pd.DataFrame, names: Names, of_one: bool = False) -> Table:
     """Scores of every subject, or `of_one`, by session, condition and side."""
     nine = score_variables()
-    labels = [*(names.title(one.variable) for one in nine), "GPS"]
-    columns = [*(f"gvs_{one.name}" for one in nine), "gps"]
+    labels = [*(names.title(score_variable.variable) for score_variable in nine), "GPS"]
+    columns = [*(f"gvs_{score_variable.name}" for score_variable in nine), "gps"]
     rows = [
         (
             *(() if of_one else (link(subject_link(r["subject"]), r["subject"]), r["group"])), r["session"],
@@ -306,7 +306,7 @@ _TEMPLATE_cycles = """
     "cycles", place=120, title="Representative cycles and outliers", link="Outliers", template=_TEMPLATE_cycles
 )
 def cycles(page: StudyPage) -> Data | None:
-    """The outliers; None where there is nothing to say of them."""
+    """Return the outliers, or None."""
     outliers = outlier_table(page.table("cycles"))
     if not page.views or not (outliers or page.notes("cycles")):
         return None

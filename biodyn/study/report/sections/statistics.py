@@ -34,12 +34,12 @@ _TEMPLATE = """
 
 @STUDY_SECTIONS.section("mixed", place=80, title="Mixed models", link="Mixed models", template=_TEMPLATE)
 def mixed_models(page: StudyPage) -> Data | None:
-    """Effects and coefficients; None where there is nothing to say of them."""
+    """Return effects and coefficients, or None."""
     effects, coefficients = mixed_tables(page.table("mixed_models"), page.names, page.options.alpha)
     if not page.views or not (effects or page.notes("mixed_models")):
         return None
-    found = {"effects": effects, "coefficients": coefficients}
-    return found if effects else {**found, "link": ""}
+    tables = {"effects": effects, "coefficients": coefficients}
+    return tables if effects else {**tables, "link": ""}
 
 
 def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Table, Table]:
@@ -80,19 +80,19 @@ def _term(term: str) -> str:
 
 _TEMPLATE_symmetry = """
 {{ sentences(notes("symmetry")) }}
-{% for one in tables %}{{ folded(one.title, one.table, not one.long) }}{% endfor %}
+{% for entry in tables %}{{ folded(entry.title, entry.table, not entry.long) }}{% endfor %}
 """
 
 
 @STUDY_SECTIONS.section("symmetry", place=90, title="Symmetry", link="Symmetry", template=_TEMPLATE_symmetry)
 def symmetry(page: StudyPage) -> Data | None:
-    """A table of the parameters, one of the curves; None where there is nothing to say of them."""
-    own, names = page.table("symmetry"), page.names
+    """Return a table of the parameters and one of the curves, or None."""
+    rows, names = page.table("symmetry"), page.names
     made = [
-        TitledTable("Parameters", symmetry_table(own, names, page.options.compared_parameters, "parameter")),
-        TitledTable("Curves", symmetry_table(own, names, None, "curve"), True),
+        TitledTable("Parameters", symmetry_table(rows, names, page.options.compared_parameters, "parameter")),
+        TitledTable("Curves", symmetry_table(rows, names, None, "curve"), True),
     ]
-    tables = [one for one in made if one.table]
+    tables = [entry for entry in made if entry.table]
     if not page.views or not (tables or page.notes("symmetry")):
         return None
     return {"tables": tables} if tables else {"tables": tables, "link": ""}
@@ -102,12 +102,12 @@ def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | 
     """Means over subjects of the symmetry of parameters or curves, by condition and group."""
     if not len(symmetry):
         return table((), ())
-    own = symmetry[symmetry["kind"] == kind]
+    rows_of_kind = symmetry[symmetry["kind"] == kind]
     if shown is not None:
-        own = own[own["name"].isin(shown)]
+        rows_of_kind = rows_of_kind[rows_of_kind["name"].isin(shown)]
     rows = []
-    condition_of = condition_words(own)
-    for (name, condition, group), part in parts_of(own, "name", "condition", "group"):
+    condition_of = condition_words(rows_of_kind)
+    for (name, condition, group), part in parts_of(rows_of_kind, "name", "condition", "group"):
         of = str(part["unit"].iloc[0])
         subject = part.groupby("subject", sort=False)[["right", "left", "difference", "symmetry_index"]].mean()
         mean, sd = subject.mean(), subject.std()
@@ -123,7 +123,7 @@ def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | 
 
 _TEMPLATE_repeatability = """
 {{ sentences(notes("repeatability")) }}
-{% for one in tables %}{{ folded(one.title, one.table, loop.first) }}{% endfor %}
+{% for entry in tables %}{{ folded(entry.title, entry.table, loop.first) }}{% endfor %}
 """
 
 
@@ -131,28 +131,30 @@ _TEMPLATE_repeatability = """
     "repeatability", place=100, title="Repeatability", link="Repeatability", template=_TEMPLATE_repeatability
 )
 def repeatability(page: StudyPage) -> Data | None:
-    """A table a level, of parameters and of curves; None where there is nothing to say of them."""
-    own = page.table("repeatability")
+    """Return a table per level, of parameters and of curves, or None."""
+    rows = page.table("repeatability")
     made = []
-    for level in dict.fromkeys(own["level"]) if len(own) else ():
+    for level in dict.fromkeys(rows["level"]) if len(rows) else ():
         for kind, words in (("parameter", "parameters"), ("curve", "curves")):
             shown = page.options.compared_parameters if kind == "parameter" else None
-            part = repeatability_table(own, page.names, shown, kind, level)
+            part = repeatability_table(rows, page.names, shown, kind, level)
             made.append(TitledTable(f"Between {level}: {words}", part, True))
-    tables = [one for one in made if one.table]
+    tables = [entry for entry in made if entry.table]
     if not page.views or not (tables or page.notes("repeatability")):
         return None
     return {"tables": tables} if tables else {"tables": tables, "link": ""}
 
 
-def repeatability_table(found: pd.DataFrame, names: Names, shown: Sequence[str] | None, kind: str, level: str) -> Table:
+def repeatability_table(
+    values: pd.DataFrame, names: Names, shown: Sequence[str] | None, kind: str, level: str
+) -> Table:
     """SEM, MDC, CMC and ICC of parameters or curves, within or between sessions."""
-    if not len(found):
+    if not len(values):
         return table((), ())
-    own = found[(found["kind"] == kind) & (found["level"] == level)]
-    condition_of = condition_words(found)
+    selected = values[(values["kind"] == kind) & (values["level"] == level)]
+    condition_of = condition_words(values)
     if shown is not None:
-        own = own[own["name"].isin(shown)]
+        selected = selected[selected["name"].isin(shown)]
     heads = (kind, "condition", "side", "unit", "#mean", "#SD", "#SEM", "#MDC95", "#CMC", "#ICC(2,1)", "#95 % interval",
              "#ICC(3,1)", "#subjects", "#measurements")  # fmt: skip
     rows = [
@@ -162,7 +164,7 @@ def repeatability_table(found: pd.DataFrame, names: Names, shown: Sequence[str] 
             f"{number(r.icc_2_1_low)} to {number(r.icc_2_1_high)}" if np.isfinite(r.icc_2_1) else "", number(r.icc_3_1),
             _count(r.subjects), _count(r.measurements),
         )
-        for r in rows_of(own)
+        for r in rows_of(selected)
     ]  # fmt: skip
     return table(heads, rows)
 
@@ -186,11 +188,13 @@ _TEMPLATE_further_statistics = """
     "further", place=125, title="Further statistics", link="Further", template=_TEMPLATE_further_statistics
 )
 def further_statistics(page: StudyPage) -> Data | None:
-    """A table for each file of group/ that the list of files does not know; None where there is none."""
+    """Return a table for each file of group/ that is not in the list of files, or None."""
     known = {entry["name"] for entry in report_table()["file"]}
     written = [str(name) for name in page.source.group.get("files", ())]
-    own = [name.removesuffix(".csv") for name in written if name.endswith(".csv") and f"group/{name}" not in known]
-    tables = [(name, page.table(name)) for name in own]
+    additional = [
+        name.removesuffix(".csv") for name in written if name.endswith(".csv") and f"group/{name}" not in known
+    ]
+    tables = [(name, page.table(name)) for name in additional]
     found = [
         (name, TitledTable(name.replace("_", " ").capitalize(), shown(frame), len(frame) > _SHORT))
         for name, frame in tables
@@ -250,7 +254,7 @@ def files(page: StudyPage) -> Data:
 
 
 _TEMPLATE_no_results = """
-<p>No trial has a gait cycle: there is nothing to average or compare.</p>
+<p>No trial has a gait cycle: averages and comparisons are not possible.</p>
 """
 
 

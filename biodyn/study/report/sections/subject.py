@@ -49,7 +49,7 @@ _TEMPLATE = """
 {% else %}<td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td>{% endif %}</tr>
 {% endfor %}
 </tbody></table></div>
-{% if typical %}<p class="small quiet">Representative: the walk whose cycles are the nearest to the median cycles of both sides{{ ", of each session and condition" if typical | length > 1 }}.</p>{% endif %}
+{% if typical %}<p class="small quiet">Representative: the walk with the cycles nearest to the median cycles of both sides{{ ", of each session and condition" if typical | length > 1 }}.</p>{% endif %}
 """
 
 
@@ -100,7 +100,10 @@ class Part:
     @property
     def counts(self) -> str:
         """How many cycles there are."""
-        return ", ".join(f"{len(own.values)} {side_words(side)}" for side, own in self.cycles.items()) + " cycles"
+        return (
+            ", ".join(f"{len(side_cycles.values)} {side_words(side)}" for side, side_cycles in self.cycles.items())
+            + " cycles"
+        )
 
     @property
     def standard(self) -> list[str]:
@@ -119,7 +122,7 @@ class Part:
     @property
     def grids(self) -> Markup:
         """The standard page, and below it the variables that the trial report shows besides."""
-        panels = dict.fromkeys(name for one in display_figures() for name in one["panels"])
+        panels = dict.fromkeys(name for figure in display_figures() for name in figure["panels"])
         further = [name for name in panels if name in self._places and name not in self.standard]
         return standard_grid(self.standard, self.describe, self.keys) + further_grid(further, self.describe)
 
@@ -132,18 +135,18 @@ class Part:
     "curves", place=20, title="Curves over the gait cycle", link="Curves", template=_TEMPLATE_curves
 )
 def curves(page: SubjectPage) -> Data:
-    """A part a session and condition; says so where there is none."""
-    found = [] if page.data is None else parts(page.data, page.tables.cycles, page.norms)
-    if not found:
+    """Return a part per session and condition."""
+    figure_parts = [] if page.data is None else parts(page.data, page.tables.cycles, page.norms)
+    if not figure_parts:
         return {"title": "No curves", "link": "", "parts": []}
     outliers = odd_cycles(page.tables.cycles) if len(page.tables.cycles) else []
     if page.scene is None or page.data is None:
-        return {"parts": found, "outliers": outliers, "store": ""}
+        return {"parts": figure_parts, "outliers": outliers, "store": ""}
     # one cursor for the curves and the 3-D view
     means = _means(page.data)
     shown = [name for name in dict.fromkeys((*standard_names(), *means)) if name in means]
     store = cursor_data([""], shown, [means], page.scene["scene"]["persons"][0]["cycles"])
-    return {"parts": found, "outliers": outliers, "store": script_json(store), "script": resource("cursor.js")}
+    return {"parts": figure_parts, "outliers": outliers, "store": script_json(store), "script": resource("cursor.js")}
 
 
 def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
@@ -170,17 +173,17 @@ def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> li
     cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
     for key, rows in data.cells():
         cells.setdefault(key[:3], {})[key[3]] = rows
-    found = []
+    figure_parts = []
     stance = data.stride(STANCE)
     for key, sides in cells.items():
         cycles: dict[str, SideCycles] = {}
         for side in (side for side in SIDES if side in sides):
             rows = sides[side]
-            own = data.cycles.iloc[rows]
+            cell_cycles = data.cycles.iloc[rows]
             marks = np.array(
                 [
                     flagged.get((trial, int(cycle), side), (False, False))
-                    for trial, cycle in zip(own["trial"], own["cycle"], strict=True)
+                    for trial, cycle in zip(cell_cycles["trial"], cell_cycles["cycle"], strict=True)
                 ]
             )
             known = stance[rows][np.isfinite(stance[rows])]
@@ -188,8 +191,8 @@ def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> li
                 data.values[rows], marks[:, 0], marks[:, 1], float(known.mean()) if len(known) else np.nan
             )
         title = ", ".join(filter(None, (key[0], key[1]))) or "All cycles"
-        found.append(Part(title, cycles, data, norms))
-    return found
+        figure_parts.append(Part(title, cycles, data, norms))
+    return figure_parts
 
 
 def odd_cycles(flags: pd.DataFrame) -> list[str]:
@@ -215,17 +218,17 @@ _TEMPLATE_parameters = """
 
 @SUBJECT_SECTIONS.section("parameters", place=30, title="Parameters", link="Parameters", template=_TEMPLATE_parameters)
 def parameters(page: SubjectPage) -> Data | None:
-    """A table a session and condition; None where there is none."""
-    found = parameter_tables(page.tables.parameters, page.names, page.means)
-    return {"parameters": found, "errors": len(page.means) > 0} if found else None
+    """Return a table per session and condition, or None."""
+    tables = parameter_tables(page.tables.parameters, page.names, page.means)
+    return {"parameters": tables, "errors": len(page.means) > 0} if tables else None
 
 
 def parameter_tables(means: pd.DataFrame, names: Names, errors: pd.DataFrame) -> list[tuple[str, Table]]:
     """Mean ± SD over the cycles of each side; a table a session and condition.
 
-    `errors`: session_means.csv of one person, whose MDC95 stands beside; empty where there is none.
+    `errors`: session_means.csv of one person, with MDC95; may be empty.
     """
-    found = []
+    tables = []
     detectable = _detectable(errors)
     for (session, condition), rows in parts_of(means, "session", "condition"):
         by_name: dict[str, dict[str, Any]] = {}
@@ -242,16 +245,16 @@ def parameter_tables(means: pd.DataFrame, names: Names, errors: pd.DataFrame) ->
             cells.append((title, unit_words(of), *texts, *least))
         title = ", ".join(filter(None, (session, condition))) or "All cycles"
         heads = [*(f"#{side_words(side)}" for side in SIDES), *(f"#MDC95 {side_words(side)}" for side in SIDES)]
-        found.append((title, table(("parameter", "unit", *heads), cells)))
-    return found
+        tables.append((title, table(("parameter", "unit", *heads), cells)))
+    return tables
 
 
 def _detectable(errors: pd.DataFrame) -> dict[tuple[str, str, str, str], float]:
     """MDC95 by session, condition, side and parameter."""
     if not len(errors):
         return {}
-    own = errors[errors["kind"] == PARAMETER]
-    return {(r.session, r.condition, r.side, r.name): float(r.mdc95) for r in rows_of(own)}
+    parameter_errors = errors[errors["kind"] == PARAMETER]
+    return {(r.session, r.condition, r.side, r.name): float(r.mdc95) for r in rows_of(parameter_errors)}
 
 
 _TEMPLATE_norm_numbers = """
@@ -267,9 +270,9 @@ _TEMPLATE_norm_numbers = """
 
 @SUBJECT_SECTIONS.section("norms", place=35, title="Against norms", link="Norms", template=_TEMPLATE_norm_numbers)
 def norm_numbers(page: SubjectPage) -> Data | None:
-    """A table a session and condition; None where there is no cycle."""
-    found = norm_parts(page)
-    return {"parts": found} if found else None
+    """Return a table per session and condition, or None."""
+    norm_tables = norm_parts(page)
+    return {"parts": norm_tables} if norm_tables else None
 
 
 def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
@@ -291,7 +294,9 @@ def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
                 "title": ", ".join(filter(None, key)) or "All cycles",
                 "reasons": choice.reasons,
                 "rows": _table(number_rows(strides, curves, walker, choice.norms)),
-                "sources": [f"{one.words}: {one.citation}. Licence: {one.licence}." for one in choice.norms],
+                "sources": [
+                    f"{norm_set.words}: {norm_set.citation}. Licence: {norm_set.licence}." for norm_set in choice.norms
+                ],
             }
         )
     return parts
@@ -299,9 +304,9 @@ def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
 
 def _activity(page: SubjectPage, session: str, condition: str) -> str:
     """What the person does in the trials of a condition, "" where they differ or none of them tells."""
-    own = [trial for trial in page.trials if trial.done and (trial.session, trial.condition) == (session, condition)]
-    found = {trial.metrics.get("activity", "") for trial in own if not trial.excluded}
-    return found.pop() if len(found) == 1 else ""
+    trials = [trial for trial in page.trials if trial.done and (trial.session, trial.condition) == (session, condition)]
+    activities = {trial.metrics.get("activity", "") for trial in trials if not trial.excluded}
+    return activities.pop() if len(activities) == 1 else ""
 
 
 def _means_norm_numbers(
@@ -331,9 +336,9 @@ _TEMPLATE_symmetry = """
 
 @SUBJECT_SECTIONS.section("symmetry", place=40, title="Symmetry", link="Symmetry", template=_TEMPLATE_symmetry)
 def symmetry(page: SubjectPage) -> Data | None:
-    """Parameters and curves; None where there is nothing to compare."""
-    found = symmetry_table(page.tables.symmetry, page.names)
-    return {"symmetry": found} if found else None
+    """Return parameters and curves, or None."""
+    content = symmetry_table(page.tables.symmetry, page.names)
+    return {"symmetry": content} if content else None
 
 
 def symmetry_table(symmetry: pd.DataFrame, names: Names) -> Table:
@@ -368,14 +373,14 @@ _TEMPLATE_scores = """
     template=_TEMPLATE_scores,
 )
 def scores(page: SubjectPage) -> Data | None:
-    """Scores by session, condition and side; None where there are none."""
-    found = score_table(page.tables.scores, page.names, of_one=True)
-    if not found:
+    """Return scores by session, condition and side, or None."""
+    content = score_table(page.tables.scores, page.names, of_one=True)
+    if not content:
         return None
     figures = {"profile": svg(profile(page))}
     errors = error_table(page.means)
     return {
-        "scores": found,
+        "scores": content,
         "notes": page.score_notes,
         "figures": figures,
         "errors": errors,
@@ -394,11 +399,11 @@ def error_table(means: pd.DataFrame) -> Table:
     """Scores of the mean over the walks of a session, with SEM and MDC95; empty where one walk tells none."""
     if not len(means):
         return table((), ())
-    own = means[(means["kind"] == SCORE) & means["sem"].notna()]
+    scores = means[(means["kind"] == SCORE) & means["sem"].notna()]
     rows = [
         (r.title, r.session, r.condition, "both" if r.side == BOTH_SIDES else side_words(r.side), f"{r.walks:.0f}",
          number(r.mean, "deg"), number(r.sem), number(r.mdc95))
-        for r in rows_of(own)
+        for r in rows_of(scores)
     ]  # fmt: skip
     heads = ("score", "session", "condition", "side", "#walks", "#score (degrees)", "#SEM", "#MDC95")
     return table(heads, rows)

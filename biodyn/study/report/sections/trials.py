@@ -41,7 +41,7 @@ _TEMPLATE = """
 {% endif %}
 {% if exclusions %}
 <h3 id="excluded">Excluded from the group results</h3>
-<p class="quiet">These trials were analysed and are in no curve, number, score or test below. <span class="mono">include_failed = true</span> under [analysis] in study.toml counts those whose checks failed; trials of another activity belong in a condition of their own.</p>
+<p class="quiet">These trials were analysed and are in no curve, number, score or test below. <span class="mono">include_failed = true</span> under [analysis] in study.toml includes trials that failed their checks; trials of another activity belong in a condition of their own.</p>
 {% for group in exclusions %}
 <p class="small"><span class="tag error">{{ group.trials | length }} {{ "trial" if group.trials | length == 1 else "trials" }}</span> {{ (group.title[0] | upper) ~ group.title[1:] }}: {% for trial in group.trials %}<a href="{{ trial.link }}">{{ trial.subject }}, {{ trial.trial }}</a>{{ ", " if not loop.last }}{% endfor %}.</p>
 {% endfor %}
@@ -66,7 +66,7 @@ def failures(page: StudyPage) -> Data:
 
 _TEMPLATE_warnings = """
 {% if found %}
-<p class="quiet">Findings and checks that did not pass, in how many trials. Text and numbers are those of the first of them.</p>
+<p class="quiet">Findings and checks that did not pass, in how many trials. Text and numbers of the first trial.</p>
 {% for finding in found %}
 <div class="failure">
 <h3><span class="tag {{ finding.severity }}">{{ "fail" if finding.severity == "error" else "warn" }}</span> {{ finding.title }}: {{ finding.count }} {{ "trial" if finding.count == 1 else "trials" }}</h3>
@@ -94,10 +94,10 @@ _TEMPLATE_warnings = """
 @STUDY_SECTIONS.section("warnings", place=20, link="Warnings", template=_TEMPLATE_warnings)
 def warnings(page: StudyPage) -> Data:
     """The findings, the gravest and most frequent first."""
-    found = page.findings.of("error", "warning")
+    findings = page.findings.of("error", "warning")
     return {
-        "title": "Warnings" if found else "No warnings",
-        "found": found,
+        "title": "Warnings" if findings else "No warnings",
+        "found": findings,
         "infos": page.findings.of("info"),
         "doubts": [{**d, "message": page.names.spoken(d["message"])} for d in page.source.record["diagnostics"]],
         "any_result": bool(page.facts.variants),
@@ -182,9 +182,11 @@ _TEMPLATE_subjects = """
 @STUDY_SECTIONS.section("subjects", place=40, title="Subjects and trials", link="Subjects", template=_TEMPLATE_subjects)
 def subjects(page: StudyPage) -> Data:
     """Both tables."""
-    found = page.source.subjects
+    trials_by_subject = page.source.subjects
     return {
-        "subjects": subject_table(list(found.items()), [subject_link(subject) for subject in found]),
+        "subjects": subject_table(
+            list(trials_by_subject.items()), [subject_link(subject) for subject in trials_by_subject]
+        ),
         "trials": trial_table(page.source.trials),
     }
 
@@ -230,25 +232,25 @@ def trial_table(trials: Sequence[Trial]) -> Table:
 
 
 def _columns() -> list[tuple[str, str]]:
-    found = [(words if "%" not in unit else f"{words} (%)", name) for name, words, unit in MEASURES]
-    found[0] = ("marker tracking error, RMS (mm)", found[0][1])
-    found += [("contacts used", "contacts_assigned"), ("ambiguous", "contacts_ambiguous")]
+    columns = [(words if "%" not in unit else f"{words} (%)", name) for name, words, unit in MEASURES]
+    columns[0] = ("marker tracking error, RMS (mm)", columns[0][1])
+    columns += [("contacts used", "contacts_assigned"), ("ambiguous", "contacts_ambiguous")]
     for kind, words in (("cycles", "cycles"), ("kinetic_cycles", "with moments")):
-        found += [(f"{words} {SIDE_NAMES[side][0].upper()}", f"{kind}_{SIDE_NAMES[side]}") for side in SIDES]
-    return [*found, ("speed (m/s)", "speed_m_s")]
+        columns += [(f"{words} {SIDE_NAMES[side][0].upper()}", f"{kind}_{SIDE_NAMES[side]}") for side in SIDES]
+    return [*columns, ("speed (m/s)", "speed_m_s")]
 
 
 def _numbers(trial: Trial) -> list[str]:
-    found = []
+    cells = []
     for _, name in _columns():
         value = trial.number(name)
         if not np.isfinite(value):
-            found.append(MISSING)
+            cells.append(MISSING)
         elif name.startswith(("contacts", "cycles", "kinetic")):
-            found.append(f"{value:.0f}")
+            cells.append(f"{value:.0f}")
         else:
-            found.append(number(value, "" if name == "speed_m_s" else "%"))
-    return found
+            cells.append(number(value, "" if name == "speed_m_s" else "%"))
+    return cells
 
 
 _TEMPLATE_left_out = """
@@ -262,7 +264,7 @@ _TEMPLATE_left_out = """
 
 @STUDY_SECTIONS.section("left-out", place=50, title="Files left out", link="Left out", template=_TEMPLATE_left_out)
 def left_out(page: StudyPage) -> Data | None:
-    """The files grouped by role and reason; None where there are none."""
+    """Return the files grouped by role and reason, or None."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for file in page.source.record["files"]:
         if file["role"] in ("functional", "other", "excluded"):
