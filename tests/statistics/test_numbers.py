@@ -97,7 +97,7 @@ def test_holm_by_hand() -> None:
         (lambda: repeatability([[1.0], [2.0]]), "two sessions"),
         (lambda: repeatability([[1.0, 1.0], [2.0, 2.0]]), "repeat exactly"),
         (lambda: mixed_model([1.0, 2.0, 3.0], ["a", "b", "c"], factors={"x": [0, 1, 0]}), "too few"),
-        (lambda: mixed_model(np.arange(4.0), [0, 0, 1, 1], slope="speed"), "no covariate"),
+        (lambda: mixed_model(np.arange(4.0), [0, 0, 1, 1], slope="speed"), "not a covariate"),
         (lambda: mixed_model(np.arange(4.0), [0, 0, 1, 1], factors={"x": [1, 1, 1, 1]}), "two levels"),
     ],
 )

@@ -63,7 +63,7 @@ def test_choices_stand_over_a_study_toml(tmp_path: Path) -> None:
         ((), "No walk was given"),
         (("",), "2 people: subject01, subject02"),
         (("subject01/walk01.c3d", "subject02/walk01.c3d"), "2 people"),
-        (("subject01/static.c3d",), "'static.c3d' is no walk: static"),
+        (("subject01/static.c3d",), "'static.c3d' is not a walk: static"),
         (("subject01/truth",), "holds no recording"),
         (("subject01/nothing.c3d",), "does not exist"),
         (("subject01", "subject02"), "is a folder among walks"),

@@ -156,10 +156,10 @@ def test_another_analysis_of_the_same_walks_is_no_change_of_the_person(before: P
     again = " ".join(compare_sessions(first, planned("again", "may", 4.0)).notes)
     assert "same recordings" in again
     assert "different settings" in again
-    assert "placed anew" not in again
+    assert "re-applied" not in again
     (tmp_path / "other").mkdir()
     elsewhere = shutil.move(planned("moved", "may", 6.0), tmp_path / "other")  # another folder's "../may"
-    assert "placed anew" in " ".join(compare_sessions(first, elsewhere).notes)
+    assert "re-applied" in " ".join(compare_sessions(first, elsewhere).notes)
     later = " ".join(compare_sessions(first, planned("later", "june", 6.0)).notes)
-    assert "placed anew" in later
+    assert "re-applied" in later
     assert "settings" not in later

@@ -158,8 +158,8 @@ def test_an_error_leaves_the_older_results_alone(two_conditions: MadeStudy, tmp_
     [
         ({"curves": ["knee_angel"]}, "knee_angle"),
         ({"compared": ["knee_flexion_swim"]}, "knee_flexion_swing"),
-        ({"conditions": ["normal", "quick", "fats"]}, "There is no condition 'quick'"),
-        ({"reference_group": "control"}, "There is no group 'control'"),
+        ({"conditions": ["normal", "quick", "fats"]}, "has no condition 'quick'"),
+        ({"reference_group": "control"}, "has no group 'control'"),
         ({"parameters": [{"name": "x", "variable": "hip_flexon", "operation": "max"}]}, "hip_flexion"),
         ({"parameters": [{"name": "x", "variable": "speed_ms", "operation": "stride"}]}, "speed_m_s"),
         ({"predictor": "sped"}, "speed"),

@@ -47,7 +47,7 @@ def test_a_session_s_view_names_the_walks_that_it_does_not_show(
     assert drawn[4] is not None
     assert drawn[6] is not None
     assert "Not shown" not in drawn[4]["drawn"]
-    assert drawn[6]["drawn"].endswith("Not shown, for more than 4 cannot be told apart: e, f.")
+    assert drawn[6]["drawn"].endswith("Not shown (more than 4 walks cannot be distinguished): e, f.")
 
 
 def test_results_without_a_motion_have_no_view_and_do_not_stop_a_page(tmp_path: Path) -> None:
