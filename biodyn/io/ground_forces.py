@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,36 +22,18 @@ from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
 from biodyn.io.plate_exports import (
     CORTEX_SUFFIX,
     CORTEX_WORDS,
+    GroundForces,
     exported_plate_file,
     plate_files_of,
     read_exported_plates,
 )
-from biodyn.io.tables.columns import ForceColumns, PlateColumns, force_columns, side_of
+from biodyn.io.tables.columns import ForceColumns, force_columns, side_of
 from biodyn.io.tables.force_plates import frame_forces
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.library.load import load_table
 from biodyn.recording import Recording
 
 LOADS_SUFFIX = ".xml"
-
-
-@dataclass(frozen=True, eq=False)
-class GroundForces:
-    """Ground forces of a walk.
-
-    Attributes:
-        path: the file that was named. table: their numbers. forces: its columns, plates: force plates by their six components.
-        left_out: loads on bodies other than feet. files: all files that were read, with their hashes. notes: decisions for
-            the user.
-    """
-
-    path: Path
-    table: Storage
-    forces: tuple[ForceColumns, ...]
-    left_out: tuple[str, ...]
-    files: tuple[tuple[Path, str], ...]
-    plates: tuple[PlateColumns, ...] = ()
-    notes: tuple[Diagnostic, ...] = ()
 
 
 def read_ground_forces(path: str | Path) -> GroundForces:
@@ -67,20 +49,19 @@ def read_ground_forces(path: str | Path) -> GroundForces:
         )
     exported = read_exported_plates(path)
     if exported is not None:
-        files = tuple((file, file_sha256(file)) for file in plate_files_of(path))
-        return GroundForces(path, exported.table, exported.forces, (), files, exported.plates, exported.notes)
+        return replace(exported, path=path, files=tuple((file, file_sha256(file)) for file in plate_files_of(path)))
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
         sheet = read_spreadsheet(path)
         forces, plates = sheet.roles.forces, sheet.roles.plates
         if not (forces or plates):
             raise _no_force(sheet.table)
-        return GroundForces(path, sheet.table, forces, (), ((path, sheet.table.sha256), *sheet.maps), plates)
+        return GroundForces(path, sheet.table, forces, plates, files=((path, sheet.table.sha256), *sheet.maps))
     if path.suffix.lower() != LOADS_SUFFIX:
         table = read_storage(path)
         forces = force_columns(table.names)
         if not forces:
             raise _no_force(table)
-        return GroundForces(path, table, forces, (), ((path, table.sha256),))
+        return GroundForces(path, table, forces, files=((path, table.sha256),))
     loads = read_external_loads(path)
     feet = [load for load in loads.loads if side_of(load.body) is not None and load.point]
     if not feet:
@@ -91,9 +72,9 @@ def read_ground_forces(path: str | Path) -> GroundForces:
                 f"'{path.name}' gives the load '{load.name}' in the axes of a body: that needs the model it was made for.",
                 "Run it on that model (--model MODEL.osim).",
             )
-    left_out = tuple(load.name for load in loads.loads if load not in feet)
+    ignored = tuple(load.name for load in loads.loads if load not in feet)
     files = ((path, file_sha256(path)), (loads.table.path, loads.table.sha256))
-    return GroundForces(path, loads.table, tuple(map(_columns, feet)), left_out, files)
+    return GroundForces(path, loads.table, tuple(map(_columns, feet)), ignored=ignored, files=files)
 
 
 def _no_force(table: Storage) -> InputFileError:
@@ -110,37 +91,24 @@ def _columns(load: ExternalForce) -> ForceColumns:
 _KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, (CORTEX_SUFFIX,), SPREADSHEET_SUFFIXES)  # in order of preference
 
 
-@dataclass(frozen=True)
-class ForcesSearch:
-    """The result of the search for the forces of a motion.
-
-    Attributes:
-        path: the file of its forces, None if there is none or several are possible (`several`). unread: if nothing else was
-            found, a table that is named like a file of forces but has no known columns.
-    """
-
-    path: Path | None
-    several: tuple[Path, ...] = ()
-    unread: Path | None = None
-
-
-def find_forces(motion: Path) -> ForcesSearch:
-    """Find the forces of a motion file: in its folder, then in folders for forces next to it and one level above.
+def find_forces(motion: Path) -> tuple[Path, ...]:
+    """Return the possible files of a motion's forces: in its folder, then in folders for forces next to it and one level above.
 
     A file belongs to the motion where its name without the words for forces is the motion's without the words for markers:
     `walk1.trc` and `walk1_grf.mot`, `MarkerData/walk1.trc` and `ForceData/walk1_forces.mot`, `walk2/markers.trc` and
     `walk2/grf.mot`; and its columns must be ground forces. An ExternalLoads XML, which names the feet, is preferred to its table,
     a table to a file of Cortex, and that to a spreadsheet. Plates that were exported with the motion come first
-    (`plate_exports`): in the file of the motion, or in `walk1_f_1.tsv` of `walk1.tsv`.
+    (`plate_exports`): in the file of the motion, or in `walk1_f_1.tsv` of `walk1.tsv`. If nothing
+    else is found, a table with the name of forces is returned, whatever its columns.
     """
     try:
         exported = exported_plate_file(motion)
     except InputFileError:  # reported when the motion is read
         exported = None
     if exported is not None:
-        return ForcesSearch(exported)
+        return (exported,)
     motion_name = bare_name(motion.stem)
-    unread: Path | None = None
+    unread: tuple[Path, ...] = ()
     for folder in _folders(motion.resolve().parent):
         same_folder = folder == motion.resolve().parent
         called = [
@@ -151,22 +119,21 @@ def find_forces(motion: Path) -> ForcesSearch:
             and (motion_name or same_folder or folder.name == motion.resolve().parent.name)
         ]
         force_paths = [path for path in called if _is_forces(path)]
-        unread = unread or next(
-            (path for path in called if path not in force_paths and _is_called_after_forces(path)), None
+        unread = (
+            unread or tuple(path for path in called if path not in force_paths and _is_called_after_forces(path))[:1]
         )
         chosen = next((some for kind in _KINDS if (some := [p for p in force_paths if p.suffix.lower() in kind])), [])
-        if len(chosen) == 1:
-            return ForcesSearch(chosen[0])
         if chosen:
-            return ForcesSearch(None, tuple(chosen))
-    return ForcesSearch(None, unread=unread)
+            return tuple(chosen)
+    return unread
 
 
 def force_files(motion: Path) -> tuple[Path, ...]:
     """Return the files beyond its own that a motion would be read from: its forces, and the table that external loads name."""
-    forces = find_forces(motion).path
-    if forces is None:
+    found_paths = find_forces(motion)
+    if len(found_paths) != 1:
         return ()
+    forces = found_paths[0]
     if forces.suffix.lower() in TABLE_SUFFIXES:
         return (forces,)
     try:
@@ -290,7 +257,7 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
             _taken(forces),
             *forces.table.notes,
             *forces.notes,
-            *_left_out(forces),
+            *_ignored_note(forces),
             *made.notes,
         ),
     )
@@ -298,17 +265,15 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
 
 def with_forces_nearby(recording: Recording) -> Recording:
     """Return a recording with the ground forces of its separate file, if one is found; see `find_forces`."""
-    search = find_forces(recording.path)
-    try:
-        if search.path is not None:
-            return with_forces(recording, search.path)
-        if search.unread is not None:
-            read_ground_forces(search.unread)  # says what it lacks
-    except InputFileError as error:
-        return with_unusable(recording, f"The ground forces in the folder of '{recording.path.name}'", error)
-    if not search.several:
+    paths = find_forces(recording.path)
+    if not paths:
         return recording
-    names = ", ".join(path.name for path in search.several)
+    if len(paths) == 1:
+        try:
+            return with_forces(recording, paths[0])
+        except InputFileError as error:
+            return with_unusable(recording, f"The ground forces in the folder of '{recording.path.name}'", error)
+    names = ", ".join(path.name for path in paths)
     note = Diagnostic(
         "forces-unusable",
         "warning",
@@ -341,9 +306,9 @@ def _taken(forces: GroundForces) -> Diagnostic:
     )
 
 
-def _left_out(forces: GroundForces) -> tuple[Diagnostic, ...]:
-    if not forces.left_out:
+def _ignored_note(forces: GroundForces) -> tuple[Diagnostic, ...]:
+    if not forces.ignored:
         return ()
-    names = ", ".join(forces.left_out)
+    names = ", ".join(forces.ignored)
     text = f"'{forces.path.name}' also loads bodies other than feet: {names}. These loads are ignored."
-    return (Diagnostic("forces-unusable", "warning", text, value=float(len(forces.left_out))),)
+    return (Diagnostic("forces-unusable", "warning", text, value=float(len(forces.ignored))),)

@@ -43,10 +43,8 @@ class MatlabError(ValueError):
     """The bytes are not a valid file of MATLAB; the message states the fault."""
 
 
-@dataclass(frozen=True)
-class _Element:
-    kind: int
-    data: memoryview
+#: Kind and data of an element.
+_Element = tuple[int, memoryview]
 
 
 @dataclass(frozen=True)
@@ -109,9 +107,9 @@ def variables_of(content: bytes) -> Record:
         raise MatlabError("its byte order is not stated")
     variables: dict[str, memoryview] = {}
     for element in _elements(memoryview(content)[_HEADER:], order):
-        inner = _inflated(element, order) if element.kind == _DEFLATED else element
-        if inner.kind == _ARRAY:
-            variables[_array(inner.data, order).name] = inner.data
+        inner = _inflated(element, order) if element[0] == _DEFLATED else element
+        if inner[0] == _ARRAY:
+            variables[_array(inner[1], order).name] = inner[1]
     return Record(variables, order, 0)
 
 
@@ -133,16 +131,16 @@ def _elements(data: memoryview, order: str) -> Iterator[_Element]:
             step = 8 + size + (0 if kind == _DEFLATED else -size % 8)
         if size > len(data) - begin:
             raise MatlabError("it ends within an element")
-        yield _Element(kind, data[begin : begin + size])
+        yield kind, data[begin : begin + size]
         at += step
 
 
 def _inflated(element: _Element, order: str) -> _Element:
     most_bytes = 1 << 30  # inflated
     inflater = zlib.decompressobj()
-    most = min(most_bytes, _LEAST_BYTES + _MOST_DENSE * len(element.data))
+    most = min(most_bytes, _LEAST_BYTES + _MOST_DENSE * len(element[1]))
     try:
-        data = inflater.decompress(element.data, most)
+        data = inflater.decompress(element[1], most)
     except zlib.error as error:
         raise MatlabError("a deflated variable is damaged") from error
     if not inflater.eof:
@@ -163,13 +161,13 @@ def _array(data: memoryview, order: str) -> _Array:
         raise MatlabError("an array lacks its head")
     kind = _first(parts[0], order) & 0xFF
     if kind == _OBJECT:  # a table, a time: of a name and no dimensions, and what follows is documented nowhere
-        return _Array(kind, (0, 0), bytes(parts[1].data).decode("latin-1"), iter(()))
-    if parts[1].kind != _DIMENSIONS:
+        return _Array(kind, (0, 0), bytes(parts[1][1]).decode("latin-1"), iter(()))
+    if parts[1][0] != _DIMENSIONS:
         raise MatlabError("an array lacks its dimensions")
     shape = tuple(int(size) for size in _numbers(parts[1], order))
     if len(shape) < 2 or min(shape) < 0:
         raise MatlabError("an array has impossible dimensions")
-    return _Array(kind, shape, bytes(parts[2].data).decode("latin-1"), content)
+    return _Array(kind, shape, bytes(parts[2][1]).decode("latin-1"), content)
 
 
 def _value(array: _Array, order: str, depth: int) -> Value:
@@ -195,9 +193,9 @@ def _value(array: _Array, order: str, depth: int) -> Value:
 def _as_many(parts: Iterator[_Element], count: int) -> list[memoryview]:
     """The bytes of as many arrays as there are places."""
     elements = list(parts)
-    if len(elements) != count or any(part.kind != _ARRAY for part in elements):
+    if len(elements) != count or any(part[0] != _ARRAY for part in elements):
         raise MatlabError("a list does not hold as many arrays as it has places")
-    return [part.data for part in elements]
+    return [part[1] for part in elements]
 
 
 def _records(array: _Array, order: str, depth: int) -> tuple[Record, ...]:
@@ -206,7 +204,7 @@ def _records(array: _Array, order: str, depth: int) -> tuple[Record, ...]:
     if len(head) < 2:
         raise MatlabError("a structure lacks its fields")
     length = _first(head[0], order)
-    names = bytes(head[1].data)
+    names = bytes(head[1][1])
     if not 0 < length <= len(names) + 1 or len(names) % length:
         raise MatlabError("the fields of a structure have impossible names")
     fields = [names[k : k + length].split(b"\0", 1)[0].decode("latin-1") for k in range(0, len(names), length)]
@@ -218,20 +216,20 @@ def _records(array: _Array, order: str, depth: int) -> tuple[Record, ...]:
 def _text(parts: list[_Element], order: str) -> str:
     if not parts:
         return ""
-    encoding = _TEXTS.get(parts[0].kind, "latin-1")
+    encoding = _TEXTS.get(parts[0][0], "latin-1")
     end = {"<": "-le", ">": "-be"}[order] if encoding in ("utf-16", "utf-32") else ""
-    return clean_text(bytes(parts[0].data).decode(encoding + end, errors="replace"))
+    return clean_text(bytes(parts[0][1]).decode(encoding + end, errors="replace"))
 
 
 def _numbers(element: _Element, order: str) -> NDArray[np.generic]:
     """The numbers of an element."""
-    letter = _NUMBERS.get(element.kind)
+    letter = _NUMBERS.get(element[0])
     if letter is None:
         raise MatlabError("numbers are of no known kind")
     size = int(letter[1])
-    if len(element.data) % size:
+    if len(element[1]) % size:
         raise MatlabError("numbers are cut")
-    return np.frombuffer(element.data, order + letter)
+    return np.frombuffer(element[1], order + letter)
 
 
 def _first(element: _Element, order: str) -> int:

@@ -34,18 +34,22 @@ AXES: Final = "xyz"
 
 
 @dataclass(frozen=True, eq=False)
-class ExportedPlates:
-    """Plates of an export.
+class GroundForces:
+    """Ground forces of a file in N, m and N m.
 
     Attributes:
-        table: their numbers in N, m and N m. forces: plates without corners; plates: plates with corners.
-        notes: decisions for the user.
+        path: of the file. table: the numbers. forces: columns of forces and plates without corners. plates: columns of plates
+            with corners. notes: decisions for the user. ignored: loads on bodies other than feet. files: all files that were
+            read, with their hashes.
     """
 
+    path: Path
     table: Storage
     forces: tuple[ForceColumns, ...] = ()
     plates: tuple[PlateColumns, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
+    ignored: tuple[str, ...] = ()
+    files: tuple[tuple[Path, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +96,12 @@ class PlateLoads:
 
     def at_pressure(self, up: int) -> tuple[FloatArray, bool]:
         """The moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file tells it."""
-        free = free_moment(
+        free, _, is_known = free_moment(
             np.nan_to_num(self.force), np.nan_to_num(self.moment), np.nan_to_num(self.pressure), self.loaded, up
         )
         moment = np.zeros_like(self.force)
-        moment[self.known, up] = free.moment[self.known]
-        return moment, free.known
+        moment[self.known, up] = free[self.known]
+        return moment, is_known
 
 
 def in_laboratory(
@@ -106,7 +110,7 @@ def in_laboratory(
     rate_hz: float,
     sha256: str,
     notes: Sequence[Diagnostic] = (),
-) -> ExportedPlates:
+) -> GroundForces:
     """Return plates without corners, in the laboratory's axes.
 
     plates: of each its loads on the person and the moment (T, 3) N m about its centre of pressure; sha256: of the file.
@@ -116,7 +120,7 @@ def in_laboratory(
     names = tuple(name for force in forces for name in force.columns)
     values = np.hstack(columns) if columns else np.empty((0, 0))
     table = Storage(path, names, np.arange(len(values)) / rate_hz, values, None, sha256=sha256)
-    return ExportedPlates(table, forces, notes=tuple(notes))
+    return GroundForces(path, table, forces, notes=tuple(notes))
 
 
 def _force_columns(plate: str) -> ForceColumns:
@@ -156,7 +160,7 @@ def has_plates(section: Section) -> bool:
     return bool(re.search(r"(?i) - cop\b", "".join(section.lines[1:2])))
 
 
-def devices(path: Path, section: Section, sha256: str) -> ExportedPlates:
+def devices(path: Path, section: Section, sha256: str) -> GroundForces:
     """Return the force plates of the table "Devices" of an export of Nexus; none where it holds none with all nine columns.
 
     sha256: of the file. Raises InputFileError where the table is none.
@@ -251,7 +255,7 @@ def is_plate_file(head: str) -> bool:
     return _CORNER_WORD in head
 
 
-def plate_files(texts: Sequence[tuple[Path, str]]) -> ExportedPlates:
+def plate_files(texts: Sequence[tuple[Path, str]]) -> GroundForces:
     """Return the plates of files of Qualisys Track Manager, one a plate, as (path, text), on one clock.
 
     Raises InputFileError if one has another form, or their times differ.
@@ -274,7 +278,7 @@ def plate_files(texts: Sequence[tuple[Path, str]]) -> ExportedPlates:
 
 def plates_of_loads(
     paths: Sequence[Path], stored: Sequence[tuple[PlateLoads, FloatArray]], said: str, time_s: FloatArray
-) -> ExportedPlates:
+) -> GroundForces:
     """Return plates with corners of what the program stores of them: loads, and corners (4, 3) m.
 
     paths: the file of each. said: words of the program on the axes of the loads, "" without any.
@@ -306,7 +310,7 @@ def plates_of_loads(
             values[unknown] = np.nan
             columns.append(values)
     table = Storage(paths[0], tuple(names), time_s, np.hstack(columns), None)
-    return ExportedPlates(table, plates=tuple(plates), notes=tuple(notes))
+    return GroundForces(paths[0], table, plates=tuple(plates), notes=tuple(notes))
 
 
 def _head(text: str) -> dict[str, str]:
@@ -377,7 +381,7 @@ CORTEX_SUFFIX: Final = ".forces"
 CORTEX_WORDS: Final = "[Force Data]"
 
 
-def plates_of_text(path: Path, text: str, sha256: str) -> ExportedPlates:
+def plates_of_text(path: Path, text: str, sha256: str) -> GroundForces:
     """Return the forces of a file of Cortex: FX1 FY1 FZ1 N, X1 Y1 Z1 mm, MZ1 N mm or N m, and so on for every plate.
 
     sha256: of the file. Raises InputFileError where it is none.
@@ -422,7 +426,7 @@ def _loads_cortex(path: Path, sheet: Sheet, number: int) -> PlateLoads:
     return PlateLoads(f"plate {number}", force, columns[:, 6:] * np.array([0.0, 0.0, 1.0]), placed(force, pressure))
 
 
-def read_exported_plates(path: Path) -> ExportedPlates | None:
+def read_exported_plates(path: Path) -> GroundForces | None:
     """Return the force plates that a laboratory's software exported as text, None where a file holds none in its form.
 
     Of Vicon Nexus the table "Devices"; of Qualisys Track Manager the plate of the file and the other plates of the trial; of

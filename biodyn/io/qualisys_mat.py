@@ -24,7 +24,7 @@ from biodyn.errors import InputFileError
 from biodyn.io.events import StoredEvent
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_head
 from biodyn.io.format import LARGEST_NUMBER, RATES_HZ
-from biodyn.io.ground_forces import GroundForces, with_ground_forces, with_unusable
+from biodyn.io.ground_forces import with_ground_forces, with_unusable
 from biodyn.io.matlab import MARK, MARK_73, MatlabError, Record, is_matlab, variables_of
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.plate_exports import PlateLoads, placed, plates_of_loads
@@ -238,8 +238,7 @@ def _with_plates(made: Recording, measured: MeasuredPlates) -> Recording:
     path = made.path
     time_s = np.arange(len(measured.plates[0][0].force)) / measured.rate_hz
     try:
-        exported = plates_of_loads([path] * len(measured.plates), measured.plates, measured.said, time_s)
-        forces = GroundForces(path, exported.table, (), (), (), exported.plates, exported.notes)
+        forces = plates_of_loads([path] * len(measured.plates), measured.plates, measured.said, time_s)
         return with_ground_forces(made, forces)
     except InputFileError as error:
         return with_unusable(made, f"The force plates of '{path.name}'", error)

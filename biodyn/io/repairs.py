@@ -161,22 +161,13 @@ _LOADED_N, _LOADED_SHARE = 100.0, 0.3
 _OVER_NOISE = 5.0
 
 
-@dataclass(frozen=True)
-class _Lever:
-    """Lever of a plate's loads about the sensor, RMS, and how far that about the surface wanders, standard deviation; m."""
-
-    size_m: float
-    wanders_m: float
-
-    @property
-    def factor(self) -> float:
-        """Factor that gives a possible lever."""
-        # The lever of a force from one point varies by less than this share of the lever about the sensor.
-        wanders = 0.5
-        if _TOO_LONG_M[0] < self.size_m < _TOO_LONG_M[1]:
-            return _FACTORS[1]
-        short = _TOO_SHORT_M[0] < self.size_m < _TOO_SHORT_M[1]
-        return _FACTORS[0] if short and self.wanders_m > wanders * self.size_m else 1.0
+def _moment_factor(size_m: float, wanders_m: float) -> float:
+    """Return the factor that gives a possible lever: RMS of the lever about the sensor and SD of that about the surface, m."""
+    if _TOO_LONG_M[0] < size_m < _TOO_LONG_M[1]:
+        return _FACTORS[1]
+    short = _TOO_SHORT_M[0] < size_m < _TOO_SHORT_M[1]
+    # The lever of a force from one point varies by less than half of the lever about the sensor.
+    return _FACTORS[0] if short and wanders_m > 0.5 * size_m else 1.0
 
 
 def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
@@ -185,9 +176,9 @@ def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, .
     Plates without a step follow the others if these agree.
     """
     levers = [_lever(plate) if plate.type in _WITH_MOMENTS else None for plate in plates]
-    factors = {lever.factor for lever in levers if lever is not None}
+    factors = {_moment_factor(*lever) for lever in levers if lever is not None}
     shared = factors.pop() if len(factors) == 1 else 1.0
-    chosen = [shared if lever is None else lever.factor for lever in levers]
+    chosen = [shared if lever is None else _moment_factor(*lever) for lever in levers]
     moments = [plate.type in _WITH_MOMENTS for plate in plates]
     wrong = [n for n, factor in enumerate(chosen) if factor != 1.0 and moments[n]]
     scaled = tuple(_scaled(plate, factor) for plate, factor in zip(plates, chosen, strict=True))
@@ -195,14 +186,14 @@ def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, .
     notes = []
     for factor in _FACTORS:
         affected = [n for n in wrong if chosen[n] == factor]
-        known_levers = [lever.size_m for n in affected if (lever := levers[n]) is not None]
+        known_levers = [lever[0] for n in affected if (lever := levers[n]) is not None]
         if known_levers:
             notes.append(_note(known_levers, factor, [] if whole else [plates[n].number for n in affected]))
     return scaled if notes else tuple(plates), tuple(notes)
 
 
-def _lever(plate: ForcePlate) -> _Lever | None:
-    """Lever of the horizontal moments of the loads; None without a load or where noise is as large."""
+def _lever(plate: ForcePlate) -> tuple[float, float] | None:
+    """Return the lever of the horizontal moments of the loads; None without a load or with noise of this size."""
     outputs = plate.outputs
     known = outputs[np.isfinite(outputs).all(axis=1)]
     if not len(known):
@@ -221,7 +212,7 @@ def _lever(plate: ForcePlate) -> _Lever | None:
     # M_surface = M_sensor + F x ORIGIN, with either sign of ORIGIN; what stays does not wander
     tilted = plate.origin[2] * direction[:, ::-1] * (1.0, -1.0)
     wanders = min(_rms(at - at.mean(axis=0)) for at in (lever + tilted, lever - tilted))
-    return _Lever(moment / _rms(known[loaded, 2:3]), wanders)
+    return moment / _rms(known[loaded, 2:3]), wanders
 
 
 def _rms(rows: FloatArray) -> float:

@@ -12,7 +12,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import file_head, file_sha256
 from biodyn.io.names import letters_and_digits
-from biodyn.io.subject_parameters import Entry, parameters_of
+from biodyn.io.subject_parameters import parameters_of
 from biodyn.recording import Recording, SubjectParameters
 
 #: Looked for in the motion's folder and the folders above it; the nearest counts.
@@ -95,7 +95,7 @@ def read_person(path: Path) -> SubjectParameters:
     """Return the subject data of a file of Vicon Nexus; InputFileError if it cannot be read."""
     text = file_head(path, _MOST_VICON_BYTES).decode("utf-8", errors="replace")
     pairs = _LINE.findall(text) if path.suffix.lower() == _SUFFIXES[0] else _skeleton_parameters(path, text)
-    return parameters_of([Entry(letters_and_digits(name), value) for name, value in pairs])
+    return parameters_of([(letters_and_digits(name), value, "") for name, value in pairs])
 
 
 def with_person(recording: Recording) -> Recording:

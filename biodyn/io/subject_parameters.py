@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 from biodyn.io.names import letters, names
 from biodyn.recording import SubjectParameters
 
-
-@dataclass(frozen=True)
-class Entry:
-    """One stored value: its name with its side in small letters and digits, the value, its unit text."""
-
-    name: str
-    value: Any
-    unit: str = ""
+#: A stored value: its name with its side in small letters and digits, the value, the unit text ("" without one).
+Entry = tuple[str, Any, str]
 
 
 def parameters_of(entries: Sequence[Entry], subject: str = "") -> SubjectParameters:
@@ -27,9 +20,9 @@ def parameters_of(entries: Sequence[Entry], subject: str = "") -> SubjectParamet
     measures: dict[str, float] = {}
     known = _measure_names()
     for entry in entries:
-        if entry.name not in known:
+        if entry[0] not in known:
             continue
-        measure, sides = known[entry.name]
+        measure, sides = known[entry[0]]
         value = _in_si(entry, table["measures"][measure])
         if value is not None:
             for side in sides:
@@ -59,7 +52,7 @@ def _measure_names() -> dict[str, tuple[str, tuple[str, ...]]]:
 
 def _first(entries: Sequence[Entry], rule: Mapping[str, Any]) -> float | None:
     for entry in entries:
-        if entry.name in rule["names"]:
+        if entry[0] in rule["names"]:
             value = _in_si(entry, rule)
             if value is not None:
                 return value
@@ -68,13 +61,14 @@ def _first(entries: Sequence[Entry], rule: Mapping[str, Any]) -> float | None:
 
 def _in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
     """The value in SI by its stated unit, else by the first unit that makes it plausible; None where nothing does."""
+    _, stored, unit = entry
     try:
-        value = float(entry.value)
+        value = float(stored)
     except (TypeError, ValueError):
         return None
     if value == 0.0:
         return None
-    stated = names()["subject"]["stated_units"].get(entry.unit.strip().lower())
+    stated = names()["subject"]["stated_units"].get(unit.strip().lower())
     low, high = rule["range"]
     for factor in (stated,) if stated is not None else rule["units"]:
         if low <= value * factor <= high:
@@ -85,13 +79,13 @@ def _in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
 def _sex(entries: Sequence[Entry]) -> Literal["male", "female"] | None:
     """Return the sex from a word, or from a number that the unit text explains ('0: woman, 1: man')."""
     table = names()["subject"]
-    for entry in entries:
-        if entry.name not in table["sex_names"]:
+    for name, value, unit in entries:
+        if name not in table["sex_names"]:
             continue
-        word = str(entry.value)
-        if not isinstance(entry.value, str):
-            meanings = dict(re.findall(r"(-?\d+)\s*[:=]\s*(\w+)", entry.unit))
-            word = meanings.get(str(int(entry.value)), "")
+        word = str(value)
+        if not isinstance(value, str):
+            meanings = dict(re.findall(r"(-?\d+)\s*[:=]\s*(\w+)", unit))
+            word = meanings.get(str(int(value)), "")
         if letters(word) in table["male"]:
             return "male"
         if letters(word) in table["female"]:

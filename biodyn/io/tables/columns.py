@@ -44,28 +44,24 @@ class ForceColumns:
         return (*self.force, *self.point, *self.moment)
 
 
-@dataclass
-class _Found:
-    parts: dict[str, dict[int, str]] = field(default_factory=dict)
-
-    def vector(self, what: str) -> tuple[str, ...]:
-        columns = self.parts.get(what, {})
-        return tuple(columns[axis] for axis in range(3)) if len(columns) == 3 else ()
-
-
 def force_columns(names: Sequence[str]) -> tuple[ForceColumns, ...]:
     """Return the ground forces among the columns of a table, in its order: those with three of force and three of point."""
-    vectors: dict[str, _Found] = {}
+    vectors: dict[str, dict[str, dict[int, str]]] = {}
     for name in names:
         read = _read(name.lower())
         if read is not None:
             what, which, axis = read
-            vectors.setdefault(which, _Found()).parts.setdefault(what, {}).setdefault(axis, name)
-    return tuple(
-        ForceColumns(which, side_of(which), parts.vector("force"), parts.vector("point"), parts.vector("moment"))
-        for which, parts in vectors.items()
-        if parts.vector("force") and parts.vector("point")
+            vectors.setdefault(which, {}).setdefault(what, {}).setdefault(axis, name)
+
+    def vector(which: str, what: str) -> tuple[str, ...]:
+        columns = vectors[which].get(what, {})
+        return tuple(columns[axis] for axis in range(3)) if len(columns) == 3 else ()
+
+    forces = (
+        ForceColumns(which, side_of(which), *(vector(which, w) for w in ("force", "point", "moment")))
+        for which in vectors
     )
+    return tuple(columns for columns in forces if columns.force and columns.point)
 
 
 def side_of(words: str) -> Side | None:

@@ -29,22 +29,14 @@ _ACROSS_NM, _ACROSS_SHARE = 2.0, 0.1
 LARGEST_FREE_NM = 200.0
 
 
-@dataclass(frozen=True)
-class FreeMoment:
-    """What was found.
+def free_moment(
+    force: FloatArray, moment: FloatArray, pressure: FloatArray, loaded: BoolArray, up: int
+) -> tuple[FloatArray, FloatArray | None, bool]:
+    """Return the free moment (T,) N m about the axis `up`, the point (3,) m of the stored moments, and whether it is known.
 
-    Attributes:
-        moment: (T,) N m about the axis `up` through the centre of pressure. about: (3,) m the point of the stored moments, None
-            where they are about the centre of pressure itself, or about no one point: `known` is False then, and moment 0.
-    """
+    The point is None if it is the centre of pressure, or not known; the free moment is then 0.
 
-    moment: FloatArray
-    about: FloatArray | None
-    known: bool = True
-
-
-def free_moment(force: FloatArray, moment: FloatArray, pressure: FloatArray, loaded: BoolArray, up: int) -> FreeMoment:
-    """Return the free moment of (T, 3) forces N at the centres of pressure `pressure` m, of stored moments in N m or N mm.
+    force, pressure: (T, 3) N, m. moment: (T, 3) as stored, N m or N mm.
 
     On a floor across the axis `up` (0, 1, 2) no moment acts at the centre of pressure but the free one. The horizontal part of
     the stored one determines the one fixed point it is about, and its unit; where none explains it, it is about the centre of
@@ -54,7 +46,7 @@ def free_moment(force: FloatArray, moment: FloatArray, pressure: FloatArray, loa
     across = [axis for axis in range(3) if axis != up]
     F, p, M = force[loaded], pressure[loaded], moment[loaded]
     if not len(F):
-        return FreeMoment(np.zeros(len(force)), None)
+        return np.zeros(len(force)), None, True
     # stored = free + (p - about) x F, and about x F = -[F]x about
     rows = np.zeros((len(F), 3, 3))
     for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
@@ -72,11 +64,11 @@ def free_moment(force: FloatArray, moment: FloatArray, pressure: FloatArray, loa
     (residual, about), unit = min(((fitted(unit), unit) for unit in units), key=lambda fit: fit[0][0])
     if residual <= enough:
         whole = unit * moment - np.cross(pressure - about, force)
-        return FreeMoment(whole[:, up], about)
+        return whole[:, up], about, True
     unit = next(unit for unit in units if np.abs(unit * M[:, up]).max() < LARGEST_FREE_NM or unit == units[-1])
     if float(np.sqrt(np.mean((unit * M[:, across]) ** 2))) <= _ACROSS_NM:
-        return FreeMoment(unit * moment[:, up], None)
-    return FreeMoment(np.zeros(len(force)), None, known=False)
+        return unit * moment[:, up], None, True
+    return np.zeros(len(force)), None, False
 
 
 def least_load_n(size: FloatArray) -> float:
@@ -294,12 +286,12 @@ def _free(
     moves = point[loaded] - point[loaded].mean(axis=0)
     if float(np.sqrt(np.mean(across**2))) < _ACROSS_NM or float(np.sqrt(np.mean(np.sum(moves**2, axis=1)))) < moves_m:
         return moment, None
-    free_fit = free_moment(force, moment, point, loaded, up)
-    if free_fit.about is None:
+    vertical, about, _ = free_moment(force, moment, point, loaded, up)
+    if about is None:
         return moment, None
     free = np.zeros_like(moment)
-    free[:, up] = free_fit.moment
-    return free, free_fit.about
+    free[:, up] = vertical
+    return free, about
 
 
 def _level(table: Storage, columns: ForceColumns, loaded: BoolArray, millimetres: bool) -> FloatArray:

@@ -145,19 +145,19 @@ def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
     path = Path(motion)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES and _motion_table(path)[1] is not None:
         return None, []
-    found = find_forces(path)
-    if found.path is None:
-        several = ", ".join(file.name for file in found.several)
+    paths = find_forces(path)
+    if len(paths) != 1:
+        several = ", ".join(file.name for file in paths)
         text = f"Several files beside '{path.name}' could hold its ground forces: {several}; none is taken."
         unclear = Diagnostic("forces-unusable", "warning", text, hint="Name one: --forces FILE.")
-        return None, [unclear] if found.several else []
+        return None, [unclear] if paths else []
     try:
-        read_external_loads(found.path)
+        read_external_loads(paths[0])
     except InputFileError as error:
         return None, [forces_unusable(path, error)]
-    text = f"The ground forces are those of '{found.path.name}' beside the motion."
+    text = f"The ground forces are those of '{paths[0].name}' beside the motion."
     hint = "--forces FILE names others, --forces none takes none."
-    return found.path, [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
+    return paths[0], [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
 
 
 def forces_unusable(motion: Path, error: BiodynError) -> Diagnostic:

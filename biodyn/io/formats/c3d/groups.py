@@ -82,12 +82,12 @@ def _entries(group: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
     for name, parameter in group.items():
         values = parameter["values"]
         if len(values) == 1:
-            yield Entry(letters_and_digits(name), values[0], "")
+            yield letters_and_digits(name), values[0], ""
     labels = group.get("LABELS", group.get("NAMES", {})).get("values", [])
     values = group.get("VALUES", {}).get("values", [])
     units = group.get("UNITS", {}).get("values", [])
     for i, (label, value) in enumerate(zip(labels, values, strict=False)):
-        yield Entry(letters_and_digits(str(label)), value, str(units[i]) if i < len(units) else "")
+        yield letters_and_digits(str(label)), value, str(units[i]) if i < len(units) else ""
 
 
 def read_events(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,32 +21,6 @@ Wanted = Callable[[str, str], bool]
 Groups = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
-@dataclass(frozen=True)
-class ParameterSection:
-    """All parameters of a file.
-
-    Attributes:
-        texts: "GROUP:NAME" -> tuple of clean texts. numbers: "GROUP:NAME" -> tuple of numbers, the first dimension
-            fastest. dims: "GROUP:NAME" -> dimensions as stored.
-        is_whole: the list of records ended where it says it ends, and every parameter could be decoded.
-    """
-
-    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    numbers: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    dims: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    is_whole: bool = True
-
-    @property
-    def groups(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """All parameters as {group: {name: {"dims": [...], "values": [...]}}}."""
-        groups: dict[str, dict[str, dict[str, Any]]] = {}
-        for table in (self.texts, self.numbers):
-            for key, values in table.items():
-                group, _, name = key.partition(":")
-                groups.setdefault(group, {})[name] = {"dims": list(self.dims[key]), "values": list(values)}
-        return groups
-
-
 def continued(group: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
     """Return the values of a parameter and its continuations: LABELS, LABELS2, LABELS3 ..."""
     values = list(group.get(name, {}).get("values", []))
@@ -57,17 +31,17 @@ def continued(group: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
     return values
 
 
-@dataclass(frozen=True)
-class _Record:
-    group: int
-    name: str
-    begin: int
+#: Number of a record's group (negative for the group itself), its name, and the position of its contents.
+_Record = tuple[int, str, int]
 
 
-def read_parameters(section: bytes, processor: str, wanted: Wanted) -> ParameterSection:
-    """Decode the records that follow the section's four prefix bytes; stops where the bytes make no sense.
+def read_parameters(
+    section: bytes, processor: str, wanted: Wanted
+) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[float, ...]], dict[str, tuple[int, ...]], bool]:
+    """Return texts, numbers and dimensions of the records after the section's four prefix bytes, and whether it is whole.
 
-    `processor` "Intel", "DEC" or "MIPS"; `wanted` of group and name: which parameters are decoded.
+    It stops at the first damaged record. `processor` "Intel", "DEC" or "MIPS"; `wanted` of group and name: which parameters are
+    decoded.
     """
     order = ">" if processor in _BIG_ENDIAN else "<"
     group_names: dict[int, str] = {}
@@ -76,29 +50,29 @@ def read_parameters(section: bytes, processor: str, wanted: Wanted) -> Parameter
     for record in _records(section, order):
         if record is None:
             is_whole = True
-        elif record.group < 0:
-            group_names[-record.group] = record.name
+        elif record[0] < 0:
+            group_names[-record[0]] = record[1]
         else:
             parameters.append(record)
     texts: dict[str, tuple[str, ...]] = {}
     numbers: dict[str, tuple[float, ...]] = {}
     shapes: dict[str, tuple[int, ...]] = {}
-    for record in parameters:  # names of groups may come after their parameters
-        group = group_names.get(record.group, "")
-        if not wanted(group, record.name):
+    for number, name, begin in parameters:  # names of groups may come after their parameters
+        group = group_names.get(number, "")
+        if not wanted(group, name):
             continue
-        entry = _entry(section, record.begin)
+        entry = _entry(section, begin)
         if entry is None:
             is_whole = False
             continue
         kind, dims, data = entry
-        key = f"{group}:{record.name}"
+        key = f"{group}:{name}"
         shapes[key] = dims
         if kind == _CHAR:
             texts[key] = _texts(data, dims)
         else:
             numbers[key] = _numbers(data, kind, processor)
-    return ParameterSection(texts, numbers, shapes, is_whole)
+    return texts, numbers, shapes, is_whole
 
 
 def _records(section: bytes, order: str) -> Iterator[_Record | None]:
@@ -118,7 +92,7 @@ def _records(section: bytes, order: str) -> Iterator[_Record | None]:
         if not name and offset_at + offset > len(section):  # bytes behind the list that were never zeroed
             yield None
             return
-        yield _Record(identifier, name, offset_at + 2)
+        yield identifier, name, offset_at + 2
         if offset == 0:
             yield None
             return
@@ -227,7 +201,8 @@ class C3dHeader:
 
     Attributes:
         path: the file. size_bytes: its size. processor: "Intel", "DEC" or "MIPS".
-        words: the header block's numbers. parameters: the parameter section.
+        words: the header block's numbers. texts, numbers, dims: of all parameters "GROUP:NAME": clean texts or numbers, the first
+            dimension fastest, and dimensions as stored. is_whole: whether every parameter could be decoded.
         tail: the last bytes of points and analog samples, up to a block.
     """
 
@@ -235,23 +210,21 @@ class C3dHeader:
     size_bytes: int
     processor: str
     words: HeaderWords
-    parameters: ParameterSection = field(default_factory=ParameterSection)
-    tail: bytes = b""
-
-    @property
-    def texts(self) -> Mapping[str, tuple[str, ...]]:
-        """ "GROUP:NAME" -> tuple of clean texts."""
-        return self.parameters.texts
-
-    @property
-    def numbers(self) -> Mapping[str, tuple[float, ...]]:
-        """ "GROUP:NAME" -> tuple of numbers, the first dimension fastest."""
-        return self.parameters.numbers
+    texts: Mapping[str, tuple[str, ...]]
+    numbers: Mapping[str, tuple[float, ...]]
+    dims: Mapping[str, tuple[int, ...]]
+    is_whole: bool
+    tail: bytes
 
     @property
     def groups(self) -> dict[str, dict[str, dict[str, Any]]]:
         """All parameters as {group: {name: {"dims": [...], "values": [...]}}}."""
-        return self.parameters.groups
+        groups: dict[str, dict[str, dict[str, Any]]] = {}
+        for table in (self.texts, self.numbers):
+            for key, values in table.items():
+                group, _, name = key.partition(":")
+                groups.setdefault(group, {})[name] = {"dims": list(self.dims[key]), "values": list(values)}
+        return groups
 
     @property
     def data_end(self) -> int:
@@ -310,11 +283,11 @@ def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
         words = _words(block, processor)
         stream.seek(start + 4)
         section = stream.read(_section_bytes(prefix[2], start, words.data_block))
-        parameters = read_parameters(section, processor, wanted)
-        end = _data_end(parameters.numbers, words.data_block, size)
+        texts, numbers, dims, is_whole = read_parameters(section, processor, wanted)
+        end = _data_end(numbers, words.data_block, size)
         stream.seek(max(0, end - BLOCK_BYTES))
         tail = stream.read(min(end, BLOCK_BYTES))
-    return C3dHeader(path, size, processor, words, parameters, tail)
+    return C3dHeader(path, size, processor, words, texts, numbers, dims, is_whole, tail)
 
 
 def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: int) -> int:

@@ -88,7 +88,7 @@ _SIZED_FRAMES = 10  # the size of a person is seen in a few frames
 def c3d_preview(path: Path) -> Preview:
     """Read the pieces; InputFileError as for the whole file, as far as they show a fault."""
     header = read_header(path)
-    if not header.parameters.is_whole:
+    if not header.is_whole:
         raise InputFileError(f"'{path}' is damaged: its parameters break off.", COPY_AGAIN)
     layout = data_layout(header)
     if not layout.point_count:

@@ -46,7 +46,7 @@ def read_c3d(path: str | Path) -> Recording:
     """
     header = read_header(Path(path))
     layout = data_layout(header)
-    if not header.parameters.is_whole:
+    if not header.is_whole:
         raise InputFileError(f"'{header.path}' is damaged: its list of parameters breaks off.", COPY_AGAIN)
     path, groups = header.path, header.groups
     content = file_bytes(path)
