@@ -55,11 +55,7 @@ def test_clean_text(raw: bytes | str, clean: str) -> None:
         (["R膝", "L膝", "R踵", "L踵"], "shift_jis"),
         (["右ASI", "左ASI", "右KNE"], "gbk"),
         (["右髂前上棘", "左髂前上棘", "右踝"], "gbk"),
-        (["右ASI", "左膝", "C7"], "euc_jp"),
         (["右ASI", "左ASI"], "utf-8"),
-        (["LASI", "RASI", "C7"], "utf-16-le"),
-        (["LASI", "RASI", "C7"], "utf-16-be"),
-        (["LASI", "RASI", "C7"], "utf-16"),
         (["Müller", "Hüfte außen", "Rücken äöü"], "latin-1"),
         (["Señal 1", "Tobillo ó", "LASI"], "cp1252"),
     ],
@@ -71,7 +67,7 @@ def test_one_encoding_for_the_texts_of_a_list(texts: list[str], encoding: str, f
     assert clean_texts([raw.ljust(width, fill) for raw in raws]) == tuple(texts)
 
 
-def test_what_stands_behind_the_end_of_a_text_makes_it_no_wide_one() -> None:
+def test_bytes_after_the_end_of_a_text_are_ignored() -> None:
     assert clean_texts([b"LASI\0er", b"RASI\0xy", b"C7\0ASI\0\0"]) == ("LASI", "RASI", "C7")
 
 

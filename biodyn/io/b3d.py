@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, check_path, file_bytes
+from biodyn.io.files import COPY_AGAIN, file_bytes
 from biodyn.io.format import RATES_HZ
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables import recording_of
@@ -65,7 +65,6 @@ def _pool() -> Any:
 
 
 _LENGTH_BYTES: Final = 8
-_MOST_BYTES: Final = 4_000_000_000
 _KINDS: Final = ("kinematics", "dynamics", "lowpass")
 
 
@@ -125,9 +124,6 @@ def read_archive(path: str | Path) -> Archive:
     from google.protobuf.message import DecodeError
 
     place = Path(path)
-    check_path(place)
-    if place.stat().st_size > _MOST_BYTES:
-        raise InputFileError(f"'{place.name}' has more than {_MOST_BYTES / 1e9:.0f} GB.", "Cut the archive.")
     content = file_bytes(place)
     if not is_archive(content):
         raise _damaged(place, "it does not begin with a header")
@@ -244,22 +240,13 @@ _VERTICAL = 1  # y is up
 _MOST_ACROSS_NM = 5.0
 
 
-@dataclass(frozen=True, eq=False)
-class ArchivedForces:
-    """Ground forces of a trial as columns of a table.
+def forces_of(
+    trial: ArchivedTrial,
+) -> tuple[dict[str, FloatArray], tuple[ForceColumns, ...], tuple[Diagnostic, ...]]:
+    """Return the ground forces of the loaded plates: columns (T,) by name, N, m and Nm, the columns of each force, and notes.
 
-    Attributes:
-        columns: (T,) each, by name, N, m and Nm, points and moments about them. roles: which columns are one force.
-        notes: what was decided.
+    Moments are about the centre of pressure.
     """
-
-    columns: Mapping[str, FloatArray]
-    roles: tuple[ForceColumns, ...]
-    notes: tuple[Diagnostic, ...]
-
-
-def forces_of(trial: ArchivedTrial) -> ArchivedForces:
-    """Return the ground forces of a trial, one for each plate that is ever loaded, with moments about the centre of pressure."""
     columns: dict[str, FloatArray] = {}
     roles: list[ForceColumns] = []
     notes: list[Diagnostic] = []
@@ -282,7 +269,7 @@ def forces_of(trial: ArchivedTrial) -> ArchivedForces:
         for three, values in zip(names, (force, point, moment), strict=True):
             columns.update(zip(three, values.T, strict=True))
         roles.append(ForceColumns(str(k + 1), None, *names))
-    return ArchivedForces(columns, tuple(roles), tuple(notes))
+    return columns, tuple(roles), tuple(notes)
 
 
 def about_which_point(
@@ -329,20 +316,18 @@ def recording_of_trial(archive: Archive, trial: ArchivedTrial) -> Recording:
     """Return the markers and force plates of a trial, in the frame of the archive (y up, m)."""
     frames = len(trial.markers)
     markers = {label: (f"{label}_tx", f"{label}_ty", f"{label}_tz") for label in trial.labels}
-    forces = forces_of(trial)
+    force_columns, roles, notes = forces_of(trial)
     names = [name for three in markers.values() for name in three]
-    columns: list[FloatArray] = [*trial.markers.reshape(frames, -1).T, *forces.columns.values()]
+    columns: list[FloatArray] = [*trial.markers.reshape(frames, -1).T, *force_columns.values()]
     values = np.column_stack(columns) if columns else np.empty((frames, 0))
-    table = Storage(
-        archive.path, (*names, *forces.columns), np.arange(frames) / trial.rate_hz, values, in_degrees=False
-    )
-    made = recording_of(table, ColumnRoles(markers, forces.roles), archive.sha256, length="m")
+    table = Storage(archive.path, (*names, *force_columns), np.arange(frames) / trial.rate_hz, values, in_degrees=False)
+    made = recording_of(table, ColumnRoles(markers, roles), archive.sha256, length="m")
     subject = SubjectParameters(mass_kg=archive.mass_kg, height_m=archive.height_m, sex=_SEXES.get(archive.sex.lower()))
     return replace(
         made,
         subject=subject,
         vertical=np.array([0.0, 1.0, 0.0]),
-        diagnostics=(*made.diagnostics, *forces.notes, *missing_note(trial)),
+        diagnostics=(*made.diagnostics, *notes, *missing_note(trial)),
     )
 
 

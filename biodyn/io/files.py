@@ -51,9 +51,14 @@ def _nearest(path: Path) -> str:
     return f": there is '{near[0]}'" if near else ""
 
 
-def file_bytes(path: Path) -> bytes:
-    """Return all bytes of a file; InputFileError if it cannot be read."""
+def file_bytes(path: Path, most_bytes: int = 4_000_000_000) -> bytes:
+    """Return all bytes of a file; InputFileError if it cannot be read or has more than `most_bytes`."""
     check_path(path)
+    if path.stat().st_size > most_bytes:
+        raise InputFileError(
+            f"'{path.name}' has more than {most_bytes / 1e9:.0f} GB.",
+            "Cut the recording, or export without analog channels.",
+        )
     try:
         return path.read_bytes()
     except OSError as error:

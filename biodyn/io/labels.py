@@ -21,8 +21,6 @@ _SEPARATORS = " _.-"
 # 251112_KUO_LASI has two words before its labels
 _MOST_STARTS = 4
 _FEWEST_NAMED = 4
-_FEWEST_ENDED = 8
-_END = re.compile(r"[_.\-][A-Za-z0-9]+$")
 _LETTER_START = re.compile("[a-z](?=[A-Z])")
 #: Share of the labels that need not have the start that the others share.
 STRANGERS = 0.1
@@ -129,19 +127,7 @@ def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[st
         if not prefix:
             break
         labels = [label.removeprefix(prefix) for label in labels]
-    return _without_common_letter(_without_common_end(labels))
-
-
-def _without_common_end(labels: list[str]) -> list[str]:
-    """Strip an ending like `_01` or `_trial` that nearly all labels share and that does not name a side."""
-    computed = _computed_names()
-    named = [label for label in labels if label and not _is_unnamed(label)]
-    ends = Counter(end[0] for label in named if (end := _END.search(label)))
-    ending, count = ends.most_common(1)[0] if ends else ("", 0)
-    without_ending = sum(not label.endswith(ending) and computed.fullmatch(label) is None for label in named)
-    if _is_side(ending) or count < _FEWEST_ENDED or without_ending > STRANGERS * len(named):
-        return labels
-    return [label.removesuffix(ending) for label in labels]
+    return _without_common_letter(labels)
 
 
 def _without_common_letter(labels: list[str]) -> list[str]:

@@ -21,13 +21,13 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, file_bytes
 from biodyn.io.format import LARGEST_NUMBER
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables.columns import METRES, ForceColumns, PlateColumns
 from biodyn.io.tables.force_plates import LARGEST_FREE_NM, free_moment, least_load_n, unknown_note, unknown_rows
 from biodyn.io.tables.sheet import Section, Sheet, read_sheet, sections, split_cells
-from biodyn.io.tables.spreadsheet import TEXT_SUFFIXES, bytes_of, is_wide, text_of
+from biodyn.io.tables.spreadsheet import TEXT_SUFFIXES, is_wide, text_of
 
 #: Letters of the axes, in the names of columns.
 AXES: Final = "xyz"
@@ -434,17 +434,17 @@ def read_exported_plates(path: Path) -> GroundForces | None:
     """
     head_characters = 10_000
     if path.suffix.lower() == CORTEX_SUFFIX:
-        content = bytes_of(path)
+        content = file_bytes(path)
         return plates_of_text(path, text_of(path, content), sha256(content).hexdigest())
     if path.suffix.lower() not in TEXT_SUFFIXES:
         return None
-    content = bytes_of(path)
+    content = file_bytes(path)
     if content[:4] == b"PAR1":
         return None
     text = text_of(path, content)
     if is_plate_file(text[:head_characters]):
         return plate_files(
-            [(plate_path, text_of(plate_path, bytes_of(plate_path))) for plate_path in plate_files_of(path)]
+            [(plate_path, text_of(plate_path, file_bytes(plate_path))) for plate_path in plate_files_of(path)]
         )
     section = sections(text).get("Devices")
     if section is None:
@@ -463,7 +463,7 @@ def exported_plate_file(motion: Path) -> Path | None:
     of_plates = first_plate_file(motion)
     if of_plates is not None:
         return of_plates
-    content = bytes_of(motion)
+    content = file_bytes(motion)
     if not is_wide(content) and (b"Devices" not in content or b"Trajectories" not in content):
         return None
     section = sections(text_of(motion, content)).get("Devices")

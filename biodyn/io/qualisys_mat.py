@@ -22,7 +22,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.events import StoredEvent
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_head
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, file_bytes, file_head
 from biodyn.io.format import LARGEST_NUMBER, RATES_HZ
 from biodyn.io.ground_forces import with_ground_forces, with_unusable
 from biodyn.io.matlab import MARK, MARK_73, MatlabError, Record, is_matlab, variables_of
@@ -104,29 +104,16 @@ _SAID: Final = {0: "local", 1: "world"}
 
 @dataclass(frozen=True, eq=False)
 class _Plate:
+    """Loads, corners (4, 3) m, "local" or "world" axes of the loads ("" if not stated), and samples per second of a plate."""
+
     loads: PlateLoads
     corners: FloatArray
     said: str
     rate_hz: float
 
 
-@dataclass(frozen=True, eq=False)
-class MeasuredPlates:
-    """Force plates of one measurement.
-
-    Attributes:
-        plates: of each its loads and corners (4, 3) m. said: "local" or "world" axes of the loads, "" if not stated.
-            rate_hz: of the samples. notes: on plates that are left out.
-    """
-
-    plates: tuple[tuple[PlateLoads, FloatArray], ...]
-    said: str
-    rate_hz: float
-    notes: tuple[Diagnostic, ...]
-
-
-def plates_of(path: Path, stored: Record, frame_hz: float) -> MeasuredPlates:
-    """Return the plates that measured at one rate for one time; `frame_hz` frames a second."""
+def plates_of(path: Path, stored: Record, frame_hz: float) -> tuple[list[_Plate], tuple[Diagnostic, ...]]:
+    """Return the plates with one rate and duration, and notes on others; `frame_hz` frames a second."""
     plates: list[_Plate] = []
     notes: list[Diagnostic] = []
     for name, record in _named(stored):
@@ -139,13 +126,7 @@ def plates_of(path: Path, stored: Record, frame_hz: float) -> MeasuredPlates:
             text = f"Of '{path.name}' {name} is not used: {error}."
             notes.append(Diagnostic("forces-unusable", "warning", text, hint=EXPORT_AGAIN))
     rows = min((len(plate.loads.force) for plate in plates), default=0)
-    said = {plate.said for plate in plates}
-    return MeasuredPlates(
-        tuple((plate.loads.until(rows), plate.corners) for plate in plates),
-        said.pop() if len(said) == 1 else "",
-        plates[0].rate_hz if plates else frame_hz,
-        tuple(notes),
-    )
+    return [replace(plate, loads=plate.loads.until(rows)) for plate in plates], tuple(notes)
 
 
 def _named(stored: Record) -> Iterator[tuple[str, Record]]:
@@ -183,7 +164,6 @@ def _plate(name: str, stored: Record, frame_hz: float) -> _Plate | None:
 
 
 SUFFIX: Final = ".mat"
-_MOST_BYTES = 1_000_000_000
 _AXES: Final = "xyz"
 _OF_QTM = {"FrameRate", "Trajectories"}
 
@@ -202,7 +182,8 @@ class Measurement:
     rate_hz: float
     first_frame: int
     events: tuple[StoredEvent, ...]
-    plates: MeasuredPlates
+    plates: tuple[_Plate, ...]
+    notes: tuple[Diagnostic, ...]
 
 
 def holds_measurement(path: Path) -> bool:
@@ -215,7 +196,7 @@ def holds_measurement(path: Path) -> bool:
 
 def read_qualisys_mat(path: Path) -> Recording:
     """Read one measurement; InputFileError for another or a damaged file."""
-    content = _content(path)
+    content = file_bytes(path)
     measurement = _measurement(path, _stored(path, content))
     digest = sha256(content).hexdigest()
     names = {label: tuple(f"{label}_{axis}" for axis in _AXES) for label in measurement.labels}
@@ -229,33 +210,26 @@ def read_qualisys_mat(path: Path) -> Recording:
     roles = ColumnRoles({label: (three[0], three[1], three[2]) for label, three in names.items()})
     made = recording_of(table, roles, digest, length="mm", events=measurement.events)
     first_frame = measurement.first_frame - 1 + made.first_frame  # the table counts its rows from 1
-    made = replace(made, first_frame=first_frame, diagnostics=(*made.diagnostics, *measurement.plates.notes))
-    return _with_plates(made, measurement.plates) if measurement.plates.plates else made
+    made = replace(made, first_frame=first_frame, diagnostics=(*made.diagnostics, *measurement.notes))
+    return _with_plates(made, measurement.plates) if measurement.plates else made
 
 
-def _with_plates(made: Recording, measured: MeasuredPlates) -> Recording:
+def _with_plates(made: Recording, plates: Sequence[_Plate]) -> Recording:
     """Return the recording with its plates, or with a note if they cannot be used."""
     path = made.path
-    time_s = np.arange(len(measured.plates[0][0].force)) / measured.rate_hz
+    time_s = np.arange(len(plates[0].loads.force)) / plates[0].rate_hz
+    axes = {plate.said for plate in plates}
+    loads = [(plate.loads, plate.corners) for plate in plates]
     try:
-        forces = plates_of_loads([path] * len(measured.plates), measured.plates, measured.said, time_s)
+        forces = plates_of_loads([path] * len(plates), loads, axes.pop() if len(axes) == 1 else "", time_s)
         return with_ground_forces(made, forces)
     except InputFileError as error:
         return with_unusable(made, f"The force plates of '{path.name}'", error)
 
 
-def _content(path: Path) -> bytes:
-    check_path(path)
-    if path.stat().st_size > _MOST_BYTES:
-        raise InputFileError(
-            f"'{path.name}' has more than {_MOST_BYTES / 1e9:.0f} GB.", "Export without analog channels."
-        )
-    return file_bytes(path)
-
-
 def _stored(path: Path, content: bytes | None = None) -> Record:
     """The fields of the measurement."""
-    content = _content(path) if content is None else content
+    content = file_bytes(path) if content is None else content
     if content.startswith(MARK_73):
         raise InputFileError(
             f"'{path.name}' is a file of MATLAB 7.3, which is not read.",
@@ -299,13 +273,13 @@ def _measurement(path: Path, stored: Record) -> Measurement:
         if data.ndim != 3 or data.shape[1] < len(_AXES):
             raise MatlabError(f"Data is {by(data)}")
         events = tuple(_event(event, first_frame, rate_hz) for event in records(stored, "Events"))
-        plates = plates_of(path, stored, rate_hz)
+        plates, notes = plates_of(path, stored, rate_hz)
     except MatlabError as error:
         raise InputFileError(
             f"'{path.name}' is not a complete measurement of Qualisys Track Manager: {error}.", EXPORT_AGAIN
         ) from error
     positions = np.ascontiguousarray(np.moveaxis(data[:, : len(_AXES)], 2, 0))
-    return Measurement(labels, positions, rate_hz, first_frame, events, plates)
+    return Measurement(labels, positions, rate_hz, first_frame, events, tuple(plates), notes)
 
 
 def _event(event: Record, first_frame: int, rate_hz: float) -> StoredEvent:

@@ -15,10 +15,8 @@ _JAPANESE = re.compile("[\u3005-\u3007\u3040-\u30ff\u4e00-\u9fff\uff00-\uffef]")
 _JAPANESE_WORD = re.compile(f"(?<![A-Za-z]){_JAPANESE.pattern}{{2,}}(?![A-Za-z])")
 _SINGLE_BYTE = ("cp1252", "latin-1")
 # Encodings of East Asian texts that the texts of a list decide between, and the fewest that must show known words.
-_EAST_ASIAN = ("utf-8", "shift_jis", "gbk", "euc_jp")
+_EAST_ASIAN = ("utf-8", "shift_jis", "gbk")
 _LEAST_KNOWN, _MOSTLY_KNOWN = 2, 0.5
-_WIDE = ("utf-16-le", "utf-16-be")
-_MARKS = ("\ufeff", "\u2020")  # byte order mark; two blanks of one byte, with which wide texts are filled up
 _BLANK_CATEGORIES = ("Zs", "Zl", "Zp")
 # Controls, formats (right-to-left marks, joiners, byte order marks), surrogates.
 _INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs")
@@ -41,26 +39,11 @@ def clean_text(raw: bytes | str) -> str:
 def clean_texts(raws: Sequence[bytes]) -> tuple[str, ...]:
     """Return the texts of one list as clean Unicode: one encoding, where all of them together tell it.
 
-    Two bytes a letter where all but a few texts are so; Shift-JIS, GBK or EUC-JP where what it gives are words that labels
-    are made of; else each text for itself (`clean_text`).
+    Shift-JIS or GBK if at least half of the texts that are not ASCII then hold known words of labels; else each text alone
+    (`clean_text`).
     """
-    together = _wide(raws) or _east_asian(raws)
+    together = _east_asian(raws)
     return tuple(_visible(text) for text in together) if together else tuple(clean_text(raw) for raw in raws)
-
-
-def _wide(raws: Sequence[bytes]) -> list[str] | None:
-    """Texts in UTF-16, where no text holds but printable ASCII and known East Asian characters then."""
-    filled = [raw.rstrip(b"\0 ") for raw in raws]
-    if sum(b"\0" in text for text in filled) <= _MOSTLY_KNOWN * sum(bool(text) for text in filled):
-        return None
-    for encoding in _WIDE:
-        texts = []
-        for raw in raws:
-            text = raw[: len(raw) // 2 * 2].decode(encoding, "replace").lstrip(_MARKS[0]).partition("\0")[0]
-            texts.append(text.rstrip("".join(_MARKS) + " "))
-        if all(c in _known_characters() or (c.isascii() and c.isprintable()) for text in texts for c in text):
-            return texts
-    return None
 
 
 def _east_asian(raws: Sequence[bytes]) -> list[str] | None:

@@ -16,7 +16,7 @@ from biodyn.errors import InputFileError
 from biodyn.io import read_facts
 from biodyn.recording import FileFacts, Markers, QuietPart
 from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, motion_of, preview_of_file
-from biodyn.session.same_person import Neighbours, kinship
+from biodyn.session.same_person import Neighbours, compare_persons
 from biodyn.session.static_choice import body_difference_m
 from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, static_candidates
 from biodyn.session.words import tokens
@@ -117,7 +117,7 @@ def worth_of(motion: MotionFacts | None) -> float:
 def _companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighbours | None) -> Companion:
     try:
         facts = read_facts(path)
-        strange = kinship(walk, facts, neighbours).strange
+        strange, _, _ = compare_persons(walk, facts, neighbours)
         if strange:  # the markers of other persons are not read
             return Companion(path, "stranger", f"Not of this session: {strange}.")
         preview = preview_of_file(path)

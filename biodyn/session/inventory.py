@@ -59,32 +59,32 @@ class Inventory:
     passed: tuple[tuple[Path, str], ...] = ()
 
 
-@dataclass(frozen=True)
-class Sought:
-    """Further recordings of a study: spreadsheets that are `named`, coordinates where it runs `on_model`."""
+IsRecording = Callable[[Path], bool]
 
-    named: Callable[[Path], bool] = lambda path: False
-    on_model: bool = False
 
-    def holds(self, root: Path, path: Path) -> bool:
-        """Whether a file below `root` may be a recording."""
+def take_inventory(
+    root: Path, is_named: Callable[[Path], bool] = lambda path: False, on_model: bool = False
+) -> Inventory:
+    """Find the recordings below `root` and read their headers. Raises InputFileError if `root` is not a folder.
+
+    is_named: whether study.toml names a spreadsheet. on_model: whether coordinates (.mot, .sto) are recordings.
+    """
+
+    def holds(path: Path) -> bool:
+        """Return whether a file may be a recording."""
         suffix = path.suffix.lower()
         if suffix in SPREADSHEET_SUFFIXES:
-            return self.named(path) or map_file(root / path) is not None or exports_trajectories(root / path)
+            return is_named(path) or map_file(root / path) is not None or exports_trajectories(root / path)
         if suffix == MAT_SUFFIX:
             return holds_measurement(root / path)
-        return suffix in _ALWAYS or (suffix in TABLE_SUFFIXES and self.on_model)
+        return suffix in _ALWAYS or (suffix in TABLE_SUFFIXES and on_model)
 
-
-def take_inventory(root: Path, sought: Sought | None = None) -> Inventory:
-    """Walk the tree below `root` and read the headers. Raises InputFileError if `root` is not a folder."""
-    sought = sought or Sought()
     if not root.is_dir():
         what = "is not a folder" if root.exists() else "does not exist"
         raise InputFileError(f"'{root}' {what}; expected the folder of a study.", "Check the path.")
     closed: list[tuple[Path, str]] = []
     passed: list[tuple[Path, str]] = []
-    paths = sorted(_recording_paths(root, sought, closed, passed))
+    paths = sorted(_recording_paths(root, holds, closed, passed))
     if not paths and any(path == Path(".") for path, _ in closed):
         raise InputFileError(f"'{root}' cannot be opened: {closed[0][1]}.", "Check the permissions.")
     twins = _twins(root, paths)
@@ -191,17 +191,17 @@ def _content(path: Path, size: int) -> str:
         return hashlib.sha256(begin + stream.read()).hexdigest()
 
 
-def _direct(root: Path, folder: Path, sought: Sought) -> list[Path]:
+def _direct(root: Path, folder: Path, holds: IsRecording) -> list[Path]:
     """The recordings in a folder itself, as far as it can be opened."""
     try:
         names = sorted(entry.name for entry in os.scandir(root / folder))
     except OSError:
         return []
-    return [folder / name for name in names if sought.holds(root, folder / name)]
+    return [folder / name for name in names if holds(folder / name)]
 
 
 def _recording_paths(
-    root: Path, sought: Sought, closed: list[tuple[Path, str]], passed: list[tuple[Path, str]]
+    root: Path, holds: IsRecording, closed: list[tuple[Path, str]], passed: list[tuple[Path, str]]
 ) -> Iterator[Path]:
     """Yield every path of a possible recording. Linked folders come last, each real folder once.
 
@@ -223,7 +223,7 @@ def _recording_paths(
             closed.append((folder, error.strerror or "it cannot be read"))
             continue
         if folder != Path() and any(entry.name in RESULT_MARKS for entry in listed):
-            passed += [(path, "It is in a result folder of biodyn.") for path in _direct(root, folder, sought)]
+            passed += [(path, "It is in a result folder of biodyn.") for path in _direct(root, folder, holds)]
             continue
         for entry in listed:
             path = folder / entry.name
@@ -233,8 +233,8 @@ def _recording_paths(
                 elif not entry.name.startswith("."):
                     waiting.append(path)
                 else:
-                    passed += [(below, "It is in a hidden folder.") for below in _direct(root, path, sought)]
-            elif sought.holds(root, path):
+                    passed += [(below, "It is in a hidden folder.") for below in _direct(root, path, holds)]
+            elif holds(path):
                 yield path
 
 

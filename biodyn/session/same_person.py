@@ -100,15 +100,6 @@ class PathWords:
     session: str
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Reasons against the walk's person, against its day, and for a doubt; "" without any."""
-
-    person: str = ""
-    day: str = ""
-    doubt: str = ""
-
-
 class Neighbours:
     """The files around a walk, and which of their words name somebody or something."""
 
@@ -125,27 +116,27 @@ class Neighbours:
         return len(self._patterns.get(word, ())) > 1
 
 
-def difference(walk: Path, other: Path, neighbours: Neighbours) -> Difference:
-    """Return what the names say against two files being of one person and day."""
+def difference(walk: Path, other: Path, neighbours: Neighbours) -> tuple[str, str, str]:
+    """Return what names say against one person, against one day, and for a doubt; "" without any."""
     mine, theirs = words_of(walk, other)
     if mine.session and theirs.session and mine.session != theirs.session:
-        return Difference(day=f"its name speaks of another session ({theirs.session}, the walk's of {mine.session})")
+        return "", f"its name states another session ({theirs.session}, the walk's {mine.session})", ""
     if mine.subjects and theirs.subjects:
         if mine.subjects.isdisjoint(theirs.subjects):
-            return Difference(_otherwise(theirs.subjects))
-        return Difference()
+            return _otherwise(theirs.subjects), "", ""
+        return "", "", ""
     if mine.codes and theirs.codes:
         if not mine.codes.isdisjoint(theirs.codes):
-            return Difference()
+            return "", "", ""
         telling = any(neighbours.names_something(code) for code in (*mine.codes, *theirs.codes))
-        return Difference(_otherwise(theirs.codes)) if telling else Difference(doubt=_otherwise(theirs.codes))
+        return (_otherwise(theirs.codes), "", "") if telling else ("", "", _otherwise(theirs.codes))
     strange = theirs.plain | theirs.subjects | theirs.codes
     if not strange or not strange.isdisjoint(mine.plain):
-        return Difference()
+        return "", "", ""
     my_words = mine.plain | mine.subjects | mine.codes
     if all(any(neighbours.names_something(word) for word in words) for words in (strange, my_words)):
-        return Difference(_otherwise(strange))
-    return Difference(doubt=_otherwise(strange))
+        return _otherwise(strange), "", ""
+    return "", "", _otherwise(strange)
 
 
 def fitting_condition(walk: Path, others: Iterable[Path]) -> list[Path]:
@@ -221,28 +212,17 @@ def _session(token: Token, parts: tuple[str, ...]) -> str:
 
 
 def _otherwise(words: Iterable[str]) -> str:
-    return f"its name speaks of something else ({', '.join(sorted(words))})"
+    return f"its name states something else ({', '.join(sorted(words))})"
 
 
 _ROLE_KINDS = ("static", "activity", "other", "empty")
 
 
-@dataclass(frozen=True)
-class Kinship:
-    """Whether a file can be of a walk's person and day.
+def compare_persons(walk: FileFacts, other: FileFacts, neighbours: Neighbours | None) -> tuple[str, bool, str]:
+    """Compare the persons of a walk and another file by stored names, measures and names of files and folders.
 
-    Attributes:
-        strange: why it cannot, "" if it can. same_name: both store one subject name.
-        doubt: what in its name may speak of somebody else.
-    """
-
-    strange: str
-    same_name: bool
-    doubt: str = ""
-
-
-def kinship(walk: FileFacts, other: FileFacts, neighbours: Neighbours | None) -> Kinship:
-    """Return what stored names, measures and the names of files and folders say of a walk and another file.
+    Returns why they differ in person or day ("" if not), whether both store one subject name, and words that may name another
+    person.
 
     `neighbours`: the files around both; None where they are known to be one person's by more than names of files and
     folders, which then cannot speak against it. A shared subject name outweighs the names of files, but for the day's.
@@ -251,11 +231,9 @@ def kinship(walk: FileFacts, other: FileFacts, neighbours: Neighbours | None) ->
     name = person_name(walk.subject)
     same_name = bool(name) and name == person_name(other.subject)
     if strange or neighbours is None:
-        return Kinship(strange, same_name)
-    named = difference(walk.path, other.path, neighbours)
-    if same_name:
-        return Kinship(named.day, same_name)
-    return Kinship(named.day or named.person, same_name, named.doubt)
+        return strange, same_name, ""
+    person, day, doubt = difference(walk.path, other.path, neighbours)
+    return (day, same_name, "") if same_name else (day or person, same_name, doubt)
 
 
 def without_role_words(stored: str) -> str:

@@ -31,32 +31,33 @@ _FEWEST_PAIRS = 3
 
 
 @dataclass(frozen=True)
-class Possible:
-    """A static trial with quiet standing.
+class StaticCandidate:
+    """One possible static trial of a walk.
 
     Attributes:
-        path: the file. score: what names, places and header speak for it.
+        path: the file. score: of name, place and header. reasons: for it, in words.
+        rejected: why it is not used, "" if it is possible.
+        called_static: its name, folder or header calls it a static trial.
         offsets: whether its stored joint offsets equal the walk's.
+        doubt: words in its name that may name another person. same_name: it stores the walk's subject name.
+        strange: its header rejects it: another person or day, other markers, damaged.
         distance_m: median difference of the marker distances within segments from the walk's, None if unknown.
-        pairs_m: the differences themselves, (P,) m, static minus walk, of the same pairs for all statics compared.
+        pairs_m: the differences, (P,) m, static minus walk, of the same pairs for all compared trials.
         labels: of its markers.
     """
 
     path: Path
     score: float
-    offsets: Offsets
-    distance_m: float | None
+    reasons: tuple[str, ...] = ()
+    rejected: str = ""
+    called_static: bool = False
+    offsets: Offsets = "unknown"
+    doubt: str = ""
+    same_name: bool = False
+    strange: bool = False
+    distance_m: float | None = None
     pairs_m: FloatArray = field(default_factory=lambda: np.zeros(0))
     labels: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The one that belongs to the walk, what decided ("" where there was one only), and what the user should know."""
-
-    chosen: Possible
-    why: str
-    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def compared_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> Offsets:
@@ -69,15 +70,15 @@ def compared_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> 
     return "same" if all(abs(walk[key] - static[key]) <= limit for key in shared) else "different"
 
 
-def choose(possible: Sequence[Possible]) -> Choice:
-    """Return the static trial that belongs to the walk, of one or more.
+def choose(possible: Sequence[StaticCandidate]) -> tuple[StaticCandidate, str, tuple[Diagnostic, ...]]:
+    """Return the static trial that belongs to the walk, of one or more, the reason ("" for a single one), and notes.
 
     Trials with clearly different marker positions are excluded first; then equal stored offsets decide, then nearer markers, then
     names and places, then the order given, which is said.
     """
     same_score = 0.1  # of names and places
     if len(possible) == 1:
-        return Choice(possible[0], "")
+        return possible[0], "", ()
     nearest = min((p.distance_m for p in possible if p.distance_m is not None), default=None)
     remaining = [p for p in possible if _within(p, nearest, _OTHER_PLACEMENT_M)]
     remaining = [p for p in remaining if not any(_is_nearer(q, p) for q in remaining)] or remaining
@@ -94,14 +95,14 @@ def choose(possible: Sequence[Possible]) -> Choice:
     if len(named) < len(near):
         why = f"named and placed nearest to the walk among {len(near)} with equally good markers"
     chosen = named[0]
-    return Choice(chosen, why, (*_alike(named), *_contradicted(chosen, possible)))
+    return chosen, why, (*_alike(named), *_contradicted(chosen, possible))
 
 
-def _within(candidate: Possible, nearest: float | None, slack_m: float) -> bool:
+def _within(candidate: StaticCandidate, nearest: float | None, slack_m: float) -> bool:
     return nearest is None or candidate.distance_m is None or candidate.distance_m <= nearest + slack_m
 
 
-def _is_nearer(a: Possible, b: Possible) -> bool:
+def _is_nearer(a: StaticCandidate, b: StaticCandidate) -> bool:
     """True where the walk has the distances of the first wherever the two statics clearly differ.
 
     Markers of the feet that were put on again over shoes leave the median over the whole body as it was.
@@ -117,7 +118,7 @@ def _is_nearer(a: Possible, b: Possible) -> bool:
     return mine < 0.5 * theirs
 
 
-def _by_distance(before: Sequence[Possible], after: Sequence[Possible]) -> str:
+def _by_distance(before: Sequence[StaticCandidate], after: Sequence[StaticCandidate]) -> str:
     out = [p for p in before if p not in after]
     if not out:
         return ""
@@ -128,14 +129,14 @@ def _by_distance(before: Sequence[Possible], after: Sequence[Possible]) -> str:
     return f"marker distances within segments agree to {_mm(smallest)}, against {others}"
 
 
-def _by_offsets(fitting: Possible, others: Sequence[Possible]) -> str:
+def _by_offsets(fitting: StaticCandidate, others: Sequence[StaticCandidate]) -> str:
     listed = ", ".join(p.path.name for p in others)
     if fitting.offsets == "same":
         return f"its stored joint offsets are the walk's, unlike {listed}"
     return f"the stored joint offsets of {listed} are not the walk's"
 
 
-def _alike(named: Sequence[Possible]) -> tuple[Diagnostic, ...]:
+def _alike(named: Sequence[StaticCandidate]) -> tuple[Diagnostic, ...]:
     """Return the note on equally suitable static trials, a warning if they may give other calibrations."""
     if len(named) < 2:
         return ()
@@ -156,7 +157,7 @@ def _alike(named: Sequence[Possible]) -> tuple[Diagnostic, ...]:
     )
 
 
-def _contradicted(chosen: Possible, possible: Sequence[Possible]) -> tuple[Diagnostic, ...]:
+def _contradicted(chosen: StaticCandidate, possible: Sequence[StaticCandidate]) -> tuple[Diagnostic, ...]:
     """Return the warning that stored offsets and markers favour different trials."""
     named = [p for p in possible if p.offsets == "same"]
     if chosen.offsets == "same" or not named:

@@ -19,18 +19,17 @@ from biodyn.session.role import motion_facts, motion_of, preview_of_file
 from biodyn.session.same_person import (
     Neighbours,
     bare_labels,
+    compare_persons,
     fitting_condition,
     folders_near,
     has_static_name,
     has_walk_name,
-    kinship,
     own_folders,
     own_words,
     recordings_beside,
 )
 from biodyn.session.static_choice import (
-    Offsets,
-    Possible,
+    StaticCandidate,
     body_difference_m,
     choose,
     compared_offsets,
@@ -51,30 +50,6 @@ DOUBTFUL_BODY_M = 0.005  # where the name may be somebody else's
 def most_apart_m(same_name: bool, doubtful: bool) -> float:
     """Return how far (m) the marker distances of two files of one person may differ, by what their headers say of the person."""
     return SAME_NAME_BODY_M if same_name else DOUBTFUL_BODY_M if doubtful else SAME_BODY_M
-
-
-@dataclass(frozen=True)
-class StaticCandidate:
-    """One file that was looked at.
-
-    Attributes:
-        path: the file. score: what name, place and header speak for it, and reasons: in words.
-        rejected: why it is not taken, "" if it could be.
-        called_static: its name, folder or header calls it a static trial.
-        offsets: whether its stored joint offsets are the walk's.
-        doubt: what in its name may speak of somebody else. same_name: it stores the walk's subject name.
-        strange: its header already rejects it: another person's or day's, other markers, damaged.
-    """
-
-    path: Path
-    score: float
-    reasons: tuple[str, ...] = ()
-    rejected: str = ""
-    called_static: bool = False
-    offsets: Offsets = "unknown"
-    doubt: str = ""
-    same_name: bool = False
-    strange: bool = False
 
 
 @dataclass(frozen=True)
@@ -226,8 +201,7 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     path = other.path
     score = 0.0
     reasons: list[str] = []
-    kin = kinship(walk, other, neighbours)
-    difference, same_name, doubt = kin.strange, kin.same_name, kin.doubt
+    difference, same_name, doubt = compare_persons(walk, other, neighbours)
     walk_words, other_words = own_words(walk.path), own_words(path)
     common = len(bare_labels(walk.labels) & bare_labels(other.labels))
     if not difference and common < _LEAST_COMMON_MARKERS * min(len(walk.labels), len(other.labels)):
@@ -280,19 +254,19 @@ def _chosen(walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate],
     if not usable:
         return StaticChoice(None, candidates=tuple(checked))
     shared = [standing[c.path] for c in usable]
-    possible = [_possible(c, markers, standing[c.path], shared) for c in usable]
-    choice = choose(possible)
-    candidate = usable[possible.index(choice.chosen)]
-    why = "; ".join((*candidate.reasons, *([choice.why] if choice.why else [])))
-    others = (c for c in checked if c is not candidate)
-    return StaticChoice(candidate.path, why, (candidate, *others), choice.diagnostics)
+    candidate, reason, notes = choose([_compared(c, markers, standing[c.path], shared) for c in usable])
+    why = "; ".join((*candidate.reasons, *([reason] if reason else [])))
+    others = (c for c in checked if c.path != candidate.path)
+    return StaticChoice(candidate.path, why, (candidate, *others), notes)
 
 
-def _possible(candidate: StaticCandidate, walk: Markers, standing: Markers, shared: Sequence[Markers]) -> Possible:
+def _compared(
+    candidate: StaticCandidate, walk: Markers, standing: Markers, shared: Sequence[Markers]
+) -> StaticCandidate:
+    """Return a candidate with its marker distances compared with the walk's."""
     pairs = pair_differences_m(walk, standing, shared)
-    distance = typical_difference_m(pairs)
     labels = frozenset(standing.labels)
-    return Possible(candidate.path, candidate.score, candidate.offsets, distance, pairs, labels)
+    return replace(candidate, distance_m=typical_difference_m(pairs), pairs_m=pairs, labels=labels)
 
 
 def _checked(
@@ -340,13 +314,13 @@ def another_person(walk: Recording, static: Recording) -> Diagnostic | None:
     as one person's do, a name that was typed otherwise says nothing. Raises InputFileError where a file's header has
     become unreadable meanwhile.
     """
-    kin = kinship(read_facts(walk.path), read_facts(static.path), None)
+    strange, same_name, _ = compare_persons(read_facts(walk.path), read_facts(static.path), None)
     body = body_difference_m(walk.markers, preview_of(static.markers).quiet_markers())
-    limit = most_apart_m(kin.same_name, bool(kin.strange))
-    agrees = not kin.strange if body is None else body <= limit
+    limit = most_apart_m(same_name, bool(strange))
+    agrees = not strange if body is None else body <= limit
     if agrees:
         return None
-    seen = [kin.strange] if kin.strange else []
+    seen = [strange] if strange else []
     if body is not None:
         seen.insert(0, f"its marker distances within segments differ from the walk's by {1000 * body:.0f} mm (median)")
     return Diagnostic(

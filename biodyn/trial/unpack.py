@@ -126,17 +126,17 @@ def _trial_files(
 ) -> tuple[dict[str, str], list[str]]:
     """Files of one trial by name, and notes."""
     time_s = np.arange(len(trial.markers)) / trial.rate_hz
-    forces = forces_of(trial)
+    force_columns, _, force_notes = forces_of(trial)
     files: dict[str, str] = {}
-    notes = [_sentence(note) for note in (*forces.notes, *missing_note(trial))]
+    notes = [_sentence(note) for note in (*force_notes, *missing_note(trial))]
     if trial.labels:
         files[f"{name}.trc"] = trc_text(f"{name}.trc", _unbroken(trial.labels), trial.markers, time_s)
     else:
         notes.append(f"'{trial.name}' holds no markers.")
-    if forces.columns:
+    if force_columns:
         files[f"{name}_grf.mot"] = storage_text(
             f"{name} ground forces",
-            {"time": time_s, **forces.columns},
+            {"time": time_s, **force_columns},
             ("Forces (N), centres of pressure (m) and moments about them (Nm) in ground, y up.",),
         )
     kind = archive.models[trial.model].kind if trial.model is not None and trial.model < len(archive.models) else ""

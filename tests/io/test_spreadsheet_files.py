@@ -298,5 +298,5 @@ def test_a_force_plate_of_motive_is_refused_as_it_tells_no_place(tmp_path: Path)
     for stated in ("", "rate_hz = 1000.0\n"):
         if stated:
             (tmp_path / "walk_forceplate_1.columns.toml").write_text(stated)
-        with pytest.raises(InputFileError, match=r"OptiTrack Motive.*not where the plate lies"):
+        with pytest.raises(InputFileError, match=r"OptiTrack Motive.*not the position of the plate"):
             read(tmp_path / "walk_forceplate_1.csv")

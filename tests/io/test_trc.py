@@ -372,7 +372,7 @@ def test_a_file_that_no_walk_fills_is_not_read(tmp_path: Path) -> None:
     with path.open("wb") as stream:
         stream.write(b"PathFileType\t4\t(X/Y/Z)\thuge.trc\n")
         stream.truncate(20_000_000_000)  # holds no blocks on the disk
-    with pytest.raises(InputFileError, match="more than 2 GB"):
+    with pytest.raises(InputFileError, match="more than 4 GB"):
         read(path)
 
 

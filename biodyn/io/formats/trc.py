@@ -26,7 +26,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, file_bytes
 from biodyn.io.format import FORMATS, RATES_HZ, Format
 from biodyn.io.labels import PointRoles, point_roles
 from biodyn.io.length_units import length_unit
@@ -81,11 +81,7 @@ def read_trc(path: str | Path) -> Recording:
     Raises InputFileError, with the line, for a file that is not a TRC file, is damaged or truncated, has frames or times out
     of order, or in which no marker is ever seen.
     """
-    most_bytes = 2_000_000_000  # as of an OpenSim table
     place = Path(path)
-    check_path(place)
-    if place.stat().st_size > most_bytes:
-        raise InputFileError(f"'{place.name}' has more than {most_bytes / 1e9:.0f} GB.", "Cut the recording.")
     content = file_bytes(place)
     lines = _with_points(list(_lines(content)))
     head = _head(place, lines)

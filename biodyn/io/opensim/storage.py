@@ -13,13 +13,11 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, check_path, file_bytes
+from biodyn.io.files import COPY_AGAIN, file_bytes
 from biodyn.io.text import clean_text
 
 #: What its files are called: coordinates, forces, results.
 TABLE_SUFFIXES: Final = (".mot", ".sto")
-#: Tables of motions are smaller; a minute at 1,000 Hz with 500 columns has 0.5 GB.
-MOST_BYTES: Final = 2_000_000_000
 #: No joint turns farther, rad: larger numbers of a table that does not tell its unit are degrees.
 MOST_RADIANS: Final = 4.0 * np.pi
 _MOST_HEADER_LINES: Final = 500
@@ -127,9 +125,6 @@ def _second_time(path: Path) -> tuple[Diagnostic, ...]:
 
 
 def _content(path: Path) -> bytes:
-    check_path(path)
-    if path.stat().st_size > MOST_BYTES:
-        raise InputFileError(f"'{path.name}' has more than {MOST_BYTES / 1e9:.0f} GB.")
     content = file_bytes(path)
     if b"\0" in content[:1000]:
         raise InputFileError(f"'{path.name}' is not text: motion files are tables of numbers.")

@@ -19,7 +19,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.events import StoredEvent, is_gait_event
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_head, file_sha256
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, file_bytes, file_head, file_sha256
 from biodyn.io.opensim.storage import Storage, even_rate_hz
 from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_columns
 from biodyn.io.tables.columns import ColumnRoles
@@ -167,21 +167,7 @@ _LATE_FRAMES: Final = 2.0
 _LEAST_ROWS: Final = 3
 
 
-@dataclass(frozen=True, eq=False)
-class FrameTimes:
-    """When frames were taken, by their numbers.
-
-    Attributes:
-        rows: (R,) of the table that stand; another one repeats the frame before it. time_s: (T,) of these. late_s: RMS of how
-            late their stamps are against each other.
-    """
-
-    rows: BoolArray
-    time_s: FloatArray
-    late_s: float
-
-
-def frame_times(stamps: FloatArray, frames: FloatArray | None) -> FrameTimes | None:
+def frame_times(stamps: FloatArray, frames: FloatArray | None) -> tuple[BoolArray, FloatArray, float] | None:
     """Return when the rows were recorded by the numbers (R,) of their frames, None where their stamps (R,) s tell it.
 
     The stamps are used if they are uniform, without numbers, and if these are not integers, decrease, or differ more from a
@@ -201,21 +187,21 @@ def frame_times(stamps: FloatArray, frames: FloatArray | None) -> FrameTimes | N
     step_s, first_s = np.polyfit(count, used - used[0], 1)
     even = used[0] + first_s + step_s * count
     late_s = float(np.sqrt(np.mean((even - used) ** 2)))
-    return FrameTimes(rows, even, late_s) if step_s > 0.0 and late_s <= _LATE_FRAMES * step_s else None
+    return (rows, even, late_s) if step_s > 0.0 and late_s <= _LATE_FRAMES * step_s else None
 
 
-def late_note(name: str, times: FrameTimes) -> Diagnostic:
+def late_note(name: str, rows: BoolArray, late_s: float) -> Diagnostic:
     """Return the note on times that are computed from frame numbers."""
-    again = int(np.sum(~times.rows))
+    again = int(np.sum(~rows))
     repeated = (
         f"; {again} {'rows repeat' if again > 1 else 'row repeats'} the frame before and are left out" if again else ""
     )
     return Diagnostic(
         "recording-repaired",
         "info",
-        f"The stamps of '{name}' deviate by {1e3 * times.late_s:.3g} ms (RMS) from a uniform rate: the time is computed from the "
+        f"The stamps of '{name}' deviate by {1e3 * late_s:.3g} ms (RMS) from a uniform rate: the time is computed from the "
         f"frame numbers{repeated}.",
-        value=times.late_s,
+        value=late_s,
         unit="s",
     )
 
@@ -225,7 +211,6 @@ TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet",)
 #: Files that are spreadsheets, by their names.
 SPREADSHEET_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
-_MOST_TEXT_BYTES = 500_000_000
 _MOST_PARQUET_CELLS = 200_000_000
 _OF_MOTIVE = {"mocapframe", "deviceframe"}
 _FRAME_NAMES = ("frame", "frame#", "frame #", "framenumber", "frame number")
@@ -257,7 +242,7 @@ class Spreadsheet:
 
 def read_spreadsheet(path: Path) -> Spreadsheet:
     """Read one CSV, TSV or Parquet file; raises InputFileError without a table or a time."""
-    content = bytes_of(path)
+    content = file_bytes(path)
     if path.suffix.lower() in PARQUET_SUFFIXES or content[:4] == b"PAR1":
         return _with_roles(path, _parquet_sheet(path, content), content)
     text = text_of(path, content)
@@ -317,22 +302,10 @@ def exports_trajectories(path: Path) -> bool:
         if narrow.startswith(_DFLOW):
             return b".PosX\t" in narrow
         return b"MARKER_NAMES" in narrow or (
-            b"NO_OF_" not in narrow and "Trajectories" in sections(text_of(path, bytes_of(path)))
+            b"NO_OF_" not in narrow and "Trajectories" in sections(text_of(path, file_bytes(path)))
         )
     except InputFileError:
         return False
-
-
-def bytes_of(path: Path) -> bytes:
-    """Return the bytes of a spreadsheet; InputFileError if it is missing or too large."""
-    check_path(path)
-    if path.suffix.lower() in PARQUET_SUFFIXES:
-        return file_bytes(path)
-    if path.stat().st_size > _MOST_TEXT_BYTES:
-        raise InputFileError(
-            f"'{path.name}' has more than {_MOST_TEXT_BYTES / 1e6:.0f} MB.", "Export it as Parquet or C3D."
-        )
-    return file_bytes(path)
 
 
 def text_of(path: Path, content: bytes) -> str:
@@ -452,8 +425,9 @@ def _timed(path: Path, sheet: Sheet, given: ColumnMap) -> tuple[Sheet, FloatArra
         # a column of stamps says when frames arrived; in other tables frames may be rows that are renumbered after a cut
         numbered = frame_times(stamps, _frame_numbers(sheet)) if "stamp" in named.lower() else None
         if numbered is not None:
-            selected = replace(sheet, values=sheet.values[numbered.rows])
-            return selected, numbered.time_s, counters | {named}, (late_note(path.name, numbered),)
+            rows, time_s, late_s = numbered
+            selected = replace(sheet, values=sheet.values[rows])
+            return selected, time_s, counters | {named}, (late_note(path.name, rows, late_s),)
         if not (np.isfinite(stamps).all() and (np.diff(stamps) > 0.0).all()):
             raise InputFileError(f"The time in '{path.name}' (column '{named}') does not increase from row to row.")
         return sheet, stamps, counters | {named}, ()

@@ -23,7 +23,7 @@ from biodyn.session import (
     motion_of,
     preview_of_file,
 )
-from biodyn.session.inventory import FoundFile, Sought, take_inventory
+from biodyn.session.inventory import FoundFile, take_inventory
 from biodyn.session.labels import Labels, label_files, laboratory_names
 from biodyn.session.subjects import Subject, SubjectAssignment, assign_subjects, join_subjects
 from biodyn.session.words import plain_text
@@ -354,7 +354,7 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
     """
     definition = definition or StudyDefinition()
     root = Path(folder).resolve()
-    inventory = take_inventory(root, Sought(partial(is_named, definition=definition), on_model=definition.on_model))
+    inventory = take_inventory(root, partial(is_named, definition=definition), on_model=definition.on_model)
     paths = [file.path for file in inventory.files]
     out = left_out(paths, definition)
     words = words_about(paths, definition)
