@@ -13,6 +13,7 @@ import math
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import islice
 from typing import Final, TypeAlias
 
@@ -31,8 +32,21 @@ _NUMBERS: Final = {
     1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
 }  # fmt: skip
 _TEXTS: Final = {2: "utf-8", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
-_DIMENSIONS, _ARRAY, _DEFLATED = 5, 14, 15
-_CELL, _STRUCTURE, _TEXT, _FIRST_NUMBER, _LAST_NUMBER, _OBJECT = 1, 2, 4, 6, 15, 17
+
+
+class _Type(IntEnum):
+    """Types of elements (dimensions, array, deflated) and classes of arrays that are read."""
+
+    CELL = 1
+    STRUCTURE = 2
+    TEXT = 4
+    DIMENSIONS = 5
+    FIRST_NUMBER = 6
+    ARRAY = 14
+    DEFLATED = 15
+    LAST_NUMBER = 15
+    OBJECT = 17
+
 
 #: What a variable or a field holds: numbers (in MATLAB's shape), text, the cells of a list, or the elements of a structure; None
 #: for anything else.
@@ -85,7 +99,7 @@ class Record(Mapping[str, Value]):
     def record(self, name: str) -> Record | None:
         """The only element of the structure of this name, None where it is something else; nothing else is read for it."""
         array = _array(self._fields[name], self._order)
-        if array.kind != _STRUCTURE or array.count != 1:
+        if array.kind != _Type.STRUCTURE or array.count != 1:
             return None
         return next(iter(_records(array, self._order, self._depth)), None)
 
@@ -107,8 +121,8 @@ def variables_of(content: bytes) -> Record:
         raise MatlabError("its byte order is not stated")
     variables: dict[str, memoryview] = {}
     for element in _elements(memoryview(content)[_HEADER:], order):
-        inner = _inflated(element, order) if element[0] == _DEFLATED else element
-        if inner[0] == _ARRAY:
+        inner = _inflated(element, order) if element[0] == _Type.DEFLATED else element
+        if inner[0] == _Type.ARRAY:
             variables[_array(inner[1], order).name] = inner[1]
     return Record(variables, order, 0)
 
@@ -128,7 +142,7 @@ def _elements(data: memoryview, order: str) -> Iterator[_Element]:
                 raise MatlabError("an element is larger than it may be")
         else:
             kind, begin = first, at + 8
-            step = 8 + size + (0 if kind == _DEFLATED else -size % 8)
+            step = 8 + size + (0 if kind == _Type.DEFLATED else -size % 8)
         if size > len(data) - begin:
             raise MatlabError("it ends within an element")
         yield kind, data[begin : begin + size]
@@ -154,15 +168,15 @@ def _inflated(element: _Element, order: str) -> _Element:
 def _array(data: memoryview, order: str) -> _Array:
     """The head of an array; the head of an empty array if there are no bytes."""
     if not len(data):
-        return _Array(_FIRST_NUMBER, (0, 0), "", iter(()))
+        return _Array(_Type.FIRST_NUMBER, (0, 0), "", iter(()))
     content = _elements(data, order)
     parts = list(islice(content, 3))
     if len(parts) < 3:
         raise MatlabError("an array lacks its head")
     kind = _first(parts[0], order) & 0xFF
-    if kind == _OBJECT:  # a table, a time: of a name and no dimensions, and what follows is documented nowhere
+    if kind == _Type.OBJECT:  # a table, a time: of a name and no dimensions, and what follows is documented nowhere
         return _Array(kind, (0, 0), bytes(parts[1][1]).decode("latin-1"), iter(()))
-    if parts[1][0] != _DIMENSIONS:
+    if parts[1][0] != _Type.DIMENSIONS:
         raise MatlabError("an array lacks its dimensions")
     shape = tuple(int(size) for size in _numbers(parts[1], order))
     if len(shape) < 2 or min(shape) < 0:
@@ -174,15 +188,15 @@ def _value(array: _Array, order: str, depth: int) -> Value:
     """What an array holds."""
     if depth > _DEEPEST:
         raise MatlabError("it is nested too deeply")
-    if array.kind == _CELL:
+    if array.kind == _Type.CELL:
         cells = _as_many(array.content, array.count)
         return [_value(_array(cell, order), order, depth + 1) for cell in cells]
-    if array.kind == _STRUCTURE:
+    if array.kind == _Type.STRUCTURE:
         return _records(array, order, depth)
     rest = list(array.content)
-    if array.kind == _TEXT:
+    if array.kind == _Type.TEXT:
         return _text(rest, order)
-    if not _FIRST_NUMBER <= array.kind <= _LAST_NUMBER:
+    if not _Type.FIRST_NUMBER <= array.kind <= _Type.LAST_NUMBER:
         return None
     numbers = _numbers(rest[0], order) if rest else np.empty(0)
     if len(numbers) != array.count:
@@ -193,7 +207,7 @@ def _value(array: _Array, order: str, depth: int) -> Value:
 def _as_many(parts: Iterator[_Element], count: int) -> list[memoryview]:
     """The bytes of as many arrays as there are places."""
     elements = list(parts)
-    if len(elements) != count or any(part[0] != _ARRAY for part in elements):
+    if len(elements) != count or any(part[0] != _Type.ARRAY for part in elements):
         raise MatlabError("a list does not hold as many arrays as it has places")
     return [part[1] for part in elements]
 

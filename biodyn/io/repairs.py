@@ -43,9 +43,8 @@ def repaired(recording: Recording) -> Recording:
 
 # -- frames -----------------------------------------------------------------------------------------------------------
 
-# A frame repeats the one before it in at least so many markers. In more than this share of the frames it is the rate of the
-# cameras, or a single posture that is stored many times: no marker moves farther than the third number, m.
-_LEAST_MARKERS, _MOST_REPEATED, _MOVES_M = 4, 0.4, 0.01
+# Repeated frames beyond this share are due to the rate of the cameras, or a single stored posture.
+_MOST_REPEATED = 0.4
 
 
 def unseen_repeated_frames(recording: Recording) -> tuple[Recording, Findings]:
@@ -59,17 +58,18 @@ def unseen_repeated_frames(recording: Recording) -> tuple[Recording, Findings]:
 
 def _without_repeated(positions: FloatArray, rate_hz: float) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
     """The positions without frames in which every marker that is seen is where it was in the frame before, to the last digit."""
+    least_markers, moves_m = 4, 0.01
     seen = np.isfinite(positions[..., 0])
     both = seen[1:] & seen[:-1]
     alike = np.where(both, (positions[1:] == positions[:-1]).all(axis=2), seen[1:] == seen[:-1])
-    repeated = np.concatenate([[False], alike.all(axis=1) & (both.sum(axis=1) >= _LEAST_MARKERS)])
+    repeated = np.concatenate([[False], alike.all(axis=1) & (both.sum(axis=1) >= least_markers)])
     count = int(repeated.sum())
     if not count:
         return positions, ()
     share = count / len(positions)
     if share > _MOST_REPEATED:
         distance_m = np.nanmax(lengths(positions - positions[:1]), initial=0.0)
-        return positions, (_slower_cameras(share, rate_hz),) if distance_m > _MOVES_M else ()
+        return positions, (_slower_cameras(share, rate_hz),) if distance_m > moves_m else ()
     note = Diagnostic(
         "recording-repaired",
         "warning",
@@ -95,19 +95,15 @@ def _slower_cameras(share: float, rate_hz: float) -> Diagnostic:
     )
 
 
-# A held position: at least so long, s and frames, with a step out of it that is larger than a foot's at lift-off, m and m/s.
-_LEAST_S, _LEAST_FRAMES = 0.05, 6
-_STEP_M, _STEP_M_S = 0.005, 0.5
-_SHOWN = 6
-
-
 def unseen_held_positions(recording: Recording) -> tuple[Recording, Findings]:
     """Return the recording with markers as not seen while they keep one position, to the last digit, and leave it by a jump."""
     markers = recording.motion.markers
     if markers is None or markers.virtual:
         return recording, ()
     rate_hz, positions = markers.rate_hz, markers.positions
-    least = max(_LEAST_FRAMES, round(_LEAST_S * rate_hz))
+    shown_labels = 6
+    least_s, least_frames = 0.05, 6  # of a held position
+    least = max(least_frames, round(least_s * rate_hz))
     if len(positions) <= least + 2:
         return recording, ()
     held = np.stack([_held(path, least, rate_hz) for path in np.moveaxis(positions, 1, 0)], axis=1)
@@ -115,12 +111,12 @@ def unseen_held_positions(recording: Recording) -> tuple[Recording, Findings]:
         return recording, ()
     frames = {label: int(count) for label, count in zip(markers.labels, held.sum(axis=0), strict=True) if count}
     longest = sorted(frames, key=lambda label: -frames[label])
-    shown = ", ".join(f"{label} {frames[label] / rate_hz:.2f} s" for label in longest[:_SHOWN])
+    shown = ", ".join(f"{label} {frames[label] / rate_hz:.2f} s" for label in longest[:shown_labels])
     finding = Diagnostic(
         "recording-repaired",
         "info",
         f"The last position of {len(frames)} {'markers is' if len(frames) > 1 else 'marker is'} repeated to the last digit where "
-        f"the marker was lost: it counts as not seen ({shown}{' and more' if len(longest) > _SHOWN else ''}).",
+        f"the marker was lost: it counts as not seen ({shown}{' and more' if len(longest) > shown_labels else ''}).",
         value=float(held.sum() / rate_hz),
         unit="s",
         hint="Export the trial without filling gaps, or fill them by the segment's other markers.",
@@ -134,7 +130,7 @@ def _held(path: FloatArray, least: int, rate_hz: float) -> BoolArray:
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
     if np.mean(steps == 0.0) > _MOST_REPEATED:  # it was put there, or is fixed to the floor
         return result
-    sudden = _STEP_M + _STEP_M_S / rate_hz
+    sudden = 0.005 + 0.5 / rate_hz  # m, and m/s: a step larger than that of a foot at lift-off
     edges = np.flatnonzero(np.diff(np.concatenate([[False], steps == 0.0, [False]]).astype(np.int8)))
     for first, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         if stop - first < least:
@@ -156,9 +152,6 @@ _WITH_MOMENTS = (2, 4, 5)
 # sensor some centimetres below it, to the farther end of a treadmill.
 _TOO_SHORT_M, _TOO_LONG_M = (5e-6, 5e-4), (10.0, 3e3)
 _FACTORS = (1e3, 1e-3)
-# A load exceeds the baseline by this force, and its moments exceed those of the baseline by this factor.
-_LOADED_N, _LOADED_SHARE = 100.0, 0.3
-_OVER_NOISE = 5.0
 
 
 def _moment_factor(size_m: float, wanders_m: float) -> float:
@@ -194,19 +187,21 @@ def corrected_moments(plates: Sequence[ForcePlate]) -> tuple[tuple[ForcePlate, .
 
 def _lever(plate: ForcePlate) -> tuple[float, float] | None:
     """Return the lever of the horizontal moments of the loads; None without a load or with noise of this size."""
+    # A load exceeds the baseline by this force, and its moments exceed those of the baseline by this factor.
+    loaded_n, loaded_share, over_noise = 100.0, 0.3, 5.0
     outputs = plate.outputs
     known = outputs[np.isfinite(outputs).all(axis=1)]
     if not len(known):
         return None
     low, high = np.percentile(known[:, 2], [2.0, 98.0])
     rest = low if abs(low) < abs(high) else high
-    loaded = np.abs(known[:, 2] - rest) > _LOADED_SHARE * (high - low)
-    empty = np.abs(known[:, 2] - rest) < 0.1 * _LOADED_SHARE * (high - low)
-    if high - low < _LOADED_N or loaded.sum() < 3 or empty.sum() < 3:
+    loaded = np.abs(known[:, 2] - rest) > loaded_share * (high - low)
+    empty = np.abs(known[:, 2] - rest) < 0.1 * loaded_share * (high - low)
+    if high - low < loaded_n or loaded.sum() < 3 or empty.sum() < 3:
         return None
     known = known - np.median(known[empty], axis=0)
     moment = _rms(known[loaded, 3:5])
-    if moment <= _OVER_NOISE * _rms(known[empty, 3:5]):
+    if moment <= over_noise * _rms(known[empty, 3:5]):
         return None
     lever, direction = (known[loaded, columns] / known[loaded, 2:3] for columns in (slice(3, 5), slice(0, 2)))
     # M_surface = M_sensor + F x ORIGIN, with either sign of ORIGIN; what stays does not wander

@@ -17,16 +17,13 @@ from biodyn.recording import Recording, SubjectParameters
 
 #: Looked for in the motion's folder and the folders above it; the nearest counts.
 NAMES: Final = ("sessionMetadata.yaml", "_subject.json")
-_LEVELS = 4
-_MOST_BYTES = 100_000
-_MASS_KG, _HEIGHT_M, _AGE_YEARS = (5.0, 400.0), (0.4, 2.6), (1.0, 110.0)
 _SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "m": "male", "female": "female", "f": "female"}
 
 
 def subject_file(motion: Path) -> Path | None:
     """Return the file with subject data of a motion, None if absent."""
     folder = motion.resolve().parent
-    for place in (folder, *folder.parents)[:_LEVELS]:
+    for place in (folder, *folder.parents)[:4]:
         for name in NAMES:
             if (place / name).is_file():
                 return place / name
@@ -39,12 +36,13 @@ def with_subject_file(recording: Recording) -> Recording:
     if path is None or recording.subject.mass_kg is not None:
         return recording
     try:
-        text = file_head(path, _MOST_BYTES).decode("utf-8", errors="replace")
+        text = file_head(path, 100_000).decode("utf-8", errors="replace")
         digest = file_sha256(path)
     except InputFileError:
         return recording
-    mass_kg, height_m = _number(text, "mass_?kg", _MASS_KG), _number(text, "height_?m", _HEIGHT_M)
-    age = _number(text, "age(?:_?years)?", _AGE_YEARS)
+    mass_kg = _number(text, "mass_?kg", (5.0, 400.0))
+    height_m = _number(text, "height_?m", (0.4, 2.6))
+    age = _number(text, "age(?:_?years)?", (1.0, 110.0))
     match = re.search(r"""["']?\b(?:gender|sex)(?:_mf)?["']?\s*:\s*["']?(\w+)""", text, re.IGNORECASE)
     sex = _SEXES.get(match[1].lower()) if match else None
     if mass_kg is None and height_m is None:
@@ -67,7 +65,6 @@ def _number(text: str, key: str, possible: tuple[float, float]) -> float | None:
 
 
 _SUFFIXES: Final = (".mp", ".vsk")  # in the order in which they count
-_MOST_VICON_BYTES = 2_000_000
 _LINE: Final = re.compile(r"^\s*\$(\w+)\s*=\s*([-+.\deE]+)\s*$", re.MULTILINE)
 _PARAMETER: Final = re.compile(r"<(?:Static)?Parameter\b([^<>]*)>")
 _ATTRIBUTE: Final = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
@@ -93,7 +90,7 @@ def person_file(files: tuple[Path, ...], subject: str) -> Path | None:
 
 def read_person(path: Path) -> SubjectParameters:
     """Return the subject data of a file of Vicon Nexus; InputFileError if it cannot be read."""
-    text = file_head(path, _MOST_VICON_BYTES).decode("utf-8", errors="replace")
+    text = file_head(path, 2_000_000).decode("utf-8", errors="replace")
     pairs = _LINE.findall(text) if path.suffix.lower() == _SUFFIXES[0] else _skeleton_parameters(path, text)
     return parameters_of([(letters_and_digits(name), value, "") for name, value in pairs])
 

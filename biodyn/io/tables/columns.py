@@ -104,11 +104,6 @@ def _forms() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
 
 
 METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001}
-_TYPE = 2  # six channels: force, moment
-_LOADED_N = 50.0
-# Largest lever of a load from the middle of a plate; treadmill belts are the longest.
-_FARTHEST_M = 5.0
-_SIDES_M = (0.1, 4.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +154,7 @@ def measured_plates(
     return tuple(
         ForcePlate(
             number=number,
-            type=_TYPE,
+            type=2,  # six channels: force, moment
             corners=plate.corners,
             origin=plate.about if plate.axes == "plate" and plate.about is not None else np.zeros(3),
             channels=_channels(table, plate, number, at_s),
@@ -188,7 +183,8 @@ def unlike_a_plate(corners: FloatArray) -> str:
     sides = 0.5 * np.array([np.linalg.norm(side) for side in _sides(corners)])
     # of a rectangle both diagonals share their middle
     bent = np.abs(corners[0] + corners[2] - (corners[1] + corners[3])).max()
-    if ((sides > _SIDES_M[0]) & (sides < _SIDES_M[1])).all() and bent <= 0.1 * sides.max():
+    least_m, most_m = 0.1, 4.0
+    if ((sides > least_m) & (sides < most_m)).all() and bent <= 0.1 * sides.max():
         return ""
     return (
         f"its sides would be {sides[0]:.3g} and {sides[1]:.3g} m, the middles of its diagonals {bent / 2:.3g} m apart"
@@ -217,13 +213,16 @@ def _axes(table: Storage, plate: PlateColumns, number: int) -> FloatArray:
 
 def _require_moments(table: Storage, plate: PlateColumns, F: FloatArray, M: FloatArray) -> None:
     """Raise InputFileError where moments are too large for the forces: N mm that are called N m."""
+    loaded_n = 50.0
+    # Largest lever of a load from the middle of a plate; treadmill belts are the longest.
+    farthest_m = 5.0
     size = np.linalg.norm(F, axis=1)
-    loaded = np.isfinite(size) & (size > _LOADED_N) & np.isfinite(M).all(axis=1)
+    loaded = np.isfinite(size) & (size > loaded_n) & np.isfinite(M).all(axis=1)
     if not loaded.any():
         return
     away = np.zeros(3) if plate.about is None else plate.about
     arm = float(np.median(np.linalg.norm(M[loaded], axis=1) / size[loaded]))
-    if arm > _FARTHEST_M + float(np.linalg.norm(away)):
+    if arm > farthest_m + float(np.linalg.norm(away)):
         raise InputFileError(
             f"The moments {plate.moment[0]} ... of '{table.path.name}' would act {arm:.3g} m from the plate.",
             "Say their unit in the column map: moments = 'Nmm'.",
@@ -315,8 +314,6 @@ def _of_quaternion(q: FloatArray) -> FloatArray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-#: Fewer points than this are not the markers of a person.
-_FEWEST_MARKERS = 3
 _TRANSLATION = re.compile(r"(?i)(?P<label>.+)_t(?P<axis>[xyz])")
 _POINT = re.compile(
     r"(?i)(?P<label>.+?)[ _.:\-]+(?:pos(?:ition)?[ _.\-]*)?[(\[]?t?(?P<axis>[xyz])[)\]]?(?:\s*[(\[]\s*m*\s*[)\]])?"
@@ -379,7 +376,8 @@ def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:
 def _in_space(points: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, str, str]]:
     """The columns x y z of the points that have these three and no more, if they are enough for a person's markers."""
     markers = {label: (axes["x"], axes["y"], axes["z"]) for label, axes in points.items() if axes.keys() == set("xyz")}
-    return markers if len(markers) >= _FEWEST_MARKERS else {}
+    fewest = 3  # fewer points are not the markers of a person
+    return markers if len(markers) >= fewest else {}
 
 
 def _points(names: Sequence[str], form: re.Pattern[str]) -> dict[str, dict[str, str]]:

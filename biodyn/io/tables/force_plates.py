@@ -22,9 +22,6 @@ from biodyn.io.opensim.storage import Storage, even_rate_hz
 from biodyn.io.tables.columns import ForceColumns, PlateColumns, measured_plates
 from biodyn.recording import ForcePlate
 
-# Largest residual RMS of the horizontal moments, Nm (centres of pressure are written to the millimetre), and as a share of the
-# residual without stored moments.
-_ACROSS_NM, _ACROSS_SHARE = 2.0, 0.1
 #: No foot twists a plate like that, Nm.
 LARGEST_FREE_NM = 200.0
 
@@ -43,6 +40,9 @@ def free_moment(
     pressure or not known. Only the rows `loaded` (T,) are used.
     """
     units = (1.0, 1e-3)  # N m, N mm
+    # Largest residual RMS of the horizontal moments (centres of pressure are written to the millimetre), and as a share of the
+    # residual without stored moments.
+    across_nm, across_share = 2.0, 0.1
     across = [axis for axis in range(3) if axis != up]
     F, p, M = force[loaded], pressure[loaded], moment[loaded]
     if not len(F):
@@ -60,13 +60,13 @@ def free_moment(
         about: FloatArray = np.linalg.lstsq(level, wanted, rcond=None)[0].astype(np.float64)
         return float(np.sqrt(np.mean((level @ about - wanted) ** 2))), about
 
-    enough = max(_ACROSS_NM, _ACROSS_SHARE * fitted(0.0)[0])
+    enough = max(across_nm, across_share * fitted(0.0)[0])
     (residual, about), unit = min(((fitted(unit), unit) for unit in units), key=lambda fit: fit[0][0])
     if residual <= enough:
         whole = unit * moment - np.cross(pressure - about, force)
         return whole[:, up], about, True
     unit = next(unit for unit in units if np.abs(unit * M[:, up]).max() < LARGEST_FREE_NM or unit == units[-1])
-    if float(np.sqrt(np.mean((unit * M[:, across]) ** 2))) <= _ACROSS_NM:
+    if float(np.sqrt(np.mean((unit * M[:, across]) ** 2))) <= across_nm:
         return unit * moment[:, up], None, True
     return np.zeros(len(force)), None, False
 
@@ -110,13 +110,7 @@ def unknown_note(force: str, file: str, unknown: BoolArray) -> Diagnostic:
 
 #: Around the path of the centre of pressure: about what a foot reaches beyond it.
 MARGIN_M = 0.10
-_TYPE = 2  # six channels: force, moment
-_LARGEST_M = 25.0  # largest distance of a plate from the laboratory's origin
-_LEAST_OVERLAP_S = 0.2
-# Who stands or walks is long along the direction of the force: a body that is so long along another axis, and along that of
-# the force no more than this share, is stored in other axes.
-_UPRIGHT_M, _UPRIGHT_SHARE = 0.9, 0.5
-_ACROSS_NM = 5.0  # RMS across the floor: more than a free moment of 30 Nm has on a ramp of ten degrees
+_LARGEST_M = 25.0
 
 
 @dataclass(frozen=True)
@@ -175,7 +169,7 @@ def frame_forces(
         plates.append(
             ForcePlate(
                 number=number,
-                type=_TYPE,
+                type=2,  # six channels: force, moment
                 corners=corners,
                 origin=np.zeros(3),
                 channels=_channels(sampled, corners),
@@ -198,13 +192,14 @@ def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -
     times = table.time_s
     if len(times) < 2:
         raise InputFileError(f"'{table.path.name}' holds one row of forces: no motion.")
+    least_overlap_s = 0.2
     slack = max(float(np.median(np.diff(times))), 1e-4)
     end_s = start_s + (frame_count - 1) / rate_hz
     with np.errstate(over="ignore"):  # a damaged time
         begin, end = (np.array([times[0] - slack, times[-1] + slack]) - start_s) * rate_hz
     first = int(np.ceil(np.clip(begin - 1e-6, 0.0, frame_count)))
     stop = int(np.floor(np.clip(end + 1e-6, -1.0, frame_count - 1))) + 1
-    if stop - first < max(2.0, min(_LEAST_OVERLAP_S * rate_hz, frame_count)):
+    if stop - first < max(2.0, min(least_overlap_s * rate_hz, frame_count)):
         raise InputFileError(
             f"The forces of '{table.path.name}' are of {times[0]:.3f} to {times[-1]:.3f} s, the motion is of {start_s:.3f} to "
             f"{end_s:.3f} s: they do not belong together.",
@@ -223,6 +218,10 @@ def _row_times(times: FloatArray) -> tuple[float, FloatArray]:
 
 def _require_one_vertical(table: Storage, forces: Sequence[ForceColumns], positions: FloatArray) -> None:
     """Raise InputFileError where the forces push along another axis than the long axis of the body (T, M, 3) m."""
+    # largest distance of a plate from the laboratory's origin
+    # Who stands or walks is long along the direction of the force: a body that is so long along another axis, and along that of
+    # the force no more than this share, is stored in other axes.
+    upright_m, upright_share = 0.9, 0.5
     pushed = np.zeros(3)
     for columns in forces:
         pushed += np.nansum(np.abs(np.column_stack([table.column(name) for name in columns.force])), axis=0)
@@ -231,7 +230,7 @@ def _require_one_vertical(table: Storage, forces: Sequence[ForceColumns], positi
         return
     spans = np.median(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0)
     along, upright = int(np.argmax(pushed)), int(np.argmax(spans))
-    if spans[upright] > _UPRIGHT_M and spans[along] < _UPRIGHT_SHARE * spans[upright]:
+    if spans[upright] > upright_m and spans[along] < upright_share * spans[upright]:
         raise InputFileError(
             f"The forces of '{table.path.name}' push along {'XYZ'[along]}, and the body is {spans[upright]:.2f} m long along "
             f"{'XYZ'[upright]} and {spans[along]:.2f} m along {'XYZ'[along]}: markers and forces are in different axes.",
@@ -278,13 +277,14 @@ def _free(
     On a floor no moment acts across it where the force does; one that does is about a plate's sensor or the laboratory's origin.
     A constant point is not a centre of pressure: the force is then given there with its whole moment.
     """
+    across_nm = 5.0  # RMS across the floor: more than a free moment of 30 Nm has on a ramp of ten degrees
     moves_m = 0.001  # RMS: a centre of pressure, also in quiet standing
     if not loaded.any():
         return moment, None
     up = int(np.argmax(np.abs(force).sum(axis=0)))
     across = np.delete(moment[loaded], up, axis=1)
     moves = point[loaded] - point[loaded].mean(axis=0)
-    if float(np.sqrt(np.mean(across**2))) < _ACROSS_NM or float(np.sqrt(np.mean(np.sum(moves**2, axis=1)))) < moves_m:
+    if float(np.sqrt(np.mean(across**2))) < across_nm or float(np.sqrt(np.mean(np.sum(moves**2, axis=1)))) < moves_m:
         return moment, None
     vertical, about, _ = free_moment(force, moment, point, loaded, up)
     if about is None:

@@ -24,7 +24,7 @@ def _roles(plan: StudyPlan) -> dict[str, str]:
 def test_pipes_are_never_opened(tmp_path: Path) -> None:
     write_tree(tmp_path, {"P01/walk01.c3d": Fake(), "P01/static.c3d": Fake(plates=0)})
     os.mkfifo(tmp_path / "P01" / "walk02.c3d")
-    with pytest.raises(InputFileError, match="no regular file"):
+    with pytest.raises(InputFileError, match="not a regular file"):
         read_facts(tmp_path / "P01" / "walk02.c3d")  # would wait for ever
     plan = discover(tmp_path)
     assert _roles(plan)["P01/walk02.c3d"] == "unreadable"

@@ -18,11 +18,10 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io.files import EXPORT_AGAIN
 from biodyn.io.formats.c3d.groups import read_events
-from biodyn.io.formats.c3d.header import BLOCK_BYTES, C3dHeader, read_header
+from biodyn.io.formats.c3d.header import BLOCK_BYTES, C3dHeader, Kind, read_header
 from biodyn.io.formats.c3d.layout import DataLayout, data_layout
 from biodyn.io.text import clean_text
 
-_CHARACTER, _INTEGER, _FLOAT = -1, 2, 4
 Shaped = tuple[int, tuple[int, ...], bytes]
 
 
@@ -85,7 +84,7 @@ class Records:
     def texts(self, group: str, name: str) -> list[bytes]:
         """Return the stripped texts of a parameter, none if it is missing."""
         shaped = self._value(group, name)
-        if shaped is None or shaped[0] != _CHARACTER:
+        if shaped is None or shaped[0] != Kind.CHARACTER:
             return []
         width = max(shaped[1][0] if shaped[1] else 1, 1)
         return [shaped[2][i : i + width].strip(b" \0") for i in range(0, len(shaped[2]), width)]
@@ -101,14 +100,14 @@ class Records:
     def numbers(self, group: str, name: str) -> list[int]:
         """The integers of a parameter."""
         shaped = self._value(group, name)
-        if shaped is None or shaped[0] not in (1, _INTEGER):
+        if shaped is None or shaped[0] not in (Kind.BYTE, Kind.INTEGER):
             return []
-        return [int(x) for x in np.frombuffer(shaped[2], dtype="<i2" if shaped[0] == _INTEGER else "u1")]
+        return [int(x) for x in np.frombuffer(shaped[2], dtype="<i2" if shaped[0] == Kind.INTEGER else "u1")]
 
     def floats(self, group: str, name: str) -> list[float]:
         """The floats of a parameter."""
         shaped = self._value(group, name)
-        if shaped is None or shaped[0] != _FLOAT:
+        if shaped is None or shaped[0] != Kind.FLOAT:
             return []
         return [float(x) for x in np.frombuffer(shaped[2], dtype="<f4")]
 
@@ -166,13 +165,13 @@ def texts(words: Sequence[bytes], scalar: bool = False) -> Shaped:
     """Texts as the value of a parameter: all as long as the longest."""
     width = max([len(word) for word in words] + [1])
     dims = (width,) if scalar else (width, len(words))
-    return _CHARACTER, dims, b"".join(word.ljust(width) for word in words)
+    return Kind.CHARACTER, dims, b"".join(word.ljust(width) for word in words)
 
 
 def integers(values: Sequence[int], scalar: bool = False) -> Shaped:
     """Integers of 16 bits as the value of a parameter."""
     data = np.array([value & 0xFFFF for value in values], dtype="<u2").tobytes()
-    return _INTEGER, () if scalar else (len(values),), data
+    return Kind.INTEGER, () if scalar else (len(values),), data
 
 
 _MOST_LISTED: Final = 255  # one byte counts the entries of a dimension

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,16 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, check_path
 from biodyn.io.text import clean_text, clean_texts
 
-_CHAR, _BYTE, _INT, _FLOAT = -1, 1, 2, 4
+
+class Kind(IntEnum):
+    """Element types of parameters."""
+
+    CHARACTER = -1
+    BYTE = 1
+    INTEGER = 2
+    FLOAT = 4
+
+
 _BIG_ENDIAN = ("MIPS",)
 
 Wanted = Callable[[str, str], bool]
@@ -68,7 +78,7 @@ def read_parameters(
         kind, dims, data = entry
         key = f"{group}:{name}"
         shapes[key] = dims
-        if kind == _CHAR:
+        if kind == Kind.CHARACTER:
             texts[key] = _texts(data, dims)
         else:
             numbers[key] = _numbers(data, kind, processor)
@@ -116,7 +126,7 @@ def _entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] 
     if position + 2 > len(section):
         return None
     kind, dimension_count = struct.unpack_from("<bB", section, position)
-    if kind not in (_CHAR, _BYTE, _INT, _FLOAT):
+    if kind not in tuple(Kind):
         return None
     dims = tuple(section[position + 2 : position + 2 + dimension_count])
     count = 1
@@ -139,10 +149,10 @@ def _texts(data: bytes, dims: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def _numbers(data: bytes, kind: int, processor: str) -> tuple[float, ...]:
-    if kind == _BYTE:
+    if kind == Kind.BYTE:
         return tuple(data)
     order = ">" if processor in _BIG_ENDIAN else "<"
-    if kind == _INT:
+    if kind == Kind.INTEGER:
         return struct.unpack(f"{order}{len(data) // 2}h", data)
     if processor == "DEC":
         return tuple(decoded_floats(np.frombuffer(data, dtype="<u2"), processor).tolist())
@@ -167,10 +177,6 @@ def decoded_floats(words: np.ndarray[Any, np.dtype[np.uint16]], processor: str) 
 
 BLOCK_BYTES = 512
 _PROCESSORS = {84: "Intel", 85: "DEC", 86: "MIPS"}
-_MAX_PARAMETER_BLOCKS = 256
-# Bytes of the header's events: how labels are stored, number, times, labels; the manual calls them words 150 to 234.
-_EVENT_KEY_AT, _EVENT_TIMES_AT, _EVENT_LABELS_AT = 298, 304, 396
-_FOUR_LETTERS, _MOST_EVENTS = 12345, 18
 
 
 @dataclass(frozen=True)
@@ -300,7 +306,7 @@ def _section_bytes(blocks: int, start: int, data_block: int) -> int:
     """Bytes of the parameter section behind its prefix: by its own count, or up to the data where they come later."""
     # A section may be longer than its block count, one byte, can say; then only where the data begin tells its end.
     max_section_blocks = 4096
-    stated = min(blocks or _MAX_PARAMETER_BLOCKS, _MAX_PARAMETER_BLOCKS)
+    stated = blocks or 256  # one byte
     until_data = data_block - 1 - start // BLOCK_BYTES
     return (max(stated, until_data) if until_data <= max_section_blocks else stated) * BLOCK_BYTES - 4
 
@@ -324,11 +330,13 @@ def _words(block: bytes, processor: str) -> HeaderWords:
 
 def _events(block: bytes, processor: str) -> tuple[tuple[float, str], ...]:
     """The header's events; none where their labels are not said to have four letters."""
-    key, count = struct.unpack_from(f"{'>' if processor == 'MIPS' else '<'}2H", block, _EVENT_KEY_AT)
-    if key != _FOUR_LETTERS or count > _MOST_EVENTS:
+    # Bytes of the header's events: how labels are stored, number, times, labels; the manual calls them words 150 to 234.
+    key_at, times_at, labels_at, four_letters, most_events = 298, 304, 396, 12345, 18
+    key, count = struct.unpack_from(f"{'>' if processor == 'MIPS' else '<'}2H", block, key_at)
+    if key != four_letters or count > most_events:
         return ()
-    times = decoded_floats(np.frombuffer(block, "<u2", 2 * count, _EVENT_TIMES_AT), processor)
-    labels = (block[at : at + 4] for at in range(_EVENT_LABELS_AT, _EVENT_LABELS_AT + 4 * count, 4))
+    times = decoded_floats(np.frombuffer(block, "<u2", 2 * count, times_at), processor)
+    labels = (block[at : at + 4] for at in range(labels_at, labels_at + 4 * count, 4))
     return tuple((float(time), clean_text(label)) for time, label in zip(times, labels, strict=True))
 
 
