@@ -38,14 +38,12 @@ def read(path: str | Path, forces: str | Path | None = None) -> Recording:
 
     Raises InputFileError, in one sentence, for a file that does not exist, is of no known format, or is damaged.
     """
-    if forces is None:
-        (result,) = read_many([path])
-        if isinstance(result, InputFileError):
-            raise result
-        return result
     place = Path(path)
     name = _format_name(place)
-    recording = _noted(_with_person(FORMATS[name].read(place), FORMATS[name]), name)
+    recording = FORMATS[name].read(place)
+    if forces is None:
+        return _noted(_complete(recording, FORMATS[name]), name)
+    recording = _noted(_with_person(recording, FORMATS[name]), name)
     return recording if str(forces) == NO_FORCES else with_forces(recording, forces)
 
 
@@ -68,8 +66,7 @@ def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
     results: list[Recording | InputFileError] = []
     for path in paths:
         try:
-            name = _format_name(Path(path))
-            results.append(_noted(_complete(FORMATS[name].read(Path(path)), FORMATS[name]), name))
+            results.append(read(path))
         except InputFileError as error:
             results.append(error)
     return results

@@ -14,7 +14,7 @@ from typing import Literal
 
 from biodyn.errors import InputFileError
 from biodyn.io import read_facts
-from biodyn.recording import FileFacts, Markers, QuietPart
+from biodyn.recording import FileFacts, Markers
 from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, motion_of, preview_of_file
 from biodyn.session.same_person import Neighbours, compare_persons
 from biodyn.session.static_choice import body_difference_m
@@ -31,8 +31,7 @@ class Companion:
     Attributes:
         path: the file. use: what it is for; "stranger" where it is of another person or day, "unreadable" where it is damaged.
         why: one sentence.
-        quiet: the half second in which the markers move least; None if not read.
-        worth: of `quiet` for a calibration, 0-1: 1 for quiet standing throughout, smaller for more movement or
+        worth: of the quietest half second for a calibration, 0-1: 1 for quiet standing throughout, smaller for more movement or
             shorter standing, 0 without standing.
         body_m: median difference of its marker distances within segments from the walk's, None where not known.
     """
@@ -40,7 +39,6 @@ class Companion:
     path: Path
     use: Use
     why: str
-    quiet: QuietPart | None = None
     worth: float = 0.0
     body_m: float | None = None
 
@@ -65,22 +63,6 @@ class SessionFiles:
         """Static trials of the session, the worthiest first."""
         return tuple(sorted(self.of("static"), key=lambda c: -c.worth))
 
-    @property
-    def functional(self) -> tuple[Companion, ...]:
-        """Functional trials of the session."""
-        return self.of("functional")
-
-    @property
-    def walks(self) -> tuple[Companion, ...]:
-        """The other walks of the session."""
-        return self.of("walk")
-
-    @property
-    def quiet_parts(self) -> tuple[Companion, ...]:
-        """All recordings with quiet standing, including the walk: static trials first, then by worth."""
-        recordings = (self.walk, *(c for c in self.companions if c.use != "stranger"))
-        return tuple(sorted((c for c in recordings if c.worth > 0.0), key=lambda c: (c.use != "static", -c.worth)))
-
 
 def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
     """Find the recordings of a walk's session near its file, or among files known to be this person's and day's.
@@ -93,7 +75,7 @@ def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MA
     neighbours = None if among else Neighbours([path, *paths])
     companions = tuple(_companion(facts, markers, other, neighbours) for other in paths)
     motion = motion_of(path)
-    walk_itself = Companion(path, "walk", "the walk itself", None if motion is None else motion.quiet, worth_of(motion))
+    walk_itself = Companion(path, "walk", "the walk itself", worth_of(motion))
     return SessionFiles(walk_itself, companions)
 
 
@@ -125,9 +107,9 @@ def _companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighb
         return Companion(path, "unreadable", str(getattr(error, "message", error)))
     role, why = role_of(facts)
     motion = motion_of(path)
-    quiet, worth = (None, 0.0) if motion is None else (motion.quiet, worth_of(motion))
+    worth = worth_of(motion)
     body = body_difference_m(markers, preview.quiet_markers())
     if body is not None and body > SAME_BODY_M:
         strange = f"its marker distances differ from the walk's by {1000.0 * body:.1f} mm"
-        return Companion(path, "stranger", f"Not of this session: {strange}.", quiet, worth, body)
-    return Companion(path, "walk" if role == "run" else role, why, quiet, worth, body)
+        return Companion(path, "stranger", f"Not of this session: {strange}.", worth, body)
+    return Companion(path, "walk" if role == "run" else role, why, worth, body)

@@ -104,20 +104,19 @@ def test_the_session_of_a_walk(folder: Path) -> None:
     recording(folder / "guest.c3d", "standing", seed=7)
     files = session_of(walk)
     assert [c.path.stem for c in files.statics] == ["static"]
-    assert [c.path.stem for c in files.functional] == ["hip_star_L"]
-    assert [c.path.stem for c in files.walks] == ["walk2"]
+    assert [c.path.stem for c in files.of("functional")] == ["hip_star_L"]
+    assert [c.path.stem for c in files.of("walk")] == ["walk2"]
     assert {c.path.stem for c in files.of("other")} == {"MVC_TA"}
     assert {c.path.stem for c in files.of("stranger")} == {"guest"}
-    assert files.quiet_parts[0].path.stem == "static"
     assert files.walk.worth > 0.0  # it begins with standing
-    assert files.walks[0].worth == 0.0
+    assert files.of("walk")[0].worth == 0.0
     assert len(files.companions) == 5
 
 
 def test_the_role_of_a_single_file(tmp_path: Path) -> None:
     role, why = role_of(read_facts(recording(tmp_path / "P01" / "03.c3d", "standing")))
     assert role == "static"
-    assert "stands still" in why
+    assert "quiet standing" in why
 
 
 @pytest.mark.parametrize(
