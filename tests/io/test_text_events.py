@@ -113,34 +113,6 @@ def test_an_event_whose_frame_and_time_differ_is_left_out(
     assert len(noted(found, "data-not-used")) == 1
 
 
-@pytest.mark.parametrize("later", ["frame", "time"])
-@pytest.mark.parametrize("seconds", [9.0, 0.3])
-def test_events_of_a_trimmed_export_count_from_the_start_by_which_they_are_in_it(
-    laboratory: Laboratory, truth: Recording, tmp_path: Path, later, seconds
-) -> None:
-    """Frames or times of all events count from the capture's start, the rows from where it was cut."""
-    write_qtm(tmp_path / "walk.tsv", laboratory.trials["walk"])
-    text = (tmp_path / "walk.tsv").read_text("utf-8")
-    for line in text.splitlines():
-        if line.startswith("EVENT"):
-            word, name, frame, time = line.split("\t")
-            if later == "frame":
-                frame = f"{int(frame) + round(seconds * truth.markers.rate_hz)}"
-            else:
-                time = f"{float(time) + seconds:.5f}"
-            text = text.replace(line, f"{word}\t{name}\t{frame}\t{time}")
-    found = read_text(tmp_path, text, "walk.tsv")
-    last_s = max(event.time_s for event in truth.events)
-    if last_s + seconds > (truth.markers.frame_count - 1) / truth.markers.rate_hz:
-        assert [(e.side, e.kind) for e in found.events] == [(e.side, e.kind) for e in truth.events]
-        half_s = 0.5 / truth.markers.rate_hz if later == "time" else 0.0
-        for mine, theirs in zip(found.events, truth.events, strict=True):
-            assert mine.time_s == pytest.approx(theirs.time_s, abs=half_s + TIME_S)
-    else:  # either start has them all within the rows
-        assert found.events == ()
-        assert len(noted(found, "data-not-used")) == 1
-
-
 @pytest.mark.parametrize("start_s", [0.0, 3.21])
 def test_events_in_columns_of_visual3d_are_those_of_the_c3d(
     laboratory: Laboratory, truth: Recording, tmp_path: Path, start_s
@@ -148,24 +120,6 @@ def test_events_in_columns_of_visual3d_are_those_of_the_c3d(
     found = read(write_visual3d(tmp_path / "walk.txt", laboratory.trials["walk"], start_s))
     same_events(found, truth)
     assert not noted(found, "columns-not-read")
-
-
-@pytest.mark.parametrize("form", ["frames", "marks", "marks and blanks"])
-def test_events_in_columns_are_told_by_the_rows(laboratory: Laboratory, truth: Recording, tmp_path: Path, form) -> None:
-    lines = write_visual3d(tmp_path / "walk.txt", laboratory.trials["walk"]).read_text("utf-8").splitlines()
-    rows = [line.split("\t") for line in lines]
-    rate_hz = truth.markers.rate_hz
-    for k in range(len(rows[0]) - 4, len(rows[0])):
-        frames = [round(float(row[k]) * rate_hz) + 1 for row in rows[5:] if row[k]]
-        for number, row in enumerate(rows[5:], start=1):
-            if form == "frames":
-                row[k] = f"{frames[number - 1]}" if number <= len(frames) else ""
-            else:
-                row[k] = "1" if number in frames else "0" if form == "marks" else ""
-    found = read_text(tmp_path, "\n".join("\t".join(row) for row in rows) + "\n", "walk.txt")
-    assert [(e.side, e.kind) for e in found.events] == [(e.side, e.kind) for e in truth.events]
-    times = np.array([e.time_s for e in found.events])
-    assert np.abs(times - [e.time_s for e in truth.events]).max() <= 0.5 / rate_hz + TIME_S
 
 
 def test_a_column_that_is_called_as_an_event_and_holds_a_signal_is_none(laboratory: Laboratory, tmp_path: Path) -> None:

@@ -38,10 +38,6 @@ from biodyn.io.text import clean_text
 
 _HEAD, _HEAD_CHARACTERS = "NO_OF_FRAMES", 200
 _LINES: Final = re.compile(r"^EVENT[\t;,][^\r\n]+", re.MULTILINE)
-# Times are written to 10 microseconds, frames are the nearest ones and count from 1 (or, of old files, from 0).
-_LEAST_FRAMES, _MOST_FRAMES = -0.6, 1.6
-# Of all rows, those that hold the times of one event, or the marks of it.
-_MOST_OF_ROWS = 0.2
 _COMPONENT: Final = re.compile(r"(?i)(?P<label>.+?)[_ ]x")
 
 
@@ -81,41 +77,27 @@ def nexus_events(section: Section | None) -> list[StoredEvent]:
 def qualisys_events(text: str, rows: Rows) -> list[StoredEvent]:
     """Return the events in the head of a file of Qualisys Track Manager, time 0 at its first row.
 
-    If frame and time of all events differ by the same amount, one of them has another origin than the rows: the one that gives
-    events outside the rows. Otherwise an event with different frame and time has no time (NaN).
+    An event with different frame and time has no time (NaN).
     """
-    stored: list[tuple[str, float, float]] = []
+    events = []
     for line in _LINES.findall(text) if _HEAD in text[:_HEAD_CHARACTERS] else ():
         _, *cells = line.split("\t") if "\t" in line else split_cells(line)
         if len(cells) < len(("name", "frame")):
             continue
         name, frame, time_s = cells[0].strip(' "'), _number(cells[1]), _number(cells[2]) if len(cells) > 2 else math.nan
-        stored.append((name, (frame - rows.first_frame) / rows.rate_hz, time_s - rows.start_s))
-    both = [event for event in stored if all(map(math.isfinite, event[1:]))]
-    apart = [(by_time_s - by_frame_s) * rows.rate_hz for _, by_frame_s, by_time_s in both]
-    shifted = bool(apart) and max(apart) - min(apart) < _MOST_FRAMES - _LEAST_FRAMES and not _alike(apart[0])
-    inside = [all(map(rows.holds, times)) for times in ([s for _, s, _ in both], [s for _, _, s in both])]
-    if shifted and inside[0] != inside[1]:
-        by_frame = inside[0]
-        return [StoredEvent(name, "", of_frame if by_frame else of_time) for name, of_frame, of_time in stored]
-    events = []
-    for name, by_frame_s, by_time_s in stored:
-        differ = (by_time_s - by_frame_s) * rows.rate_hz
-        time_s = by_frame_s if math.isnan(by_time_s) else by_time_s
-        events.append(StoredEvent(name, "", time_s if math.isnan(differ) or _alike(differ) else math.nan))
+        by_frame_s, by_time_s = (frame - rows.first_frame) / rows.rate_hz, time_s - rows.start_s
+        frames_apart = (by_time_s - by_frame_s) * rows.rate_hz
+        event_s = by_frame_s if math.isnan(by_time_s) else by_time_s
+        # times are written to 10 microseconds; frames are the nearest ones and count from 1, in old files from 0
+        agree = math.isnan(frames_apart) or -0.6 <= frames_apart <= 1.6
+        events.append(StoredEvent(name, "", event_s if agree else math.nan))
     return events
-
-
-def _alike(frames: float) -> bool:
-    """Return whether a time that many frames after a frame belongs to that frame."""
-    return _LEAST_FRAMES <= 1.0 - frames <= _MOST_FRAMES
 
 
 def column_events(sheet: Sheet, rows: Rows) -> tuple[list[StoredEvent], Sheet]:
     """Return the events that columns hold, time 0 at the first row, and the table without these columns.
 
-    A column that is named as an event of a foot holds its times in its first rows, in seconds or in frames, whichever is within
-    the rows; or a 1 in the row of each event, nothing or 0 in the others. Other columns stay.
+    A column that is named as an event of a foot holds its times (s) in its first rows. Other columns stay.
     """
     events: list[StoredEvent] = []
     remaining = []
@@ -134,24 +116,14 @@ def column_events(sheet: Sheet, rows: Rows) -> tuple[list[StoredEvent], Sheet]:
 
 def _times_of(column: FloatArray, rows: Rows) -> Sequence[float] | None:
     """Return the times of the events of a column (T,), 0 at the first row; None for any other column."""
+    most_of_rows = 0.2  # of all rows
     known = np.isfinite(column)
     values = column[known]
-    if not rows.rate_hz > 0.0:
-        return None
     on_top = len(values) < len(column) and known[: len(values)].all()
-    if len(values) and not on_top and np.isin(values, (0.0, 1.0)).all():
-        marked = np.flatnonzero(column == 1.0)
-        fits = 0 < len(marked) <= _MOST_OF_ROWS * len(column) and (len(marked) == 1 or np.diff(marked).min() > 1)
-        return (marked / rows.rate_hz).tolist() if fits else None
-    count = len(values)
-    if count > _MOST_OF_ROWS * len(column) or not on_top or not (np.diff(values) > 0.0).all():
+    if len(values) > most_of_rows * len(column) or not on_top or not (np.diff(values) > 0.0).all():
         return None
-    seconds, frames = values - rows.start_s, (values - rows.first_frame) / rows.rate_hz
-    whole = bool((values == np.round(values)).all())
-    fits = [all(map(rows.holds, seconds.tolist())), whole and all(map(rows.holds, frames.tolist()))]
-    if fits[0] == fits[1]:
-        return None if count else ()
-    return (seconds if fits[0] else frames).tolist()
+    times = (values - rows.start_s).tolist()
+    return times if rows.rate_hz > 0.0 and all(map(rows.holds, times)) else None
 
 
 def _number(cell: str) -> float:
