@@ -27,7 +27,7 @@ def test_a_thousandfold_is_put_right_and_said(laboratory, tmp_path, factor):
         np.testing.assert_allclose(plate.channels, true.channels, rtol=1e-5, atol=1e-6)
     (note,) = found.diagnostics
     assert (note.code, note.severity) == ("unit-corrected", "warning")
-    assert ("1000 times larger" if factor < 1.0 else "as a thousandth") in note.message
+    assert f"multiplied by {1.0 / factor:g}" in note.message
 
 
 @pytest.mark.parametrize("kind", [4, 5])

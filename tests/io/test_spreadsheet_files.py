@@ -108,7 +108,7 @@ def test_an_export_of_visual3d_is_known_as_a_text_file_too(tmp_path: Path, signa
     assert exports_trajectories(place) == (signal == "TARGET")
     assert read(place).markers.frame_count == FRAMES
     place.write_text(EXPORTS["visual3d_timed.tsv"].replace(".c3d", ".doc"))
-    with pytest.raises(InputFileError, match="no recording of a known format"):
+    with pytest.raises(InputFileError, match="not a recording of a known format"):
         read(place)
 
 

@@ -218,7 +218,7 @@ def test_times_that_contradict_the_stated_rate_are_believed(write: Write, stated
 @pytest.mark.parametrize(
     ("rows", "line", "what"),
     [
-        (timed(lambda i: f"{(i if i < 20 else i + 3) / 100:.2f}"), 27, "not those of one frame rate"),
+        (timed(lambda i: f"{(i if i < 20 else i + 3) / 100:.2f}"), 27, "do not have one frame rate"),
         (timed(lambda i: f"{(i if i != 20 else 2) / 100:.2f}"), 27, "do not increase"),
         (timed(lambda i: "0"), 8, "do not increase"),
     ],
