@@ -179,7 +179,7 @@ def test_the_command_writes_tables_and_a_record(swing, tmp_path):
     for words, why in (
         (("run", motion, "--out", tmp_path / "no"), "--model"),
         (("run", motion, "--model", model, "--mass", "70", "--out", tmp_path / "no"), "--mass"),
-        (("run", model, "--model", model, "--out", tmp_path / "no"), "no recording of a known format"),
+        (("run", model, "--model", model, "--out", tmp_path / "no"), "not a recording of a known format"),
         (
             ("run", motion, "--model", model, "--set", "model.fit=none", "--out", tmp_path / "no"),
             "it follows signals.cutoff_hz",
