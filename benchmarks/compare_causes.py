@@ -37,13 +37,13 @@ from support.planted_causes import NAMES, planted, spans_of, with_changed_writin
 from biodyn.analysis import TrialAnalysis
 from biodyn.comparison.channels import (
     FRAMES,
-    Reading,
-    expected_writing,
+    ConventionMatch,
+    channel_from_moment,
+    expected_convention,
     frame_axes,
     laboratory_table,
-    one_way,
-    read_channel,
-    written,
+    match_convention,
+    with_common_unit,
 )
 from biodyn.comparison.differences import analyses_in_common, cycle_differences, differences, overall
 from biodyn.comparison.segments import MovingBody, moment_of_ground, moment_of_segments, moving_body
@@ -126,7 +126,7 @@ def _case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.random.G
 def _written_case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.random.Generator) -> tuple[str, bool]:
     other = moving_body(result_arrays(planted(analysis, str(rng.choice(_BACKGROUND)), rng)))
     joints = [
-        (s, expected_writing(entry, side))
+        (s, expected_convention(entry, side))
         for raw in laboratory_table()["moment"]
         for side, entry in for_each_side(raw)
         for s, at in enumerate(zip(body.joints, body.sides, strict=True))
@@ -134,16 +134,16 @@ def _written_case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.
     ]
     chosen = int(rng.integers(len(joints)))
     moments = [_moment(one) for one in (body, other)]
-    readings: list[Reading] = []
+    readings: list[ConventionMatch] = []
     for number, (s, usual) in enumerate(joints):
         way = with_changed_writing(usual, kind, rng) if number == chosen else usual
         theirs = frame_axes(way.frame, other.motion, other.parents[s], s)
-        channel = written(moments[1][:, s], theirs, way, other.mass_kg)
+        channel = channel_from_moment(moments[1][:, s], theirs, way, other.mass_kg)
         axes = {frame: frame_axes(frame, body.motion, body.parents[s], s) for frame in FRAMES}
         valid = body.valid[:, s] & other.valid[:, s]
-        readings.append(read_channel({"own": channel}, moments[0][:, s], axes, usual, other.mass_kg, valid))
-    told = one_way(readings)
-    found = [(number, reading.departures) for number, reading in enumerate(told) if reading.departures]
+        readings.append(match_convention({"own": channel}, moments[0][:, s], axes, usual, other.mass_kg, valid))
+    told = with_common_unit(readings)
+    found = [(number, reading.deviations) for number, reading in enumerate(told) if reading.deviations]
     words = ", ".join(" and ".join(names) for _, names in found) or "nothing"
     return words, found == [(chosen, (kind,))]
 

@@ -28,7 +28,7 @@ _ALIKE = 1.3
 
 
 @dataclass(frozen=True)
-class Writing:
+class MomentConvention:
     """Convention of the three components (sagittal, frontal, transverse) of a stored joint moment.
 
     Attributes:
@@ -50,7 +50,7 @@ class Writing:
             "" if self.side == "own" else ", of the other side"
         )
 
-    def departures(self, expected: Writing) -> tuple[str, ...]:
+    def deviations(self, expected: MomentConvention) -> tuple[str, ...]:
         """Return the differences from another convention: of unit, frame, axes, sign, side."""
         pairs = (
             ("unit", self.unit, expected.unit),
@@ -63,26 +63,26 @@ class Writing:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ConventionMatch:
     """Convention of a channel, and indistinguishable alternatives.
 
     Attributes:
-        expected, found: conventions; equal without evidence against the expected one.
-        explained: share of the mean square of the file's curves explained by computed ones, with `found`.
-        alike: other conventions that explain the curves nearly as well.
-        is_told: False if the computed curves differ too much to determine the convention.
+        expected, convention: conventions; equal without evidence against the expected one.
+        explained: share of the mean square of the file's curves explained by computed ones.
+        alternatives: other conventions that explain the curves nearly as well.
+        is_determined: False if the computed curves differ too much to determine the convention.
     """
 
-    expected: Writing
-    found: Writing
+    expected: MomentConvention
+    convention: MomentConvention
     explained: float
-    alike: tuple[Writing, ...] = ()
-    is_told: bool = True
+    alternatives: tuple[MomentConvention, ...] = ()
+    is_determined: bool = True
 
     @property
-    def departures(self) -> tuple[str, ...]:
+    def deviations(self) -> tuple[str, ...]:
         """Differences from the expected convention."""
-        return self.found.departures(self.expected)
+        return self.convention.deviations(self.expected)
 
 
 def units_to_nm(mass_kg: float) -> dict[str, float]:
@@ -96,13 +96,13 @@ def units_to_nm(mass_kg: float) -> dict[str, float]:
     }
 
 
-def expected_writing(entry: Mapping[str, Any], side: str) -> Writing:
+def expected_convention(entry: Mapping[str, Any], side: str) -> MomentConvention:
     """Return the convention of a channel by the table of the library."""
     signs = entry["signs"]
     if entry.get("mirrored") and side == "l":
         signs = [signs[0], -signs[1], -signs[2]]
     axes = entry["axes"]
-    return Writing(
+    return MomentConvention(
         entry["unit"], entry["frame"], (axes[0], axes[1], axes[2]), (int(signs[0]), int(signs[1]), int(signs[2]))
     )
 
@@ -116,14 +116,16 @@ def frame_axes(frame: Frame, motion: SegmentMotion, parent: int, segment: int) -
     return motion.R[:, parent if frame == "proximal" else segment]
 
 
-def written(moment_W: FloatArray, axes: FloatArray, writing: Writing, mass_kg: float) -> FloatArray:
+def channel_from_moment(
+    moment_W: FloatArray, axes: FloatArray, writing: MomentConvention, mass_kg: float
+) -> FloatArray:
     """Convert a moment (T, 3) Nm in World to the convention of a file; `axes` (T, 3, 3) of its frame."""
     components = np.einsum("tij,ti->tj", axes, moment_W)[:, [AXES.index(axis) for axis in writing.axes]]
     return np.asarray(components * writing.signs / units_to_nm(mass_kg)[writing.unit])
 
 
-def unwritten(channel: FloatArray, axes: FloatArray, writing: Writing, mass_kg: float) -> FloatArray:
-    """Convert a channel of a file to a moment (T, 3) Nm in World (inverse of `written`, also for oblique axes)."""
+def moment_from_channel(channel: FloatArray, axes: FloatArray, writing: MomentConvention, mass_kg: float) -> FloatArray:
+    """Convert a channel of a file to a moment (T, 3) Nm in World (inverse of `channel_from_moment`, also for oblique axes)."""
     values = channel * writing.signs * units_to_nm(mass_kg)[writing.unit]
     components = np.empty_like(values)
     components[:, [AXES.index(axis) for axis in writing.axes]] = values
@@ -133,14 +135,14 @@ def unwritten(channel: FloatArray, axes: FloatArray, writing: Writing, mass_kg: 
     return moment
 
 
-def read_channel(
+def match_convention(
     channels: Mapping[str, FloatArray],
     moment_W: FloatArray,
     axes: Mapping[Frame, FloatArray],
-    expected: Writing,
+    expected: MomentConvention,
     mass_kg: float,
     frames: BoolArray,
-) -> Reading:
+) -> ConventionMatch:
     """Determine the convention of the channels of a joint, from its own and optionally the other side.
 
     Parameters:
@@ -154,7 +156,7 @@ def read_channel(
     least_explained = 0.3
     # Largest misfit of another convention relative to the expected one, to the power of the number of deviations.
     clearly = 0.4
-    misfits: dict[Writing, float] = {}
+    misfits: dict[MomentConvention, float] = {}
     for frame in FRAMES:
         computed = np.einsum("tij,ti->tj", axes[frame], moment_W)
         for side, channel in channels.items():
@@ -164,16 +166,16 @@ def read_channel(
             file_side: Literal["own", "other"] = "own" if side == "own" else "other"
             misfits |= dict(_ways(channel[known], computed[known], expected, frame, file_side, mass_kg))
     if expected not in misfits:
-        return Reading(expected, expected, float("nan"), is_told=False)
+        return ConventionMatch(expected, expected, float("nan"), is_determined=False)
     best = min(misfits.values())
     if best > 1.0 - least_explained:
-        return Reading(expected, expected, 1.0 - misfits[expected], is_told=False)
+        return ConventionMatch(expected, expected, 1.0 - misfits[expected], is_determined=False)
     accepted = [
-        way for way, misfit in misfits.items() if misfit < clearly ** len(way.departures(expected)) * misfits[expected]
+        way for way, misfit in misfits.items() if misfit < clearly ** len(way.deviations(expected)) * misfits[expected]
     ]
     least = min((misfits[way] for way in accepted), default=0.0)
     near = [way for way in accepted if misfits[way] <= _ALIKE * least]
-    convention = min(near, key=lambda way: (len(way.departures(expected)), misfits[way]), default=expected)
+    convention = min(near, key=lambda way: (len(way.deviations(expected)), misfits[way]), default=expected)
     alike = tuple(
         way
         for way, misfit in misfits.items()
@@ -182,17 +184,17 @@ def read_channel(
         and way.unit == convention.unit
         and way.side == convention.side
     )
-    return Reading(expected, convention, 1.0 - misfits[convention], alike)
+    return ConventionMatch(expected, convention, 1.0 - misfits[convention], alike)
 
 
 def _ways(
     channel: FloatArray,
     computed: FloatArray,
-    expected: Writing,
+    expected: MomentConvention,
     frame: Frame,
     side: Literal["own", "other"],
     mass_kg: float,
-) -> Iterator[tuple[Writing, float]]:
+) -> Iterator[tuple[MomentConvention, float]]:
     """Yield every convention with its misfit: 0 for equal curves, 1 for unrelated curves.
 
     The expected frame may be rotated by a small constant angle, so that different segment axes are not taken for another frame.
@@ -217,7 +219,7 @@ def _ways(
             for unit, factor in units.items():
                 residual = square - 2.0 * shared / factor + alone / factor**2
                 misfit = float(weight @ residual) / (3.0 * len(channel))
-                yield Writing(unit, frame, axes, signs, side), max(misfit, round_off)
+                yield MomentConvention(unit, frame, axes, signs, side), max(misfit, round_off)
 
 
 def _small_turn(cross: FloatArray) -> FloatArray:
@@ -233,13 +235,13 @@ def _small_turn(cross: FloatArray) -> FloatArray:
     return turn if angle <= most_turn_rad else np.eye(3)
 
 
-def one_way(readings: Sequence[Reading]) -> Sequence[Reading]:
+def with_common_unit(readings: Sequence[ConventionMatch]) -> Sequence[ConventionMatch]:
     """Return the readings of one file; joints with an undetermined unit take the most frequent unit of the others."""
-    units = [reading.found.unit for reading in readings if reading.is_told]
+    units = [reading.convention.unit for reading in readings if reading.is_determined]
     if not units:
         return readings
     usual = max(set(units), key=units.count)
-    return [r if r.is_told else replace(r, found=replace(r.found, unit=usual)) for r in readings]
+    return [r if r.is_determined else replace(r, convention=replace(r.convention, unit=usual)) for r in readings]
 
 
 # -- the analysis of a laboratory from its segments, raw forces and table of inertias -----------------------------------

@@ -155,7 +155,7 @@ class Difference:
         rms, mean: of the difference over the compared frames. size: RMS of the first curve.
         shares: by cause, of the mean square of the difference; they add up to 1 including the unexplained share. A
             negative share belongs to a cause that compensates others. Empty for equal curves.
-        left: RMS of the unexplained part.
+        unexplained_rms: RMS of the unexplained part.
         first, other: (T,) the two curves in `unit`, NaN in frames without comparison. parts: (T,) of other - first by cause.
     """
 
@@ -168,7 +168,7 @@ class Difference:
     mean: float
     size: float
     shares: Mapping[str, float]
-    left: float
+    unexplained_rms: float
     first: FloatArray
     other: FloatArray
     parts: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -271,7 +271,7 @@ def difference(
         mean=float(np.nanmean(whole)),
         size=size,
         shares=made,
-        left=float(np.sqrt(np.nanmean(rest**2))),
+        unexplained_rms=float(np.sqrt(np.nanmean(rest**2))),
         first=first,
         other=other,
         parts=known_parts,
@@ -312,7 +312,7 @@ def explained(items: Sequence[Difference], quantity: Quantity) -> float:
     """Return the share of the mean square of all differences of a quantity explained by the causes; NaN without any."""
     selected = [d for d in items if d.quantity == quantity and d.shares]
     square = sum(d.rms**2 for d in selected)
-    return 1.0 - sum(d.left**2 for d in selected) / square if square else float("nan")
+    return 1.0 - sum(d.unexplained_rms**2 for d in selected) / square if square else float("nan")
 
 
 # -- differences over the gait cycle ------------------------------------------------------------------------------------

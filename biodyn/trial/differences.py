@@ -175,7 +175,7 @@ class Comparison:
                         "mean": one.mean,
                         "size": one.size,
                         "shares": dict(one.shares),
-                        "unexplained_rms": one.left,
+                        "unexplained_rms": one.unexplained_rms,
                     }
                     for one in self.differences
                 ],

@@ -16,16 +16,16 @@ from biodyn.comparison.channels import (
     SHIFT,
     SIGN,
     UNIT,
-    Reading,
+    ConventionMatch,
     curve_causes,
-    expected_writing,
+    expected_convention,
     frame_axes,
     laboratory_body,
     laboratory_table,
+    match_convention,
     measured_wrenches,
-    one_way,
-    read_channel,
-    unwritten,
+    moment_from_channel,
+    with_common_unit,
 )
 from biodyn.comparison.differences import (
     LEAST_FRAMES,
@@ -189,7 +189,7 @@ class FileComparison:
     differences: tuple[Difference, ...]
     facts: tuple[Fact, ...]
     notes: tuple[str, ...]
-    readings: Mapping[tuple[str, str], Reading]
+    readings: Mapping[tuple[str, str], ConventionMatch]
 
 
 def compare_with_channels(
@@ -291,11 +291,11 @@ def _joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingB
 
 def _moments(
     exchange: Exchange, joints: Sequence[_Joint], mass_kg: float, is_known: bool
-) -> tuple[list[Difference], dict[int, Reading]]:
+) -> tuple[list[Difference], dict[int, ConventionMatch]]:
     a, b = exchange.a, exchange.b
     computed = moment_of_segments(b.motion, b.inertias, b.gravity_W, b.beyond)
     computed = computed + moment_of_ground(b.motion, b.wrench, b.beyond)
-    readings = one_way([_reading(b, joint, computed, mass_kg) for joint in joints])
+    readings = with_common_unit([_reading(b, joint, computed, mass_kg) for joint in joints])
     if not is_known:
         readings = [
             _as_on_both_sides(reading, joint, joints, readings) for reading, joint in zip(readings, joints, strict=True)
@@ -307,10 +307,10 @@ def _moments(
         frames = _frames(b, joint)
         if frames.sum() < LEAST_FRAMES:
             continue
-        theirs, as_expected = (_in_planes(b, joint, way, mass_kg) for way in (reading.found, reading.expected))
+        theirs, as_expected = (_in_planes(b, joint, way, mass_kg) for way in (reading.convention, reading.expected))
         own = {cause: part[:, s] for cause, part in parts.items()}
-        if reading.departures:
-            own[" and ".join(reading.departures)] = as_expected - theirs
+        if reading.deviations:
+            own[" and ".join(reading.deviations)] = as_expected - theirs
         for plane, name in enumerate(PLANES):
             curves = {cause: part[:, plane] for cause, part in own.items()}
             ends = (first[:, s, plane], as_expected[:, plane])
@@ -319,25 +319,25 @@ def _moments(
 
 
 def _as_on_both_sides(
-    reading: Reading, joint: _Joint, joints: Sequence[_Joint], readings: Sequence[Reading]
-) -> Reading:
+    reading: ConventionMatch, joint: _Joint, joints: Sequence[_Joint], readings: Sequence[ConventionMatch]
+) -> ConventionMatch:
     """The reading, as usual where the other side does not depart alike: turned axes can look like it, and ours may be."""
     partners = [
         other
         for other, at in zip(readings, joints, strict=True)
         if at.entry["joint"] == joint.entry["joint"] and at.side != joint.side
     ]
-    if not reading.departures or any(other.departures == reading.departures for other in partners):
+    if not reading.deviations or any(other.deviations == reading.deviations for other in partners):
         return reading
-    return replace(reading, found=reading.expected, alike=(*reading.alike, reading.found))
+    return replace(reading, convention=reading.expected, alternatives=(*reading.alternatives, reading.convention))
 
 
-def _reading(b: MovingBody, joint: _Joint, computed: FloatArray, mass_kg: float) -> Reading:
+def _reading(b: MovingBody, joint: _Joint, computed: FloatArray, mass_kg: float) -> ConventionMatch:
     s = joint.segment
     axes = {frame: frame_axes(frame, b.motion, b.parents[s], s) for frame in FRAMES}
     channels = {"own": joint.channel} | ({} if joint.other is None else {"other": joint.other})
-    expected = expected_writing(joint.entry, joint.side)
-    return read_channel(channels, computed[:, s], axes, expected, mass_kg, _frames(b, joint))
+    expected = expected_convention(joint.entry, joint.side)
+    return match_convention(channels, computed[:, s], axes, expected, mass_kg, _frames(b, joint))
 
 
 def _frames(b: MovingBody, joint: _Joint) -> BoolArray:
@@ -349,7 +349,7 @@ def _frames(b: MovingBody, joint: _Joint) -> BoolArray:
 def _in_planes(b: MovingBody, joint: _Joint, way: Any, mass_kg: float) -> FloatArray:
     s = joint.segment
     channel = joint.channel if way.side == "own" or joint.other is None else joint.other
-    moment_W = unwritten(channel, frame_axes(way.frame, b.motion, b.parents[s], s), way, mass_kg)
+    moment_W = moment_from_channel(channel, frame_axes(way.frame, b.motion, b.parents[s], s), way, mass_kg)
     every = np.zeros(b.motion.p.shape)
     every[:, s] = moment_W
     return in_planes(every, b.motion, b.parents)[:, s]
@@ -373,18 +373,18 @@ def _angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Difference]:
     return found
 
 
-def _writing_facts(exchange: Exchange, readings: Mapping[int, Reading]) -> Iterator[Fact]:
+def _writing_facts(exchange: Exchange, readings: Mapping[int, ConventionMatch]) -> Iterator[Fact]:
     for s, reading in readings.items():
         name = joint_words(exchange, s)
-        if not reading.is_told:
+        if not reading.is_determined:
             yield Fact(
                 "convention", f"{name}: the file's moment is too unlike the computed one to tell how it is written"
             )
-        elif reading.departures:
-            others = "".join(f", or {way.words}" for way in reading.alike[:2])
+        elif reading.deviations:
+            others = "".join(f", or {way.words}" for way in reading.alternatives[:2])
             yield Fact(
-                " and ".join(reading.departures),
-                f"{name}: the file writes {reading.found.words}{others}; usual is {reading.expected.words}",
+                " and ".join(reading.deviations),
+                f"{name}: the file writes {reading.convention.words}{others}; usual is {reading.expected.words}",
             )
 
 

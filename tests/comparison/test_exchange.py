@@ -77,7 +77,7 @@ def test_a_planted_cause_is_named_and_everything_adds_up(analysis, body, kind):
     found = differences(exchange)
     for one in found:
         assert not one.shares or abs(one.shares[UNEXPLAINED]) < 1e-6
-        assert one.left < 1e-8 * max(one.size, 1.0) + 1e-6
+        assert one.unexplained_rms < 1e-8 * max(one.size, 1.0) + 1e-6
     assert next(iter(overall(found, "moment"))) in NAMES[kind]
 
 

@@ -45,7 +45,7 @@ def test_equal_curves_with_other_events_differ_by_the_events_alone() -> None:
     assert found.shares[EVENTS] == pytest.approx(1.0)
     # sin shifted by 30 ms less sin: 2 sin(pi 0.03) cos(...), RMS sqrt(2) sin(pi 0.03)
     assert found.rms == pytest.approx(np.sqrt(2.0) * np.sin(np.pi * 0.03), rel=1e-2)
-    assert found.left == pytest.approx(0.0, abs=1e-12)
+    assert found.unexplained_rms == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_parts_of_events_and_of_other_causes_add_up() -> None:

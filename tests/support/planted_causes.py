@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.comparison import exchange
-from biodyn.comparison.channels import Writing
+from biodyn.comparison.channels import MomentConvention
 from biodyn.comparison.differences import Span
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import axis_angle
@@ -127,7 +127,7 @@ def spans_of(analysis: TrialAnalysis) -> tuple[Span, ...]:
     return tuple(Span(c.side, c.start_s, c.end_s) for c in gait_cycles(analysis.gait_events))
 
 
-def with_changed_writing(usual: Writing, kind: str, rng: np.random.Generator) -> Writing:
+def with_changed_writing(usual: MomentConvention, kind: str, rng: np.random.Generator) -> MomentConvention:
     """A way of writing a joint moment with a sign turned or another frame."""
     if kind == "frame":
         return replace(usual, frame=str(rng.choice(["proximal", "world"])))

@@ -212,7 +212,7 @@ def difference_table(found: Sequence[Difference]) -> pd.DataFrame:
                 "rms": one.rms,
                 "mean": one.mean,
                 "size": one.size,
-                "unexplained_rms": one.left,
+                "unexplained_rms": one.unexplained_rms,
             }
             | {f"{cause.replace(' ', '_')}_pct": _per_cent(one, cause) for cause in causes}
             for one in found
