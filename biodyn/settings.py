@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from biodyn.errors import SettingsError, printable
 from biodyn.estimation.settings import EstimationSettings
-from biodyn.library.load import beside, is_path, nearest, read_entry, read_user_toml
+from biodyn.library.load import is_path, nearest, read_entry, read_user_toml, relative_to_file
 from biodyn.library.section import Field, Section, ValidationError, field_validator, invalid_entry, model_validator
 from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice
@@ -200,7 +200,7 @@ def joined(*tables: Mapping[str, Any]) -> dict[str, Any]:
 
 def tables_beside(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """Return the settings that stand in `file`, the paths of tables in them made absolute: they are relative to it."""
-    return with_table_paths(content, lambda path: beside(path, file))
+    return with_table_paths(content, lambda path: relative_to_file(path, file))
 
 
 def with_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:

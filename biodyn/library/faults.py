@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from biodyn.library.load import nearest
+from biodyn.errors import TableError
+from biodyn.library.load import UserFile, nearest
 
 _EXPECTED = {
     "float_type": "a number",
@@ -150,6 +152,43 @@ def _length(problem: Mapping[str, Any], kind: str) -> str:
 def _description(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
     field = _field(model, path)
     return f"Expected: {field.description}." if isinstance(field, FieldInfo) and field.description else ""
+
+
+@lru_cache(maxsize=64)
+def require_valid(file: UserFile, kind: str) -> None:
+    """Raise TableError, naming file, entry and key, where a file is not a valid table of its kind."""
+    # imported here: most runs have no such table, and pydantic models take time to build
+    from biodyn.library.schema import SCHEMAS
+
+    schema = SCHEMAS[kind]
+    try:
+        schema.model_validate(file.content)
+    except ValidationError as error:
+        fault = first_fault(error, schema)
+        raise table_error(file, fault.path, fault.problem, fault.hint) from error
+
+
+def table_error(file: UserFile, path: tuple[str | int, ...], problem: str, hint: str = "") -> TableError:
+    """Return the error that names file, entry (`[[marker]] 3 (LKNE)`) and key, and describes the problem."""
+    entry, key = _location(file.content, path)
+    where = ", ".join(filter(None, (f"'{file.path}'", entry, f"key '{key}'" if key else "")))
+    return TableError(f"{where}: {problem.rstrip('.')}.", hint)
+
+
+def _location(content: dict[str, Any], path: tuple[str | int, ...]) -> tuple[str, str]:
+    """Return the list entry on a path, as text, and the key below it."""
+    at = next((i for i, part in enumerate(path) if isinstance(part, int)), None)
+    if at is None or at == 0 or not isinstance(content.get(str(path[0])), list):
+        return "", ".".join(map(str, path))
+    entries = content[str(path[0])]
+    number = int(path[at])
+    entry = entries[number] if at == 1 and number < len(entries) else None
+    if not isinstance(entry, dict):
+        return "", f"{path[0]}, number {number + 1}"
+    named = entry.get("name", entry.get("labels", ""))
+    words = ", ".join(map(str, named)) if isinstance(named, list) else str(named)
+    below = [str(part + 1) if isinstance(part, int) else part for part in path[at + 1 :]]
+    return f"[[{path[0]}]] {number + 1}" + (f" ({words[:60]})" if words else ""), ".".join(below)
 
 
 # -- types of a model ----------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def is_path(name: str) -> bool:
     return name.lower().endswith((SUFFIX, ".osim"))
 
 
-def beside(name: str, naming_file: Path) -> str:
+def relative_to_file(name: str, naming_file: Path) -> str:
     """Return the name of a table that is given in `naming_file`: a path is relative to the folder of that file."""
     return os.path.normpath(naming_file.absolute().parent / Path(name).expanduser()) if is_path(name) else name
 
@@ -79,7 +79,7 @@ def read_user_toml(
 
 
 def read_entry(text: str, fault: type[BiodynError] = TableError) -> dict[str, Any]:
-    """Return the entry of "section.key=value", nested as in a TOML file; `fault` is raised if there is none.
+    """Return the entry of "section.key=value", nested as in a TOML file; `fault` is raised for an invalid one.
 
     The value is written as in TOML; a value that is not valid TOML is text, so that `model.fit=session` needs no quotes.
     """

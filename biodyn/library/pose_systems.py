@@ -19,7 +19,7 @@ OF_SKELETON = "skeleton"
 
 @dataclass(frozen=True)
 class PoseSegment:
-    """A segment of a system: its label in files, its body, and the segment whose origin is its joint centre."""
+    """A segment of a system: its label in files, its body, and the segment with its origin at the joint centre."""
 
     label: str
     body: str
@@ -46,7 +46,7 @@ class PoseSystem:
 
     Attributes:
         name, title, citation: of the system.
-        R_VB: (3, 3) axes of the body (ISB: forward, up, right) in those of the system's segment.
+        R_VB: (3, 3) axes of the body (ISB: forward, up, right) in the axes of the system's segment.
         half_m: half size of the cube of virtual points for the fit, see `SegmentPoses.as_points`.
         segments, points: of the files. unused: labels of unused segments.
         parameters: group of the file's parameters for the points.

@@ -10,7 +10,7 @@ from typing import Any
 
 from biodyn.conventions import SIDES, other_side
 from biodyn.errors import ModelError, TableError
-from biodyn.library.load import SUFFIX, UserFile, beside, is_path, load_table, nearest, read_user_toml
+from biodyn.library.load import SUFFIX, UserFile, is_path, load_table, nearest, read_user_toml, relative_to_file
 
 _ROOT = files(__package__)
 #: Folder of each kind.
@@ -47,7 +47,7 @@ def library_entry(kind: str, name: str) -> dict[str, Any]:
 def user_table(kind: str, path: str) -> UserFile:
     """Read a user's TOML file of a kind and check it against its schema; TableError names file, entry and key."""
     # imported here: schemas take time to load, and most runs need none
-    from biodyn.library.schema import require_valid
+    from biodyn.library.faults import require_valid
 
     names = ", ".join(entry_names(kind)) if kind in KINDS else ""
     file = read_user_toml(path, ROLES[kind], missing=f"The library has {names}." if names else "Give an existing file.")
@@ -56,7 +56,7 @@ def user_table(kind: str, path: str) -> UserFile:
 
 
 def load_entry(kind: str, name: str) -> dict[str, Any]:
-    """Return a table of the library by name, or a user's TOML file by path, whose name and title default to the file name."""
+    """Return a table of the library by name, or a user's TOML file by path; its name and title default to the file name."""
     if not is_path(name):
         return library_entry(kind, name)
     stem = Path(name).stem
@@ -64,11 +64,11 @@ def load_entry(kind: str, name: str) -> dict[str, Any]:
 
 
 def extended(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
-    """Return the table that `name` extends: `parent`, whose path is relative to the file of `name`.
+    """Return the table that `name` extends: `parent`, a path being relative to the file of `name`.
 
     Raises TableError if the files extend each other in a circle.
     """
-    parent = beside(parent, Path(name)) if is_path(name) else parent
+    parent = relative_to_file(parent, Path(name)) if is_path(name) else parent
     chain = [str(Path(path).expanduser().resolve()) for path in (*above, name) if is_path(path)]
     if is_path(parent) and str(Path(parent).resolve()) in chain:
         raise TableError(

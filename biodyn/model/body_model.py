@@ -55,8 +55,8 @@ class SubjectModel:
         foot_outlines: by side, (K, 3) m outline of the sole in the axes of `sole_body[side]`.
         computed_points: labels of computed points inside the body.
         inner_centres: by segment, the joint centre at its origin, if it is deep inside the body.
-        refined_centres: segments whose joint centre may be refined from the walk.
-        uncertain_turns: segments whose rotation about the long axis depends on a skin wand, and the hinge coordinate that
+        refined_centres: segments with a joint centre that may be refined from the walk.
+        uncertain_turns: segments with a rotation about the long axis that depends on a skin wand, and the hinge coordinate that
             determines it in the walk.
     """
 
@@ -87,7 +87,7 @@ class SubjectModel:
         )
 
     def joint_link(self, name: str) -> int:
-        """Return the link whose origin is the centre of a segment's joint to its parent."""
+        """Return the link with its origin at the centre of a segment's joint to its parent."""
         return self.frames[name].link
 
     def joint_columns(self, name: str) -> list[int]:
@@ -405,20 +405,20 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
     """
     figure = StaticFigure.of(model)
     parent = figure.parent[body]
-    moved = figure.moved({body: figure.R_WB[parent] @ shift_P}, {})
+    shifted = figure.moved({body: figure.R_WB[parent] @ shift_P}, {})
     bodies = []
     for part in model.bodies:
         name, top = part.definition.name, part.definition.parent
         if top and not {name, top}.isdisjoint((body, parent)):
-            R_WP = moved.R_WB[top]
-            R_PB, p_PB = R_WP.T @ moved.R_WB[name], R_WP.T @ (moved.p_WB[name] - moved.p_WB[top])
+            R_WP = shifted.R_WB[top]
+            R_PB, p_PB = R_WP.T @ shifted.R_WB[name], R_WP.T @ (shifted.p_WB[name] - shifted.p_WB[top])
             part = replace(part, R_PB=R_PB, p_PB=p_PB, static_angles_rad=static_angles(part.definition, R_PB))
         bodies.append(part)
     markers = []
     for marker in model.markers:
         if marker.body in (body, parent):
             p_WM = figure.p_WB[marker.body] + figure.R_WB[marker.body] @ marker.p_BM
-            marker = replace(marker, p_BM=moved.R_WB[marker.body].T @ (p_WM - moved.p_WB[marker.body]))
+            marker = replace(marker, p_BM=shifted.R_WB[marker.body].T @ (p_WM - shifted.p_WB[marker.body]))
         markers.append(marker)
     return replace(with_bodies(model, tuple(bodies)), markers=tuple(markers))
 

@@ -88,7 +88,7 @@ BodyT = TypeVar("BodyT", bound=BodyDefinition, covariant=True)
 
 @dataclass(frozen=True)
 class Skeleton(Generic[BodyT]):
-    """A skeleton: bodies, parents first, and the bodies whose joints may move (the others are fixed to their parents)."""
+    """A skeleton: bodies, parents first, and the bodies with movable joints (the others are fixed to their parents)."""
 
     name: str
     title: str

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from biodyn.errors import SettingsError
 from biodyn.library.load import load_table
-from biodyn.library.schema.study_parameters import ParameterDefinition
+from biodyn.library.study_parameters import ParameterDefinition
 
 
 @cache

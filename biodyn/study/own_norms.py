@@ -20,8 +20,8 @@ from scipy import stats
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import StudyError, printable
+from biodyn.library.faults import require_valid
 from biodyn.library.load import read_user_toml
-from biodyn.library.schema import require_valid
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, curve_model
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.group.registry import mean_of_person

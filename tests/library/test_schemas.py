@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import TableError
+from biodyn.library.faults import require_valid
 from biodyn.library.load import UserFile, read_user_toml
-from biodyn.library.schema import require_valid, schema_of
-from biodyn.library.schema.study_parameters import ParameterDefinition
+from biodyn.library.schema import SCHEMAS
+from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.library.tables import ROLES, entry_names
 
 LIBRARY = Path(str(files("biodyn.library")))
@@ -38,7 +39,7 @@ def test_library_tables_match_the_schema_of_user_tables(kind: str, name: str) ->
 
 def test_schema_of_every_kind_is_strict() -> None:
     for kind in (*ROLES, "column_map"):
-        assert schema_of(kind).model_config["extra"] == "forbid", kind
+        assert SCHEMAS[kind].model_config["extra"] == "forbid", kind
 
 
 @pytest.mark.parametrize("name", TABLES)

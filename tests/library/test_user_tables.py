@@ -11,8 +11,8 @@ import pytest
 from simulator.person import Person, embody
 
 from biodyn.errors import BiodynError, SettingsError, TableError
-from biodyn.library.load import beside, load_table, nearest, read_user_toml
-from biodyn.library.schema import schema_of
+from biodyn.library.load import load_table, nearest, read_user_toml, relative_to_file
+from biodyn.library.schema import SCHEMAS
 from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice, user_tables
 from biodyn.settings import Settings, settings_from
@@ -55,7 +55,7 @@ def test_the_library_s_entries_have_names_and_sources(kind: str) -> None:
 
 def test_every_hip_regression_could_be_a_user_s() -> None:
     for row in load_table("body/joint_centres/hip").values():
-        schema_of("hip_centres").model_validate(row)
+        SCHEMAS["hip_centres"].model_validate(row)
 
 
 @pytest.mark.parametrize("entry", TEXTS)
@@ -307,7 +307,7 @@ def test_a_table_lies_beside_the_settings_that_name_it(tmp_path: Path, monkeypat
     assert found.tables.magnitudes is not None
     assert Path(found.tables.magnitudes).resolve() == (tmp_path / "mine.toml").resolve()
     assert settings_from({"model": {"marker_set": "own.toml"}}).model.marker_set == "own.toml"  # as on the command line
-    assert beside("de_leva_1996", path) == "de_leva_1996"
+    assert relative_to_file("de_leva_1996", path) == "de_leva_1996"
 
 
 @pytest.mark.parametrize(

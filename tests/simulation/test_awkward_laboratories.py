@@ -359,7 +359,7 @@ def test_one_psis_is_enough_and_the_missing_one_is_named(standing, walking, tmp_
     (note,) = [note for note in analysis.diagnostics if note.code == "assumed-measure" and note.about]
     kept = "right" if label == "LPSI" else "left"
     assert note.message == (
-        f"No marker shows psis_mid: it was taken from the {kept} PSIS alone, level with it in the middle between both ASIS."
+        f"No marker for psis_mid: it was estimated from the {kept} PSIS, projected to the mid-plane of both ASIS."
     )
     # The simulated pelvis is symmetric to a millimetre of the template: 800 N x 1 mm / 70 kg = 0.01 Nm/kg.
     for joint in ("hip", "knee", "ankle"):

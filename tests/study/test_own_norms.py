@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from biodyn.errors import StudyError, TableError
+from biodyn.library.faults import require_valid
 from biodyn.library.load import read_user_toml
-from biodyn.library.schema import require_valid
 from biodyn.settings import settings_from
 from biodyn.study.own_norms import Means, People, norm_table, write_norms
 from biodyn.variables import NormSet, Walker, choose_norms, load_norm_set

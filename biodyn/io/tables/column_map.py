@@ -10,8 +10,8 @@ from typing import Any
 from biodyn.conventions import Side
 from biodyn.errors import InputFileError, TableError
 from biodyn.io.tables.columns import ColumnRoles, ForceColumns, plate_of_map, poses_of_map, roles_of
+from biodyn.library.faults import require_valid
 from biodyn.library.load import load_table, nearest, read_user_toml
-from biodyn.library.schema import require_valid
 
 _POINT = "point"
 _SIDES: dict[str, Side] = {"right": "r", "left": "l"}
@@ -19,7 +19,7 @@ _SIDES: dict[str, Side] = {"right": "r", "left": "l"}
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """A column map: `path` of its file, None without one; `content` as `library.schema.column_map` has it."""
+    """A column map: `path` of its file, None without one; `content` as `library.schema.ColumnMap`."""
 
     path: Path | None
     content: dict[str, Any]

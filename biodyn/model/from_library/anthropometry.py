@@ -85,7 +85,7 @@ def _segments(table_name: str, above: tuple[str, ...] = ()) -> _Rows:
 
 
 def _fixed_axes(segments: _Rows, pose: StaticPose) -> dict[str, FloatArray]:
-    """Return by body the unit vectors (2, 3), in its axes, along which the centre of mass is that of the table.
+    """Return by body the unit vectors (2, 3), in its axes, along which the centre of mass is from the table.
 
     The first is lateral for a midline body, which is symmetric (zero for others), the second along the body's first segment.
     """
@@ -137,7 +137,7 @@ def _segment(
 
 
 def _segment_axes(entry: dict[str, Any], pose: StaticPose, R_WB: FloatArray) -> FloatArray:
-    """Return the axes (3, 3) of the table's segment in those of its body: Y by the table, Z as near as possible to the body's."""
+    """Return the axes (3, 3) of the table's segment in its body: Y by the table, Z as near as possible to the body's."""
     if "y" not in entry:
         return np.eye(3)
     start, end = (pose.landmark(name) for name in entry["y"])
@@ -160,7 +160,7 @@ def _unit_tensor(radii: tuple[float, ...], products: tuple[float, ...], side: st
 
 
 def _physical(tensor: FloatArray) -> FloatArray:
-    """Return the nearest tensor whose principal moments satisfy I1 + I2 >= I3."""
+    """Return the nearest tensor with principal moments that satisfy I1 + I2 >= I3."""
     moments, axes = np.linalg.eigh(tensor)
     moments = np.maximum(moments, 0.0)
     excess = moments[2] - moments[0] - moments[1]

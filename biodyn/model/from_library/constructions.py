@@ -46,7 +46,7 @@ def chord(
 ) -> FloatArray | None:
     """Return the joint centre C with |C - lateral| = distance and a right angle at C between `proximal` and `lateral`.
 
-    C lies in the plane of the three points, across the line proximal - lateral from `plane` (or on its side). The
+    C is in the plane of the three points, across the line proximal - lateral from `plane` (or on its side). The
     construction of Davis et al. 1991 (doi 10.1016/0167-9457(91)90046-Z). None if the points do not span a plane or
     the distance is longer than the segment.
     """

@@ -87,7 +87,5 @@ def _method(name: str, row: Mapping[str, Any]) -> Centre:
         raise ModelError(f"Hip centre '{name}': 'numbers' lacks {', '.join(missing)}.", "The method needs all of them.")
     unknown = next((number for number in numbers if number not in needed), None)
     if unknown is not None:
-        raise ModelError(
-            f"Hip centre '{name}': there is no number '{unknown}' in its method.", nearest(unknown, needed)
-        )
+        raise ModelError(f"Hip centre '{name}': its method has no number '{unknown}'.", nearest(unknown, needed))
     return centre

@@ -94,8 +94,8 @@ def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing], least: float
 
 def _body_of(group: Sequence[str], bodies: Mapping[str, str]) -> str:
     """Return the segment of a group of labels or landmarks; "" if they are on several segments."""
-    found = {bodies.get(name, "") for name in group}
-    return found.pop() if len(found) == 1 else ""
+    names = {bodies.get(name, "") for name in group}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _bodies(candidate: MarkerSet) -> dict[str, str]:
@@ -180,7 +180,7 @@ def _consequences(missing: Sequence[Missing]) -> str:
     if not by_body:
         return ""
     segments = [f"{body} without {', '.join(texts)}" for body, texts in list(by_body.items())[:_SHOWN_SEGMENTS]]
-    return f"Segments whose pose is not determined: {'; '.join(segments)}. Joints on them and distal to them have no torques."
+    return f"Segments with undetermined pose: {'; '.join(segments)}. Joints on them and distal to them have no torques."
 
 
 def _label_like_counterpart(landmark: str, reading: LabelReading) -> str:
@@ -201,8 +201,8 @@ def recognise(
 
     Labels that are not in the set are read word by word (`label_reading`), unless their landmark is taken.
 
-    Args: `whole` False for the labels of one file, which may be a walk whose static trial has more; `sparing` True if dispensable
-    markers may be missing: one PSIS of two, or markers of one leg if every label is known.
+    Args: `whole` False for the labels of one file, which may be a walk with more labels in its static trial; `sparing` True if
+    dispensable markers may be missing: one PSIS of two, or markers of one leg if every label is known.
     Raises MarkerSetError with the closest set, its missing markers and the consequences.
     """
     names = entry_names("markersets") if marker_set == "auto" else (marker_set,)
@@ -257,7 +257,7 @@ def _plain(labels: Sequence[str]) -> dict[str, str]:
 
 
 def _mapping(labels: Sequence[str], best: MarkerSet, scores: dict[str, float], runner_up: str) -> MarkerMapping:
-    """Return the roles of the labels of the set, then those of the others by their words."""
+    """Return the roles of the labels of the set, then of the others by their words."""
     roles = {} if best.name == DICTIONARY else _roles_in_set(labels, best)
     rest = read_labels(labels, {label: role.landmark for label, role in roles.items()})
     for label, entry in rest.points.items():

@@ -1,7 +1,7 @@
 """A standing posture from measured segment poses, which replaces the static trial.
 
 Every joint centre has its mean position in the parent, and a fixed rotation its mean angle. The feet are level, shanks and thighs
-above them, everything else upright: a posture in which the recipes of landmarks are valid. The axes are those of the poses.
+above them, everything else upright: a posture in which the recipes of landmarks are valid. The axes are from the poses.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def pose_figure(
 ) -> PoseFigure:
     """Return the standing posture of poses in World.
 
-    Raises StaticTrialError if the root was not measured, the height is unknown, or the axes are not those of the system.
+    Raises StaticTrialError if the root was not measured, the height is unknown, or the axes do not fit the system.
     """
     measured = _Measured(poses, system, skeleton, height_m)
     measured.require_axes()
@@ -71,7 +71,7 @@ class _Measured:
         root = skeleton.root
         if root.name not in self.R or np.isfinite(self.R[root.name]).all(axis=(1, 2)).sum() < _LEAST_FRAMES:
             raise StaticTrialError(
-                f"There are no poses of the {root.name}, so no leg can be analysed.",
+                f"The recording has no poses of the {root.name}, so no leg can be analysed.",
                 "Export the poses of all segments.",
             )
         self.in_parent: dict[str, FloatArray] = {}  # joint centre in the parent's axes, from its origin
@@ -130,7 +130,7 @@ class _Measured:
                 heights.append(length / rule["fraction"])
         if not heights:
             raise StaticTrialError(
-                "Body height is not given and cannot be estimated: there is no leg with all poses.",
+                "Body height is not given and cannot be estimated: no leg has all poses.",
                 "Give it with --height.",
             )
         return float(np.mean(heights))
@@ -161,7 +161,7 @@ class _Measured:
             if not fits:
                 at = ", ".join(f"{1000.0 * x:.0f}" for x in centre)
                 raise StaticTrialError(
-                    f"The axes of the poses are not those of {self.system.title}: the origin of {body.name} is at ({at}) mm "
+                    f"The axes of the poses do not fit {self.system.title}: the origin of {body.name} is at ({at}) mm "
                     f"forward, up, right in {body.parent}, and should be {should}.",
                     "Rotate the segments' axes, or store them in ISB axes (docs/markerless.md).",
                 )

@@ -33,7 +33,7 @@ from biodyn.model.skeleton import Inertia, SkeletonDefinition, static_angles
 def points_inside(
     labels: Sequence[str], static_points: Mapping[str, FloatArray], pose: StaticPose
 ) -> tuple[frozenset[str], list[Diagnostic]]:
-    """Return the labels whose static points (3,) m are at a joint centre, and a finding for each.
+    """Return the labels with static points (3,) m at a joint centre, and a finding for each.
 
     Used for labels of no marker set: joint centres computed by other software have any name.
     """
@@ -65,10 +65,10 @@ def inner_centres(pose: StaticPose) -> dict[str, InnerCentre]:
 def with_seen_legs(
     model: SubjectModel, pose: StaticPose, markers: Sequence[AttachedMarker], tracked: Collection[str]
 ) -> tuple[SubjectModel, list[Diagnostic]]:
-    """Return the model, with an unknown sole for a leg whose pose the markers do not determine, and a warning for it.
+    """Return the model, with an unknown sole for a leg without sufficient markers, and a warning for it.
 
     A thigh or shank without markers has a stiff joint, which would make the torques of the whole leg wrong. Without a sole the
-    leg has no contact, its joints have no torque, and there is no residual of the whole body. The other leg is computed from its
+    leg has no contact, its joints have no torque, and the whole body has no residual. The other leg is computed from its
     own foot upwards.
 
     Args: `pose` of the static trial; `markers` attached there; `tracked` labels seen in the walk.
@@ -96,8 +96,8 @@ def with_seen_legs(
             "leg-not-seen",
             "warning",
             f"The markers do not determine the pose of {', '.join(stiff)} in both the static trial and the walk"
-            f"{_missing(stiff, pose, markers, tracked)}. There are no torques of the {SIDE_NAMES[side]} leg and no residual of "
-            "the whole body. The other leg is analysed alone.",
+            f"{_missing(stiff, pose, markers, tracked)}. The {SIDE_NAMES[side]} leg has no torques, and the whole "
+            "body no residual. The other leg is analysed alone.",
             hint=hint,
             about=SIDE_NAMES[side],
         )
@@ -322,7 +322,7 @@ def _require_markers(
 def _uncertain_turns(
     skeleton: SkeletonRecipe, model: SubjectModel, mapping: MarkerMapping, static_labels: Collection[str]
 ) -> dict[str, str]:
-    """Return the segments whose rotation about the long axis depends on a skin wand: {segment: its hinge coordinate}."""
+    """Return the segments with a rotation about the long axis that depends on a skin wand: {segment: its hinge coordinate}."""
     measured = {role.landmark for role in mapping.roles if role.label in static_labels}
     free = {coordinate.name for coordinate in model.coordinates}
     return {

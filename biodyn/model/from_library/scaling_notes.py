@@ -39,7 +39,7 @@ def not_in_walk(
 ) -> list[Diagnostic]:
     """Return a finding for each segment with expected markers that are missing in the walk.
 
-    Not expected: markers of the static trial only, unknown labels, and landmarks whose markers are missing on both sides, which
+    Not expected: markers of the static trial only, unknown labels, and landmarks without markers on both sides, which
     were removed on purpose. It is an information if three other markers still determine the segment, else a warning.
     """
     enough = 3
@@ -143,7 +143,7 @@ def given_measures(pose: StaticPose, given: Mapping[str, float | None]) -> list[
             Diagnostic(
                 "measure-given",
                 "info",
-                f"Given by the user, but not used by this model, whose markers determine them: {', '.join(unused)}.",
+                f"Given by the user, but not used by this model, because the markers determine them: {', '.join(unused)}.",
             )
         )
     return notes

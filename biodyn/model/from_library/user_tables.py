@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.conventions import SIDES
+from biodyn.library.faults import table_error
 from biodyn.library.load import UserFile, is_path, load_table, nearest
-from biodyn.library.schema import table_error
 from biodyn.library.tables import ROLES, entry_names, extended, for_each_side, load_entry, user_table
 from biodyn.model.from_library.anthropometry import segment_bodies
 from biodyn.model.from_library.hip_centre import hip_regression
@@ -73,7 +73,7 @@ def _chain(kind: str, name: str) -> list[UserFile]:
             break
         parent = extended(kind, file.content["extends"], name, above)
         if is_path(parent) and not Path(parent).is_file():
-            raise table_error(file, ("extends",), f"there is no file '{parent}'", "A path is relative to this file.")
+            raise table_error(file, ("extends",), f"no file '{parent}' exists", "A path is relative to this file.")
         if not is_path(parent) and parent not in entry_names(kind):
             problem = f"the library has no {ROLES[kind]} '{parent}', and it is not the path of a TOML file"
             raise table_error(file, ("extends",), problem, nearest(parent, entry_names(kind)))

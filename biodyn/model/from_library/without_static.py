@@ -94,7 +94,7 @@ def estimated_offsets(
 def _open_rules(
     rules: Sequence[Mapping[str, Any]], known: Mapping[str, float], marked: set[str]
 ) -> list[tuple[float, dict[str, Any]]]:
-    """Return the rules, with the sign of their side, whose offset is unknown and whose joint has no marker in the walk."""
+    """Return the rules, with the sign of their side, with unknown offset and no marker of the joint in the walk."""
     sided = [(SIDE_SIGN.get(side, 1.0), rule) for raw in rules for side, rule in for_each_side(raw)]
     return [(sign, r) for sign, r in sided if r["offset"] not in known and not marked.intersection(r["unless"])]
 
@@ -191,7 +191,7 @@ class AssembledPose:
 
     Attributes:
         points: (3,) m by label, in World axes; markers of segments located by the motion.
-        frames: number of averaged frames. flat_frames: by foot, those of them with the foot flat on the floor.
+        frames: number of averaged frames. flat_frames: by foot, the number with the foot flat on the floor.
         spread_m: median RMS distance of a marker from its mean position on its segment.
     """
 

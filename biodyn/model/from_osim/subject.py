@@ -68,7 +68,7 @@ class ImportedModel(SubjectModel):
         return rotational.count(True) == 3 and rotational.count(False) == 3
 
     def joint_link(self, name: str) -> int:
-        """Return the body of `multibody` whose origin is the joint centre of a body of the file."""
+        """Return the body of `multibody` with its origin at the joint centre of a body of the file."""
         return _joint_link(self.floating, name)
 
     def joint_columns(self, name: str) -> list[int]:
@@ -177,7 +177,7 @@ def _axes(tree: FloatingTree, name: str) -> list[int]:
 
 
 def _joint_link(tree: FloatingTree, name: str) -> int:
-    """Return the last one-axis body of a joint, whose origin is the joint centre; the body itself if there is none."""
+    """Return the last one-axis body of a joint, at the joint centre; the body itself if there is none."""
     axes = _axes(tree, name)
     return axes[-1] if axes else tree.multibody.body_index(name)
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from biodyn.errors import InputFileError, SettingsError, StudyError, printable
 from biodyn.io import read_facts
-from biodyn.library.load import beside, read_user_toml
+from biodyn.library.load import read_user_toml, relative_to_file
 from biodyn.library.section import invalid_entry
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.output.store.folder import portable_name
@@ -259,7 +259,7 @@ def read_definition(path: str | Path) -> StudyDefinition:
     """Read a study.toml. Raises SettingsError naming the entry that is not valid."""
     path = Path(path)
     file = read_user_toml(path, "study file", SettingsError, "Write one with 'biodyn study FOLDER --init'.")
-    content = all_table_paths(file.content, lambda name: beside(name, file.path))
+    content = all_table_paths(file.content, lambda name: relative_to_file(name, file.path))
     try:
         definition = StudyDefinition.model_validate(content)
     except ValidationError as error:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDE_SIGN, FloatArray
-from biodyn.library.schema.study_parameters import Interval, ParameterDefinition
+from biodyn.library.study_parameters import Interval, ParameterDefinition
 from biodyn.study.group.subject_cycles import CYCLE_KEYS, PERCENT, STANCE, STRIDE_TIME, SubjectCycles
 
 PARAMETER_COLUMNS = [*CYCLE_KEYS, "parameter", "value", "unit"]

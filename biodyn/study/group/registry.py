@@ -19,7 +19,7 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError, StatisticsError
 from biodyn.library.registry import Registry
-from biodyn.library.schema.study_parameters import ParameterDefinition
+from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.output.store.folder import GROUP_RECORD
 from biodyn.output.store.read import read_record
 from biodyn.output.tables.csv import write_rows

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from biodyn.conventions import CYCLE_POINTS, FloatArray
 from biodyn.errors import SettingsError
-from biodyn.library.schema.study_parameters import ParameterDefinition
+from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.study.group.parameters import operate, unit_of, window_ends
 from biodyn.study.options import all_definitions, default_definitions, require_known
 

@@ -175,7 +175,7 @@ def _region(meaning: Meaning) -> str:
 
 
 def _regions(readings: Mapping[str, _Reading]) -> frozenset[str]:
-    """Return the regions with an unambiguous label that is no abbreviation; with arms, the trunk may have markers, too."""
+    """Return the regions with an unambiguous, unabbreviated label; with arms, the trunk may have markers, too."""
     clear = (reading.options[0] for reading in readings.values() if len(_meanings(reading.options)) == 1)
     regions = {_region(option.meaning) for option in clear if not option.short}
     return frozenset(regions | {"trunk"} if "arms" in regions else regions)
@@ -219,7 +219,7 @@ def _sided_options(parts: tuple[str, ...], present: Counter[str]) -> _Options:
 
 
 def _available(options: tuple[Candidate, ...], stems: set[str]) -> tuple[Candidate, ...]:
-    """Return the meanings whose needed labels are present."""
+    """Return the meanings with needed labels present."""
     return tuple(option for option in options if not option.needs or option.needs & stems)
 
 

@@ -14,7 +14,7 @@ from biodyn.library.load import load_table
 _SEPARATORS = re.compile(r"[\s_.\-]+")
 _MOST_LETTERS = 255  # of a label that is read: as many as a C3D file can hold
 _ORDINAL = re.compile(r"(?<![0-9])([0-9])(ST|ND|RD|TH)(?![0-9])")  # 1st, 2nd, 5th: the number is sufficient
-# ... but its letters show that it is no number in a cluster if there is nothing else but a side (R5TH)
+# ... but its letters show that it does not number a cluster if it has nothing else but a side (R5TH)
 _BARE_ORDINAL = re.compile(r"[A-Z]?[^A-Z0-9]*[0-9](ST|ND|RD|TH)[^A-Z0-9]*[A-Z]?")
 
 

@@ -12,7 +12,7 @@ from biodyn.library.load import load_table
 from biodyn.library.tables import fill_side, load_entry
 from biodyn.model.from_library.label_reading.spelling import normalise, pieces
 
-#: The marker set whose labels and words are the dictionary.
+#: The marker set with the labels and words of the dictionary.
 DICTIONARY = "anatomical"
 _MOST_WORDS = 6
 

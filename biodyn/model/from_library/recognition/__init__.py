@@ -6,5 +6,5 @@ Input: markers of the walk, mean positions of the static trial (both in World, Y
 Read `person` first (a jointed person with the distribution of body sizes, postures and marker placements,
 library/body/person.toml, and its fit to labelled points). `swap_detection` searches the labels of one frame, `swap_over_time`
 compares the walk with the static trial, `label_correction` applies both. `point_labelling` labels the points of one frame,
-`labelled` those of two recordings.
+`labelled` the points of two recordings.
 """

@@ -184,7 +184,7 @@ def _timed_note(swap: TimedSwap, recording: SwappedRecording, where: str) -> Dia
         "markers-exchanged",
         "warning",
         f"Labels of {swap.first} and {swap.second} are swapped {where}. With corrected labels their distances to neighbouring "
-        f"markers agree better with those of the {'walk' if in_static else 'static trial'}, by {1000 * swap.gain_m:.0f} mm. The "
+        f"markers agree better with the {'walk' if in_static else 'static trial'}, by {1000 * swap.gain_m:.0f} mm. The "
         "analysis uses the corrected labels.",
         value=swap.gain_m,
         unit="m",
@@ -218,7 +218,7 @@ def with_big_toes(mapping: MarkerMapping, markers: Markers) -> tuple[MarkerMappi
     metatarsal has 14.7 to 21.7 degrees (mean 17.3; ten feet of five people, four of them children), the big toe 28.5 to 33.7,
     the head of the first metatarsal 33 to 40; TOE markers of two people in the Rajagopal set, on the big toe, 26.2 and 29.7.
 
-    Args: `markers` of the static trial, or of the walk if there is none.
+    Args: `markers` of the static trial, or of the walk without one.
     """
     largest_deg = 24.0
     feet = {side: foot for side in SIDES if (foot := _foot(mapping, side))}
@@ -232,8 +232,8 @@ def with_big_toes(mapping: MarkerMapping, markers: Markers) -> tuple[MarkerMappi
         "toe-marker",
         "info",
         f"{' and '.join(toes)} {'are' if len(toes) > 1 else 'is'} on the big toe: the angle at the heel to the fifth metatarsal "
-        f"is {angle_deg:.0f} degrees, that of the second metatarsal is less than {largest_deg:.0f}. The foot axis passes between "
-        "both markers.",
+        f"is {angle_deg:.0f} degrees, less than {largest_deg:.0f} for the second metatarsal. The foot axis passes between both "
+        "markers.",
         value=angle_deg,
         limit=largest_deg,
         unit="deg",

@@ -76,9 +76,7 @@ def label_recordings(
     else:
         new_walk = replace(walk, labels=_relabelled(walk.labels, _walk_labels(walk, labelling)))
         if not _distances_agree(new_walk, new_points, labelling):
-            raise _refused(
-                error, "those of the static trial are clear, but the distances in the walk do not agree with them"
-            )
+            raise _refused(error, "the static trial is unambiguous, but the distances in the walk disagree with it")
     mapping = _mapping_of(tuple(dict.fromkeys(new_walk.labels + new_static.labels)), marker_set)
     if mapping is None:
         raise error
@@ -192,8 +190,10 @@ def _conflicts_with_labels(labelling: Labelling) -> list[str]:
     """Return labels that name another marker of the set, where most labels agree with the positions."""
     marker_set = load_marker_set(labelling.set_name)
     entries = [(label, marker_set.find(label), name, marker_set.find(name)) for label, name in labelling.labels.items()]
-    conflicts = [f"{label} as {name}" for label, own, name, entry in entries if own is not None and own is not entry]
-    return conflicts if 2 * len(conflicts) < sum(own is not None for _, own, _, _ in entries) else []
+    conflicts = [
+        f"{label} as {name}" for label, known, name, entry in entries if known is not None and known is not entry
+    ]
+    return conflicts if 2 * len(conflicts) < sum(known is not None for _, known, _, _ in entries) else []
 
 
 def _mean_distance_m(labelling: Labelling) -> float:
@@ -234,8 +234,8 @@ def _walk_labels(walk: Markers, labelling: Labelling) -> dict[str, str]:
     votes: dict[str, Counter[str]] = {}
     slots = marker_slots(labelling.set_name)
     for row in rows[np.linspace(0, len(rows) - 1, 7).round().astype(int)]:
-        found = label_points({walk.labels[i]: walk.positions[row, i] for i in often}, [slots])
-        for label, name in found.labels.items() if found is not None else ():
+        frame = label_points({walk.labels[i]: walk.positions[row, i] for i in often}, [slots])
+        for label, name in frame.labels.items() if frame is not None else ():
             votes.setdefault(label, Counter())[name] += 1
     winners = {label: count.most_common(1)[0] for label, count in votes.items()}
     clear = {

@@ -31,7 +31,7 @@ class PlaceTable:
         by_label: place of each label of a marker without landmark.
         mirrored: place -> the same place of the other side; a midline place is its own.
         body: segment of each place.
-        parts: segments of each part of the body whose sides may be swapped as a whole.
+        parts: segments of each part of the body with sides that may be swapped as a whole.
     """
 
     names: tuple[str, ...]
@@ -305,8 +305,8 @@ class PersonFit:
     def precision(self) -> FloatArray:
         """(3 N, 3 N) 1/m2, inverse covariance of the points, parameters marginalised."""
         Jw, information = self._information
-        own = np.sqrt(np.repeat(self.weight, 3)) / self.sd
-        return (np.eye(len(Jw)) - Jw @ np.linalg.solve(information, Jw.T)) * np.outer(own, own)
+        inverse_sd = np.sqrt(np.repeat(self.weight, 3)) / self.sd
+        return (np.eye(len(Jw)) - Jw @ np.linalg.solve(information, Jw.T)) * np.outer(inverse_sd, inverse_sd)
 
     @cached_property
     def weighted_residual(self) -> FloatArray:
@@ -326,8 +326,8 @@ class PersonFit:
         """Return (N, N): decrease of the cost if the labels of two points are swapped (linearised)."""
         count = len(self.points)
         blocks = self.precision.reshape(count, 3, count, 3).transpose(0, 2, 1, 3)
-        own = blocks[np.arange(count), np.arange(count)]
-        stiffness = own[:, None] + own[None, :] - blocks - blocks.transpose(1, 0, 2, 3)
+        diagonal = blocks[np.arange(count), np.arange(count)]
+        stiffness = diagonal[:, None] + diagonal[None, :] - blocks - blocks.transpose(1, 0, 2, 3)
         step = self.points[None, :] - self.points[:, None]
         residual = self.weighted_residual
         linear = np.einsum("ijk,ijk->ij", step, residual[:, None] - residual[None, :])
@@ -338,8 +338,8 @@ class PersonFit:
         """Return (N,): squared Mahalanobis distance of each point from its prediction by all others."""
         count = len(self.points)
         Q = self.precision.reshape(count, 3, count, 3)
-        own = Q[np.arange(count), :, np.arange(count), :]
-        deviation = np.linalg.solve(own, self.weighted_residual[..., None])[..., 0]
+        diagonal = Q[np.arange(count), :, np.arange(count), :]
+        deviation = np.linalg.solve(diagonal, self.weighted_residual[..., None])[..., 0]
         return np.asarray(np.einsum("ia,ia->i", self.weighted_residual, deviation), dtype=np.float64)
 
     def distances_to_places(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -348,9 +348,9 @@ class PersonFit:
         The second value (N,) is the logarithm of the determinant of each place's covariance, m^6.
         """
         count = len(self.person.places)
-        own = self.J.reshape(count, 3, -1)
+        J = self.J.reshape(count, 3, -1)
         information = self._information[1]
-        covariance = np.einsum("kap,kpb->kab", own, np.linalg.solve(information, own.transpose(0, 2, 1)))
+        covariance = np.einsum("kap,kpb->kab", J, np.linalg.solve(information, J.transpose(0, 2, 1)))
         covariance[:, np.arange(3), np.arange(3)] += (self.sd**2).reshape(count, 3)
         step = points[:, None] - self.predicted[None]
         squared = np.einsum("mka,kab,mkb->mk", step, np.linalg.inv(covariance), step, optimize=True)

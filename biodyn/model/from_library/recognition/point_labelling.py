@@ -24,7 +24,7 @@ from biodyn.model.from_library.recognition.person import (
 )
 
 _STARTS = 4
-# A point that is no marker of the set may be anywhere around the person, in this volume at reference height, m3.
+# A point that is not a marker of the set may be anywhere around the person, in this volume at reference height, m3.
 _VOLUME_M3 = 0.6
 _MISSING = 4.0  # negative logarithm of the odds that a marker of the set is missing
 _CLEAR = 20.0  # difference of squared Mahalanobis distance by which any other labelling must be worse
@@ -51,7 +51,7 @@ class Labelling:
     Attributes:
         set_name: of the marker set. labels: label in the file -> label of the set, the unambiguous ones.
         ambiguous: labels in the file of points with a second possible label, "" for none of the set; and that label.
-        unassigned: labels in the file of points that are no marker of the set.
+        unassigned: labels in the file of points that are not in the set.
         fit: of the person to the assigned points. is_plausible: people have been seen to fit as well.
     """
 
@@ -68,7 +68,7 @@ def label_points(
 ) -> Labelling | None:
     """Label points (3,) m in World, Y up, as markers of the most probable set; None if no set fits.
 
-    Args: `fixed`: label -> place of points whose labels are known.
+    Args: `fixed`: label -> place of points with known labels.
     """
     names = tuple(points)
     fits = _Fits(np.stack([points[label] for label in names]) if names else np.zeros((0, 3)))
@@ -80,8 +80,8 @@ def label_points(
             for label, place in (fixed or {}).items()
             if place in slots.places
         ]
-        found = [_fixed_start(person, fits.points, known)] if fixed else _starts(person, fits.points, slots)
-        starts += [(score, slots, known, start) for score, start in found]
+        new_starts = [_fixed_start(person, fits.points, known)] if fixed else _starts(person, fits.points, slots)
+        starts += [(score, slots, known, start) for score, start in new_starts]
     starts.sort(key=lambda start: -start[0])
     assignments: list[_Assignment] = []
     for _, slots, known, start in starts[: 2 * _STARTS]:
@@ -142,7 +142,7 @@ def _starts(person: JointedPerson, points: FloatArray, slots: MarkerSlots) -> li
 def _fixed_start(
     person: JointedPerson, points: FloatArray, known: Sequence[tuple[int, int]]
 ) -> tuple[float, FloatArray]:
-    """Return the fit to the points whose places are known: score and parameters."""
+    """Return the fit to the points with known places: score and parameters."""
     count = len(person.places)
     weight, target = np.full(count, _UNASSIGNED), np.zeros((count, 3))
     for row, column in known:
@@ -312,7 +312,7 @@ def _with_swaps(assignment: _Assignment, points: FloatArray) -> _Assignment:
 
 
 def _swappable_pairs(fit: PersonFit) -> list[tuple[int, int]]:
-    """Return the pairs of points whose swap fits nearly as well, also after a joint rotation."""
+    """Return the pairs of points that fit nearly as well if swapped, also after a joint rotation."""
     promising = -60.0  # linearised gain above which the person is fitted again
     gains = fit.swap_gains()
     pairs = []
@@ -339,8 +339,8 @@ def _labelling(assignments: Sequence[_Assignment], names: Sequence[str], fits: _
     for k in best.filled.tolist():
         for empty in best.empty.tolist():
             if _close_places(slots.places)[k, empty]:
-                moved = _scored(slots, best.moved((k, empty)), fits)
-                if best.score - moved.score < 0.25 * _CLEAR:
+                rival = _scored(slots, best.moved((k, empty)), fits)
+                if best.score - rival.score < 0.25 * _CLEAR:
                     ambiguous[names[best.point_of[k]]] = slots.labels[empty]
     squared = fit.leave_one_out()
     spare = [i for i, name in enumerate(names) if name not in place_of]

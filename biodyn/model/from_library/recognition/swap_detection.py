@@ -1,4 +1,4 @@
-"""Swapped labels in one frame: which labels must be permuted so that the points are those of a person."""
+"""Swapped labels in one frame: which labels must be permuted to fit a person."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Order = tuple[int, ...]  # for each label the index of its point
 
 @dataclass(frozen=True)
 class Swap:
-    """Labels whose markers are permuted.
+    """Permuted labels.
 
     Attributes:
         corrections: label in the file -> correct label.
@@ -153,7 +153,7 @@ class _Search:
             yield tuple(order)
 
     def _simplify(self) -> None:
-        """Undo changes that gain little, towards the order in the file or the nearest swap of whole sides."""
+        """Undo changes that gain little, in favour of the order in the file or the nearest swap of whole sides."""
         in_file = tuple(range(len(self.labels)))
         simple = min(
             (in_file, *self._mirrored_orders(in_file)),

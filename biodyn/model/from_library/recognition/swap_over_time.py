@@ -25,7 +25,7 @@ _NEIGHBOURS = 6  # at most, for each marker: more only cost time
 
 @dataclass(frozen=True)
 class TimedSwap:
-    """Two markers whose labels are swapped in some frames.
+    """Two markers with swapped labels in some frames.
 
     Attributes:
         first, second: labels. first_frame, last_frame: inclusive.
@@ -50,7 +50,7 @@ def swaps_over_time(
 ) -> list[TimedSwap]:
     """Return the pairs that fit better if swapped, the clearest first; each marker once.
 
-    Distances cannot tell the front from the back of a pelvis or a head. Pairs whose trajectories would jump come last.
+    Distances cannot tell the front from the back of a pelvis or a head. Pairs with jumps of the swapped trajectories come last.
 
     Args: `static` (3,) m by label; `bodies` segment by label; `parents` parent of each segment.
     """
@@ -66,7 +66,7 @@ def swaps_over_time(
         for i, near in enumerate(neighbours)
         if near
     }
-    # A marker whose distances fit is not swapped; nor are two that together are off by less than the gain.
+    # A marker with correct distances is not swapped; nor are two that together are off by less than the gain.
     suspects = [i for i, values in misfit.items() if np.count_nonzero(values > LEAST_GAIN_M / 2) >= shortest]
     pairs = [
         (i, j)
@@ -149,12 +149,12 @@ def _gains_of_pairs(
         chosen = np.array(pairs[start : start + batch])
         misfit = np.zeros((len(p), len(chosen)))
         swapped_misfit = np.zeros_like(misfit)
-        for own, other in (chosen.T, chosen.T[::-1]):
-            near = columns[own]  # (P, K)
-            counted = is_used[own] & (near != other[:, None])
-            static = static_distance[own[:, None], near]
-            misfit += _mean(np.abs(_distance(p[:, own, None], p[:, near]) - static), counted)
-            swapped_misfit += _mean(np.abs(_distance(p[:, other, None], p[:, near]) - static), counted)
+        for first, second in (chosen.T, chosen.T[::-1]):
+            near = columns[first]  # (P, K)
+            counted = is_used[first] & (near != second[:, None])
+            static = static_distance[first[:, None], near]
+            misfit += _mean(np.abs(_distance(p[:, first, None], p[:, near]) - static), counted)
+            swapped_misfit += _mean(np.abs(_distance(p[:, second, None], p[:, near]) - static), counted)
         gain = 0.5 * (misfit - swapped_misfit)
         is_better: BoolArray = np.asarray((gain > LEAST_GAIN_M) & (swapped_misfit < _REMAINING * misfit))
         for k in np.flatnonzero(is_better.any(axis=0)):
@@ -176,7 +176,7 @@ def _distance(p: FloatArray, q: FloatArray) -> FloatArray:
 
 
 def _mean(values: FloatArray, counted: BoolArray | bool = True) -> FloatArray:
-    """Return the mean over the last axis of the finite values that are `counted`; NaN where there are none."""
+    """Return the mean over the last axis of the finite values that are `counted`; NaN if none."""
     seen = np.isfinite(values) & counted
     total: FloatArray = np.where(seen, values, 0.0).sum(axis=-1)
     with np.errstate(invalid="ignore"):
@@ -202,11 +202,11 @@ def undo_swap(
     column = {k: i for i, k in enumerate(used)}
     distance = _distances(markers.positions[:, [markers.labels.index(labels[k]) for k in used]])
     misfit, swapped_misfit = np.zeros(markers.frame_count), np.zeros(markers.frame_count)
-    for own, other in (pair, pair[::-1]):
-        near = [k for k in neighbours[own] if k != other]
+    for label, other in (pair, pair[::-1]):
+        near = [k for k in neighbours[label] if k != other]
         columns = [column[k] for k in near]
-        misfit += _mean(np.abs(distance[:, column[own], columns] - static_distance[own, near]))
-        swapped_misfit += _mean(np.abs(distance[:, column[other], columns] - static_distance[own, near]))
+        misfit += _mean(np.abs(distance[:, column[label], columns] - static_distance[label, near]))
+        swapped_misfit += _mean(np.abs(distance[:, column[other], columns] - static_distance[label, near]))
     is_decidable = np.isfinite(misfit) & np.isfinite(swapped_misfit)
     is_nearer = is_decidable & (swapped_misfit < misfit)
     is_clear = is_nearer & (0.5 * (misfit - swapped_misfit) > LEAST_GAIN_M) & (swapped_misfit < _REMAINING * misfit)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import StatisticsError
-from biodyn.library.schema.study_parameters import ParameterDefinition
+from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.statistics.gait_measures import multiple_correlation
 from biodyn.statistics.repeatability import repeatability
 from biodyn.study.group.registry import STATISTICS, Cell, Found, GroupData, Statistic

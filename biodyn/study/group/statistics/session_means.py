@@ -16,7 +16,7 @@ from scipy import stats
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.load import load_table
-from biodyn.library.schema.study_parameters import ParameterDefinition
+from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.statistics.gait_measures import gait_profile_score
 from biodyn.study.group.registry import STATISTICS, Found, GroupData, mean_walker
 from biodyn.study.group.statistics.gait_scores import (

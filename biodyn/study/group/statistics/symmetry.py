@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES, FloatArray
-from biodyn.library.schema.study_parameters import ParameterDefinition
+from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.statistics.gait_measures import curve_difference, symmetry_angle, symmetry_index
 from biodyn.study.group.registry import Cell, Found, GroupData, group_statistic
 from biodyn.variables import same_side

@@ -1,14 +1,72 @@
-"""Schemas of marker sets, skeletons, anthropometric tables and hip centres."""
+"""Schemas of the tables that a user may write: strict pydantic models, one for each kind of table.
+
+Marker sets, skeletons, anthropometric tables and hip centres; uncertainties; norms; column maps. Names of landmarks and segments
+are plain text here: which names exist depends on several tables together (`model.from_library.user_tables`). The library's own
+tables of other kinds have no schema. `faults.require_valid` imports this module when a user's table is read.
+"""
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from biodyn.library.faults import shown_value
-from biodyn.library.schema.base import AXES, SIDES, Name, Names, OneOrMore, Table, Text, Three, Titled
+
+Text = Annotated[str, Field(min_length=1, max_length=2000)]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Names = Annotated[tuple[Name, ...], Field(strict=False)]
+OneOrMore = Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
+Numbers = Annotated[tuple[float, ...], Field(strict=False)]
+Range = Annotated[tuple[float, ...], Field(strict=False, min_length=2, max_length=2)]
+Three = Annotated[tuple[float, ...], Field(strict=False, min_length=3, max_length=3)]
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}?|\}")
+SIDES = ("{s}", "{S}", "{o}")
+AXES = ("x", "y", "z")
+
+
+class Strict(BaseModel):
+    """A table that refuses unknown keys, wrong types and numbers that are not finite."""
+
+    # built when first used: a run with a user's table needs one or two of them
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
+
+
+class Table(Strict):
+    """A table of the body; its texts may contain the placeholders {s}, {S} and {o} of the sides."""
+
+    @model_validator(mode="after")
+    def _known_placeholders(self) -> Table:
+        for name, value in self:
+            for text in _texts_of(value):
+                unknown = next((p for p in _PLACEHOLDER.findall(text) if p not in SIDES), None)
+                if unknown is not None:
+                    raise ValueError(
+                        f"'{name}' contains {unknown!r}: the placeholders of the sides are {', '.join(SIDES)}"
+                    )
+        return self
+
+
+class Titled(Table):
+    """A table with a name, a title and a source."""
+
+    name: Name | None = Field(None, description="short name; the file name if omitted")
+    title: Text | None = Field(None, description="title")
+    citation: Text | None = Field(None, description="source")
+
+
+def _texts_of(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, tuple):
+        return [text for item in value for text in _texts_of(item)]
+    return list(value) if isinstance(value, dict) and all(isinstance(key, str) for key in value) else []
+
+
+# -- body -------------------------------------------------------------------------------------------------------------
+
 
 _Radius = Annotated[float, Field(ge=0, le=2)]
 _Product = Annotated[float, Field(ge=-2, le=2)]
@@ -77,7 +135,7 @@ class AnthropometryTable(Titled):
 
     extends: Text | None = Field(None, description="table of the library, or TOML file, that has the segments")
     across: Name | None = Field(
-        None, description="table of the library whose centres of mass are used across the segments' lines"
+        None, description="table of the library for the centres of mass across the segments' lines"
     )
     segment: Annotated[tuple[Segment, ...], Field(strict=False, min_length=1)] | None = Field(
         None, description="segments"
@@ -175,7 +233,7 @@ class MarkerSetTable(Titled):
     extends: Text | None = Field(None, description="marker set of the library, or TOML file, that is extended")
     rename: dict[Name, Name] = Field(default_factory=dict, description="label in the file = label of the extended set")
     labels: OneOrMore | None = Field(None, description="labels defined in the anatomical set")
-    static_only: Names = Field((), description="those of 'labels' that are not expected in walking trials")
+    static_only: Names = Field((), description="labels that are not expected in walking trials")
     requires: Annotated[tuple[OneOrMore, ...], Field(strict=False)] = Field(
         (), description="groups of labels; one label of each group is required"
     )
@@ -188,7 +246,7 @@ class MarkerSetTable(Titled):
     def _complete(self) -> MarkerSetTable:
         if self.extends is None:
             if self.rename:
-                raise ValueError("[rename] needs 'extends': the set whose labels are renamed")
+                raise ValueError("[rename] needs 'extends': the set to be renamed")
             if not self.marker and not self.labels:
                 raise ValueError("it has no [[marker]] and no 'labels', and no 'extends' that names a set with some")
             if not (self.requires or self.requires_landmarks):
@@ -325,7 +383,7 @@ class SkeletonTable(Titled):
     """A skeleton: its own bodies, or another skeleton with some bodies free."""
 
     extends: Text | None = Field(None, description="skeleton of the library, or TOML file, that has the bodies")
-    free: Names = Field((), description="bodies whose joints move; the others are fixed to their parents")
+    free: Names = Field((), description="bodies with movable joints; the others are fixed to their parents")
     body: Annotated[tuple[BodyEntry, ...], Field(strict=False)] = Field((), description="bodies")
 
     @model_validator(mode="after")
@@ -335,3 +393,291 @@ class SkeletonTable(Titled):
         if self.extends is None and (self.free or not self.body):
             raise ValueError("it has no [[body]]" if not self.body else "'free' needs 'extends'")
         return self
+
+
+# -- uncertainties ----------------------------------------------------------------------------------------------------
+
+
+Millimetres = Annotated[float, Field(ge=0, le=200)]
+_Degrees = Annotated[tuple[Annotated[float, Field(ge=0, le=90)], ...], Field(strict=False, min_length=3, max_length=3)]
+_Shares = Annotated[
+    tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(strict=False, min_length=1, max_length=50)
+]  # fmt: skip
+_SHARES_OF_HARMONICS = "shares of the variance: offset, then harmonics of the stride"
+
+
+def _sum_to_one(shares: tuple[float, ...]) -> tuple[float, ...]:
+    if abs(sum(shares) - 1.0) > 1e-6:  # typed in decimals
+        raise ValueError(f"'shares' must sum to 1, they sum to {sum(shares):g}")
+    return shares
+
+
+class _Source(Table):
+    title: str = Field("", max_length=2000, description="title")
+    citation: str = Field("", max_length=2000, description="source of the number")
+
+
+class _MarkerNoise(_Source):
+    sd_mm: Millimetres = Field(description="standard deviation, mm")
+    from_hz: float = Field(gt=0, le=1e5, description="frequency above which a trial shows its own noise, Hz")
+
+
+class _SoftTissue(_Source):
+    shares: Annotated[_Shares, AfterValidator(_sum_to_one)] = Field(description=_SHARES_OF_HARMONICS)
+    stride_s: float = Field(gt=0.1, le=100, description="stride time used where none was measured, s")
+    sd_mm: dict[Name, Millimetres] = Field(description="standard deviation by segment, mm")
+
+
+class _PoseNoise(_Source):
+    origin_mm: Millimetres = Field(description="standard deviation along each axis, mm")
+    turn_deg: float = Field(ge=0, le=45, description="standard deviation about each axis, deg")
+
+
+class _PoseErrors(_PoseNoise):
+    shares: Annotated[_Shares, AfterValidator(_sum_to_one)] = Field(description=_SHARES_OF_HARMONICS)
+
+
+class _JointCentres(_Source):
+    sd_mm: dict[Name, Millimetres] = Field(description="standard deviation by segment, mm")
+    believed: Names = Field((), description="segments that use the prior of the fit of the subject's model")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> _JointCentres:
+        both = sorted(set(self.believed) & set(self.sd_mm))
+        if both:
+            raise ValueError(f"{', '.join(both)}: either a number in 'sd_mm' or 'believed'")
+        return self
+
+
+class _SdBySource(Table):
+    quiet_part: dict[Name, Millimetres] = Field(description="static posture from a quiet part of another recording")
+    stored_offsets: dict[Name, Millimetres] = Field(description="joint offsets stored by the laboratory")
+    walk: dict[Name, Millimetres] = Field(description="static posture from the walking trial")
+
+
+class _Calibration(_Source):
+    sd_mm: _SdBySource = Field(description="added to the joint centres without a static trial, mm")
+
+
+class _Inertias(_Source):
+    mass_percent: float = Field(ge=0, le=100, description="standard deviation, %")
+    moment_percent: float = Field(ge=0, le=100, description="standard deviation, %")
+    centre_mm: Millimetres = Field(description="standard deviation, mm")
+
+
+class _CentreOfPressure(_Source):
+    sd_mm: Millimetres = Field(description="standard deviation, mm")
+
+
+class _Cutoff(_Source):
+    sd_hz: float = Field(ge=0, le=20, description="standard deviation, Hz")
+
+
+class _UnseenSegments(_Source):
+    harmonics: _Shares = Field((1.0,), description="shares of the variance of 'stride_deg': harmonics of the stride")
+    offset_deg: dict[Name, _Degrees] = Field(
+        default_factory=dict, description="standard deviation of a segment's mean tilt, list and rotation, deg"
+    )
+    stride_deg: dict[Name, _Degrees] = Field(
+        default_factory=dict, description="standard deviation of its motion during the stride, deg"
+    )
+
+
+class Uncertainties(Table):
+    """Standard deviations of every source of error."""
+
+    marker_noise: _MarkerNoise = Field(description="table of the marker noise")
+    soft_tissue: _SoftTissue = Field(description="table of the soft tissue motion")
+    pose_noise: _PoseNoise | None = Field(None, description="table of the noise of measured poses")
+    pose_errors: _PoseErrors | None = Field(None, description="table of the errors of measured poses")
+    joint_centres: _JointCentres = Field(description="table of the joint centre errors")
+    calibration: _Calibration | None = Field(None, description="table of models without a static trial")
+    inertias: _Inertias = Field(description="table of the inertia errors")
+    centre_of_pressure: _CentreOfPressure = Field(description="table of the error of the centre of pressure")
+    cutoff: _Cutoff = Field(description="table of the error of the cut-off frequency")
+    unseen_segments: _UnseenSegments | None = Field(None, description="table of the motion of segments without markers")
+
+
+# -- norms ------------------------------------------------------------------------------------------------------------
+
+
+class _Speed(Strict):
+    """Walking speeds: groups of trials, or one model of speed around a reference."""
+
+    measure: Literal["dimensionless", "heights_per_s", "m_s"]
+    names: Names = ()
+    mean: Numbers = ()
+    sd: Numbers = ()
+    people: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(strict=False, min_length=1)]
+    reference: float | None = Field(None, gt=0)
+    range: Range | None = None
+
+    @model_validator(mode="after")
+    def _groups_or_model(self) -> _Speed:
+        groups = len(self.names)
+        if (self.reference is None) != (self.range is None) or (self.reference is None) == (groups == 0):
+            raise ValueError("needs either 'names', 'mean', 'sd' of groups, or 'reference' and 'range' of a model")
+        if groups and not groups == len(self.mean) == len(self.sd) == len(self.people):
+            raise ValueError(f"'mean', 'sd' and 'people' must have {groups} values, as many as 'names'")
+        if any(later <= earlier for earlier, later in pairwise(self.mean)) or any(sd <= 0 for sd in self.sd):
+            raise ValueError("'mean' must rise, and every 'sd' be positive")
+        if self.range is not None and not self.range[0] <= self.range[1]:
+            raise ValueError("'range' must rise")
+        return self
+
+
+class _Age(Strict):
+    reference: float = Field(ge=0, le=120)
+
+
+class _Curve(Strict):
+    published: Text = "in this program's signs"
+    sign: Literal[1, -1] = 1
+    unit: Name
+    mean: Annotated[tuple[Numbers, ...], Field(strict=False, min_length=1)]
+    sd: Annotated[tuple[Numbers, ...], Field(strict=False)] = ()
+    sd_growth: float = 0.0
+    reach: float = Field(1.0, gt=0)
+
+
+class _Scalar(Strict):
+    title: Text | None = None
+    variable: Name | None = None
+    operation: Literal["max", "min", "range"] | None = None
+    unit: Name
+    mean: Annotated[tuple[float, ...], Field(strict=False, min_length=1)]
+    per_decade: float = 0.0
+    sd: Annotated[tuple[float, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _of_a_curve_or_not(self) -> _Scalar:
+        if (self.variable is None) != (self.operation is None):
+            raise ValueError("'variable' and 'operation' go together")
+        if any(sd <= 0 for sd in self.sd):
+            raise ValueError("every 'sd' must be positive")
+        return self
+
+
+class Norms(Strict):
+    """Curves and discrete parameters of a reference group; see docs/norms.md."""
+
+    name: Name
+    group: Text
+    short: Name
+    band: Text
+    citation: Text
+    licence: Text
+    made_by: Text | None = None
+    ages: Range | None = None
+    serves: Range | None = None
+    percent: Annotated[tuple[Annotated[float, Field(ge=0, le=100)], ...], Field(strict=False, min_length=2)]
+    speed: _Speed
+    age: _Age | None = None
+    curve: dict[Name, _Curve] = Field(default_factory=dict)
+    scalar: dict[Name, _Scalar] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Norms:
+        if self.percent[0] != 0 or self.percent[-1] != 100 or any(b <= a for a, b in pairwise(self.percent)):
+            raise ValueError("'percent' must rise from 0 to 100")
+        for what, limits in (("ages", self.ages), ("serves", self.serves)):
+            if limits is not None and not limits[0] <= limits[1]:
+                raise ValueError(f"'{what}' must rise, found {list(limits)}")
+        if not self.curve and not self.scalar:
+            raise ValueError("needs a [curve.NAME] or a [scalar.NAME]")
+        groups = len(self.speed.names)
+        for name, curve in self.curve.items():
+            _require_rows(f"curve.{name}", len(curve.mean), len(curve.sd), groups)
+            if any(len(row) != len(self.percent) for row in (*curve.mean, *curve.sd)):
+                raise ValueError(f"'curve.{name}' must have {len(self.percent)} values, as many as 'percent'")
+            if any(value < 0 for row in curve.sd for value in row):
+                raise ValueError(f"'curve.{name}.sd' must not be negative")
+        for name, scalar in self.scalar.items():
+            _require_rows(f"scalar.{name}", len(scalar.mean), len(scalar.sd), groups)
+            if scalar.per_decade and self.age is None:
+                raise ValueError(f"'scalar.{name}.per_decade' needs [age]")
+        return self
+
+
+def _require_rows(what: str, mean: int, sd: int, groups: int) -> None:
+    """Require one row per speed group; of a model up to three of the mean (powers of speed) and one of the spread."""
+    if groups and (mean != groups or sd not in (0, groups)):
+        raise ValueError(f"'{what}' must have {groups} rows, one for each of 'speed.names'")
+    if not groups and (mean > 3 or sd > 1):
+        raise ValueError(f"'{what}' must have at most three rows of 'mean' and one of 'sd'")
+
+
+# -- column maps ------------------------------------------------------------------------------------------------------
+
+
+_Length = Literal["m", "cm", "mm"]
+_Number = Annotated[float, Field(ge=-1e6, le=1e6)]
+_TwoOrThree = Annotated[tuple[Text, ...], Field(strict=False, min_length=2, max_length=3)]
+_Three = Annotated[tuple[Text, Text, Text], Field(strict=False)]
+_Four = Annotated[tuple[Text, Text, Text, Text], Field(strict=False)]
+_Nine = Annotated[tuple[Text, Text, Text, Text, Text, Text, Text, Text, Text], Field(strict=False)]
+#: A column, or a number used in every row: the height of the floor, a direction that was not measured.
+_Parts = Annotated[tuple[Text | _Number, Text | _Number, Text | _Number], Field(strict=False)]
+_Place = Annotated[tuple[_Number, _Number, _Number], Field(strict=False)]
+_Corners = Annotated[tuple[_Place, _Place, _Place, _Place], Field(strict=False)]
+
+
+class _Force(Strict):
+    force: _Parts
+    point: _Parts
+    moment: _Parts | None = None
+    side: Literal["right", "left"] | None = None
+
+    @model_validator(mode="after")
+    def _measured(self) -> _Force:
+        if not any(isinstance(part, str) for part in self.force):
+            raise ValueError("'force' names no column")
+        return self
+
+
+class _Plate(Strict):
+    force: _Three
+    moment: _Three
+    corners: _Corners
+    axes: Literal["plate", "laboratory"] = "plate"
+    about: _Place | None = None
+    length: _Length = "m"
+    moments: Literal["Nm", "Nmm"] = "Nm"
+
+
+class _Pose(Strict):
+    origin: _Three
+    quaternion: _Four | None = None
+    matrix: _Nine | None = None
+
+    @model_validator(mode="after")
+    def _one_rotation(self) -> _Pose:
+        if (self.quaternion is None) == (self.matrix is None):
+            raise ValueError("a pose has either 'quaternion' or 'matrix'")
+        return self
+
+
+class ColumnMap(Strict):
+    """Columns of a spreadsheet and their units."""
+
+    time: Text | None = None
+    rate_hz: float | None = Field(None, gt=0, le=20_000)
+    length: _Length | None = None
+    angle: Literal["deg", "rad"] | None = None
+    markers: dict[str, _TwoOrThree] = Field(default_factory=dict)
+    poses: dict[Text, _Pose] = Field(default_factory=dict)
+    forces: Annotated[tuple[_Force, ...], Field(strict=False)] = ()
+    plates: Annotated[tuple[_Plate, ...], Field(strict=False)] = ()
+    coordinates: dict[Name, Text] = Field(default_factory=dict)
+
+
+#: Schema of each kind of table (`tables.ROLES`, "column_map").
+SCHEMAS: dict[str, type[BaseModel]] = {
+    "anthropometry": AnthropometryTable,
+    "column_map": ColumnMap,
+    "hip_centres": HipCentreTable,
+    "markersets": MarkerSetTable,
+    "norms": Norms,
+    "skeletons": SkeletonTable,
+    "uncertainty": Uncertainties,
+}
