@@ -72,15 +72,8 @@ class BodyFrame:
     p_LB: FloatArray
 
 
-@dataclass(frozen=True)
-class _Link:
-    """A link without mass: its joint and the pose of the joint in the parent link."""
-
-    name: str
-    parent: str | None
-    joint: Joint
-    R_PJ: FloatArray
-    p_PJ: FloatArray
+#: A link without mass: name, parent, joint, and pose R (3, 3), p (3,) m of the joint in the parent link.
+_Link = tuple[str, str | None, Joint, FloatArray, FloatArray]
 
 
 def assemble(
@@ -115,14 +108,14 @@ def assemble(
         load[frame.link] = load[frame.link] + inertia if frame.link in load else inertia
 
     loaded = []
-    for i, link in enumerate(chain.links):
+    for i, (name, parent, joint, R, p) in enumerate(chain.links):
         inertia = load.get(i, ZERO_INERTIA)
-        numbers = [np.asarray(a, np.float64).tobytes() for a in (link.R_PJ, link.p_PJ, inertia.com, inertia.tensor)]
-        loaded.append(_body(link.name, link.parent, link.joint, inertia.mass, *numbers))
+        numbers = [np.asarray(a, np.float64).tobytes() for a in (R, p, inertia.com, inertia.tensor)]
+        loaded.append(_body(name, parent, joint, inertia.mass, *numbers))
     tree = Multibody(tuple(loaded))
     # the tree may reorder its bodies
     frames = {
-        name: BodyFrame(tree.body_index(chain.links[frame.link].name), frame.R_LB, frame.p_LB)
+        name: BodyFrame(tree.body_index(chain.links[frame.link][0]), frame.R_LB, frame.p_LB)
         for name, frame in chain.frames.items()
     }
     return tree, tuple(_coordinate(tree, *planned) for planned in chain.plan), frames, tuple(locked_segments)
@@ -162,7 +155,7 @@ class _Chain:
         self.frames[definition.name] = BodyFrame(link, R, p)
 
     def _add(self, name: str, parent: int | None, joint: Joint, R: FloatArray, p: FloatArray) -> int:
-        self.links.append(_Link(name, None if parent is None else self.links[parent].name, joint, R, p))
+        self.links.append((name, None if parent is None else self.links[parent][0], joint, R, p))
         return len(self.links) - 1
 
 

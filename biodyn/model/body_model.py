@@ -30,14 +30,6 @@ class AttachedMarker:
 
 
 @dataclass(frozen=True)
-class InnerCentre:
-    """A joint centre inside the body: its title, and the radius (m) without skin markers."""
-
-    title: str
-    radius_m: float
-
-
-@dataclass(frozen=True)
 class SubjectModel:
     """The scaled skeleton of a subject.
 
@@ -54,7 +46,7 @@ class SubjectModel:
         markers: attached markers.
         foot_outlines: by side, (K, 3) m outline of the sole in the axes of `sole_body[side]`.
         computed_points: labels of computed points inside the body.
-        inner_centres: by segment, the joint centre at its origin, if it is deep inside the body.
+        inner_centres: by segment, title of the joint centre at its origin, and radius (m) around it without skin markers.
         refined_centres: segments with a joint centre that may be refined from the walk.
         uncertain_turns: segments with a rotation about the long axis that depends on a skin wand, and the hinge coordinate that
             determines it in the walk.
@@ -74,7 +66,7 @@ class SubjectModel:
     foot_outlines: dict[str, FloatArray]
     sole_body: dict[str, str]
     computed_points: frozenset[str] = frozenset()
-    inner_centres: Mapping[str, InnerCentre] = field(default_factory=dict)
+    inner_centres: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     refined_centres: frozenset[str] = frozenset()
     assumed: tuple[Coordinate, ...] = ()
     uncertain_turns: Mapping[str, str] = field(default_factory=dict)
@@ -236,7 +228,7 @@ def with_locked(model: SubjectModel, name: str) -> SubjectModel:
 
 
 def with_freed(model: SubjectModel, option: str) -> SubjectModel:
-    """Return the model with the fixed rotations of an option of the settings freed (`FreedRotation`)."""
+    """Return the model with the fixed rotations of an option of the settings freed (`Rotation.freed`)."""
     bodies = tuple(
         replace(body, definition=_freed(body.definition, option, body.static_angles_rad)) for body in model.bodies
     )
@@ -254,16 +246,11 @@ def with_freed(model: SubjectModel, option: str) -> SubjectModel:
 
 
 def _freed(definition: BodyDefinition, option: str, static_rad: Sequence[float]) -> BodyDefinition:
-    if all(step.freed is None or step.freed.name != option for step in definition.rotations):
+    if all(step.freed is None or step.option != option for step in definition.rotations):
         return definition
     rotations = tuple(
-        replace(
-            step,
-            coordinate=step.freed.coordinate,
-            range_rad=(angle + step.freed.range_rad[0], angle + step.freed.range_rad[1]),
-            sd_rad=step.freed.sd_rad,
-        )
-        if step.freed is not None and step.freed.name == option
+        replace(step.freed, range_rad=(angle + step.freed.range_rad[0], angle + step.freed.range_rad[1]))
+        if step.freed is not None and step.option == option
         else step
         for step, angle in zip(definition.rotations, static_rad, strict=True)
     )
@@ -428,11 +415,11 @@ def inside_segment(label: str, place: FloatArray, body: ScaledBody, model: Subje
     name = body.definition.name
     ends = [(child.definition.name, child.p_PB) for child in model.bodies if child.definition.parent == name]
     for owner, p_BC in (*ends, (name, np.zeros(3))):
-        centre = model.inner_centres.get(owner)
-        if centre is not None:
+        if owner in model.inner_centres:
+            title, radius_m = model.inner_centres[owner]
             distance = float(np.linalg.norm(place - p_BC))
-            if distance < centre.radius_m:
-                return inside_note(label, distance, centre.radius_m, centre.title)
+            if distance < radius_m:
+                return inside_note(label, distance, radius_m, title)
     return None
 
 

@@ -12,21 +12,6 @@ from biodyn.errors import ModelError
 from biodyn.geometry.rotations import cardan_zxy
 
 
-@dataclass(frozen=True)
-class FreedRotation:
-    """Coordinate that replaces a fixed rotation if an option of the settings frees it (`body_model.with_freed`).
-
-    Attributes:
-        name: of the option. coordinate: its name. range_rad: relative to the static angle.
-        sd_rad: prior standard deviation about the static angle in the marker fit.
-    """
-
-    name: str
-    coordinate: str
-    range_rad: tuple[float, float]
-    sd_rad: float
-
-
 @dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
 class Rotation:
     """One rotation of a joint's sequence, about `axis` (3,) in the axes after the previous ones.
@@ -39,8 +24,9 @@ class Rotation:
     coordinate: str | None
     range_rad: tuple[float, float]
     principal: str | None  # "x", "y" or "z" for a step of the Z-X-Y sequence of the static posture, None for others
-    freed: FreedRotation | None = None
     sd_rad: float | None = None  # prior standard deviation about the static angle, if there is a prior
+    option: str = ""  # of the settings, that frees a fixed rotation
+    freed: Rotation | None = None  # rotation with that option; its range is relative to the static angle
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ import biodyn.model
 from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import (
     AttachedMarker,
-    InnerCentre,
     SubjectModel,
     body_model,
     inside_segment,
@@ -111,7 +110,7 @@ def test_it_changes_as_any_model() -> None:
 
 
 def test_a_point_at_a_centre_is_no_marker() -> None:
-    model = replace(crane(), inner_centres={"hook": InnerCentre("tip of the crane", 0.05)})
+    model = replace(crane(), inner_centres={"hook": ("tip of the crane", 0.05)})
     arm, hook = model.bodies[1:]
     for body, place in ((arm, (0.0, -0.98, 0.0)), (hook, (0.0, 0.02, 0.0))):
         note = inside_segment("P1", np.array(place), body, model)

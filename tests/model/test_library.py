@@ -76,7 +76,7 @@ def used_by(skeleton: str) -> set[str]:
     for body in load_skeleton(skeleton).bodies:
         names.add(body.origin)
         if body.sole is not None:
-            names |= {body.sole.back, body.sole.front}
+            names |= set(body.sole[:2])
     return names
 
 

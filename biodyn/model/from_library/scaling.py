@@ -16,7 +16,6 @@ from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import (
     PLACED_WHILE_STANDING,
     AttachedMarker,
-    InnerCentre,
     SubjectModel,
     body_model,
     inside_note,
@@ -52,11 +51,11 @@ def points_inside(
     return frozenset(notes), list(notes.values())
 
 
-def inner_centres(pose: StaticPose) -> dict[str, InnerCentre]:
-    """Return by segment the joint centre at its origin, if the library has a radius without skin markers."""
+def inner_centres(pose: StaticPose) -> dict[str, tuple[str, float]]:
+    """Return by segment the joint centre at its origin, if the library has a radius without skin markers: title, radius in m."""
     rows = {entry["landmark"]: entry for _, entry in sided_rows("body/inside_body", "centre")}
     return {
-        body.name: InnerCentre(rows[body.origin]["title"], rows[body.origin]["share_of_height"] * pose.height_m)
+        body.name: (rows[body.origin]["title"], rows[body.origin]["share_of_height"] * pose.height_m)
         for body in pose.skeleton.bodies
         if body.origin in rows
     }
@@ -180,8 +179,8 @@ def foot_outlines(pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, st
     for body in pose.skeleton.bodies:
         if body.sole is None:
             continue
-        back, front = pose.landmark(body.sole.back), pose.landmark(body.sole.front)
-        width = pose.measure(body.sole.width)
+        back, front = (pose.landmark(name) for name in body.sole[:2])
+        width = pose.measure(body.sole[2])
         along = (front - back) * (1.0, 0.0, 1.0)
         across = cross(along / np.linalg.norm(along), (0.0, 1.0, 0.0))
         # the floor is a marker diameter below the lower of both end markers

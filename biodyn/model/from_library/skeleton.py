@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -12,7 +13,7 @@ from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
 from biodyn.errors import ModelError
 from biodyn.library.load import nearest
 from biodyn.library.tables import extended, for_each_side, load_entry
-from biodyn.model.skeleton import BodyDefinition, FreedRotation, Rotation, Skeleton, SkeletonDefinition, UnseenMotion
+from biodyn.model.skeleton import BodyDefinition, Rotation, Skeleton, SkeletonDefinition, UnseenMotion
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -27,15 +28,6 @@ class AxisRule:
     sign: float = 1.0
 
 
-@dataclass(frozen=True)
-class SoleRule:
-    """Landmarks at both ends of the sole, and the measure of its width."""
-
-    back: str
-    front: str
-    width: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class BodyRecipe(BodyDefinition):
     """One segment of a skeleton, and the recipe that locates it on a standing subject.
@@ -44,7 +36,7 @@ class BodyRecipe(BodyDefinition):
         origin: landmark at the segment's origin, the centre of its joint to the parent.
         frames: rules (exact axis, axis that determines the plane) in order of preference.
         template: (3,) joint centre in the parent's axes, fractions of body height, for bodies without markers.
-        sole: of a foot.
+        sole: of a foot: landmarks at its back and front, measure of its width.
         hinge: coordinate that determines the rotation about the long axis in the walk, unless a landmark of `hinge_known_from` is
             measured; "" = none.
         refined_centre: the joint centre may be refined from the walk.
@@ -53,7 +45,7 @@ class BodyRecipe(BodyDefinition):
     origin: str
     frames: tuple[tuple[AxisRule, AxisRule], ...]
     template: FloatArray
-    sole: SoleRule | None = None
+    sole: tuple[str, str, str] | None = None
     hinge: str = ""
     hinge_known_from: tuple[str, ...] = ()
     refined_centre: bool = False
@@ -136,7 +128,7 @@ def _body(side: str, entry: dict[str, Any]) -> BodyRecipe:
     sign = SIDE_SIGN.get(side, 1.0)
     frames = tuple((_axis_rule(rule[0], sign), _axis_rule(rule[1], sign)) for rule in entry["frames"])
     template = np.array(entry.get("template", (0.0, 0.0, 0.0))) * (1.0, 1.0, sign)
-    base, turn = entry.get("base", {}), entry.get("turn", {})
+    base, turn, sole = (entry.get(key, {}) for key in ("base", "turn", "sole"))
     return BodyRecipe(
         name=entry["name"],
         parent=entry.get("parent", ""),
@@ -149,7 +141,7 @@ def _body(side: str, entry: dict[str, Any]) -> BodyRecipe:
         base_rotations=tuple(base.get("rotations", ())),
         base_translations=tuple(base.get("translations", ())),
         unseen=_unseen(entry["unseen"], sign) if "unseen" in entry else None,
-        sole=SoleRule(**entry["sole"]) if "sole" in entry else None,
+        sole=(sole["back"], sole["front"], sole["width"]) if sole else None,
         hinge=turn.get("coordinate", ""),
         hinge_known_from=tuple(turn.get("known_from", ())),
         refined_centre=entry.get("centre") == "refined",
@@ -172,22 +164,23 @@ def _rotation(step: dict[str, Any], side_sign: float) -> Rotation:
     axis = np.array(_AXES[step["axis"]] if is_principal else step["axis"], dtype=float)
     # a rotation axis is a pseudovector: mirrored in the sagittal plane X-Y, its x and y change sign
     axis = axis * (side_sign, side_sign, 1.0) * step.get("sign", 1.0)
-    low, high = step.get("range_deg", (-np.inf, np.inf))
-    freed = step.get("freed")
-    return Rotation(
+    rotation = Rotation(
         axis=axis / np.linalg.norm(axis),
         coordinate=step.get("coordinate"),
-        range_rad=(float(np.deg2rad(low)), float(np.deg2rad(high))),
+        range_rad=_range_rad(step.get("range_deg", (-np.inf, np.inf))),
         principal=step["axis"] if is_principal else None,
-        freed=None if freed is None else _freed(freed),
     )
+    freed = step.get("freed")
+    if freed is None:
+        return rotation
+    sd_rad = float(np.deg2rad(freed["sd_deg"]))
+    free = replace(rotation, coordinate=freed["coordinate"], range_rad=_range_rad(freed["range_deg"]), sd_rad=sd_rad)
+    return replace(rotation, option=freed["option"], freed=free)
 
 
-def _freed(entry: dict[str, Any]) -> FreedRotation:
-    low, high = np.deg2rad(entry["range_deg"])
-    return FreedRotation(
-        entry["option"], entry["coordinate"], (float(low), float(high)), float(np.deg2rad(entry["sd_deg"]))
-    )
+def _range_rad(range_deg: Sequence[float]) -> tuple[float, float]:
+    low, high = np.deg2rad(range_deg)
+    return float(low), float(high)
 
 
 def _parents_first(name: str, bodies: tuple[BodyRecipe, ...]) -> tuple[BodyRecipe, ...]:

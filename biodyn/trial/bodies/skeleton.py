@@ -98,7 +98,7 @@ class MarkerBody:
                 found = _sparingly(labels, settings.marker_set, refusal)
             else:
                 walk, static, points, found = by_place.walk, by_place.static, by_place.points, by_place.mapping
-                notes.append(by_place.note)
+                notes += by_place.notes
         if settings.geometry:
             corrected = correct_labels(walk, static, points, found)
             if corrected.all_sides and corners_reversed(trial.walk.plates):

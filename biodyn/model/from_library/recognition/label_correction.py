@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import sided_rows
+from biodyn.model.from_library.recognition.labelled import LabelledRecordings
 from biodyn.model.from_library.recognition.person import place_table
 from biodyn.model.from_library.recognition.swap_detection import Swap, SwapSearch, find_swaps
 from biodyn.model.from_library.recognition.swap_over_time import (
@@ -22,23 +23,6 @@ from biodyn.model.from_library.recognition.swap_over_time import (
 )
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 from biodyn.recording import Markers
-
-
-@dataclass(frozen=True)
-class CorrectedLabels:
-    """Markers of both recordings with correct labels.
-
-    Attributes:
-        points: (3,) m by label in the static trial.
-        notes: what was changed and why, or why not.
-        all_sides: left and right of the whole body were swapped in every recording that can tell.
-    """
-
-    walk: Markers
-    static: Markers
-    points: Mapping[str, FloatArray]
-    notes: tuple[Diagnostic, ...]
-    all_sides: bool = False
 
 
 def places_of(mapping: MarkerMapping) -> dict[str, str]:
@@ -54,7 +38,7 @@ def places_of(mapping: MarkerMapping) -> dict[str, str]:
 
 def correct_labels(
     walk: Markers, static: Markers, points: Mapping[str, FloatArray], mapping: MarkerMapping
-) -> CorrectedLabels:
+) -> LabelledRecordings:
     """Correct swapped labels of both recordings, in World.
 
     Args: `points` (3,) m by label, mean positions in the static trial; `mapping` roles of the labels.
@@ -86,7 +70,7 @@ def correct_labels(
         notes.append(_timed_note(swap, recording, _when(swap, frames, walk, recording)))
     searches = [search for search in (in_static, in_walk) if search.fit is not None]
     all_sides = bool(searches) and all(_swaps_all_sides(search, places) for search in searches)
-    return CorrectedLabels(walk, static, points, tuple(notes), all_sides)
+    return LabelledRecordings(walk, static, points, mapping, tuple(notes), all_sides)
 
 
 def swaps_in_file(

@@ -27,17 +27,20 @@ _LEAST_KNOWN = 8  # known labels from which the others can be determined
 
 @dataclass(frozen=True)
 class LabelledRecordings:
-    """Markers of both recordings with the labels of a marker set, their roles, and a finding.
+    """Markers of a walk and its static trial with correct labels.
 
     Attributes:
-        points: (3,) m by label in the static trial.
+        points: (3,) m by label in the static trial. mapping: roles of the labels.
+        notes: what was changed and why, or why not.
+        all_sides: left and right of the whole body were swapped in every recording that can tell.
     """
 
     walk: Markers
     static: Markers
     points: Mapping[str, FloatArray]
     mapping: MarkerMapping
-    note: Diagnostic
+    notes: tuple[Diagnostic, ...]
+    all_sides: bool = False
 
 
 def label_recordings(
@@ -60,7 +63,7 @@ def label_recordings(
                 replace(static, labels=_relabelled(static.labels, completed)),
                 {completed.get(label, label): point for label, point in points.items()},
                 mapping,
-                _completed_note(completed),
+                (_completed_note(completed),),
             )
     labelling = _label_all(points, marker_set, error)
     names = dict(labelling.labels)
@@ -80,7 +83,7 @@ def label_recordings(
     mapping = _mapping_of(tuple(dict.fromkeys(new_walk.labels + new_static.labels)), marker_set)
     if mapping is None:
         raise error
-    return LabelledRecordings(new_walk, new_static, new_points, mapping, _labelled_note(labelling, mapping))
+    return LabelledRecordings(new_walk, new_static, new_points, mapping, (_labelled_note(labelling, mapping),))
 
 
 def _relabelled(labels: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:

@@ -70,19 +70,9 @@ def person_with(places: tuple[str, ...]) -> JointedPerson:
     return JointedPerson(places)
 
 
-@dataclass(frozen=True)
-class _Poses:
-    """Poses of S segments of the person at mean position and heading.
-
-    Attributes:
-        R: (S, 3, 3) attitudes. p: (S, 3) m joint centres. axes: (S, 3, 3) axes of the three rotations, one per row.
-        scale: (S, 3) along the segments' axes.
-    """
-
-    R: FloatArray
-    p: FloatArray
-    axes: FloatArray
-    scale: FloatArray
+#: Attitudes R (S, 3, 3), joint centres p (S, 3) m and scales (S, 3) of S segments at mean position and heading, and the axes of
+#: their rotations (S, 3, 3), one per row.
+_Poses = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 class JointedPerson:
@@ -172,14 +162,15 @@ class JointedPerson:
     def linearised(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the positions (N, 3) m and their derivative (3 N, P) at parameters (P,)."""
         poses = self._poses(parameters)
+        R, p, _, axes = poses
         local = self._positions_of(poses)
-        arm = (local - poses.p[:, None]) * self._below[..., None]
-        x, y, z = poses.axes[:, :, None].transpose(3, 0, 1, 2)
+        arm = (local - p[:, None]) * self._below[..., None]
+        x, y, z = axes[:, :, None].transpose(3, 0, 1, 2)
         ax, ay, az = arm[:, None].transpose(3, 0, 1, 2)
         by_angle = np.stack([y * az - z * ay, z * ax - x * az, x * ay - y * ax], axis=-1)
         reach = self._directions[:, :, None] * self._reach[:, None]  # (S, 2, N, 3) in the segments' axes
         count = len(local)
-        by_scale = reach.reshape(len(reach), -1, 3) @ poses.R.transpose(0, 2, 1)
+        by_scale = reach.reshape(len(reach), -1, 3) @ R.transpose(0, 2, 1)
         J = self._to_parameters @ np.concatenate([by_angle.reshape(-1, 3 * count), by_scale.reshape(-1, 3 * count)])
         J = J.reshape(self.size, count, 3)
         heading = self._scaled_heading(parameters)
@@ -210,13 +201,14 @@ class JointedPerson:
                 p[i] = p[parent] + R_parent @ (scale[parent] * self._from_parent[i])
             R[i] = R_parent @ rotations[i]
             axes[i] = (R_parent @ axes_in_parent[i]).T
-        poses = _Poses(R, p, axes, scale)
+        poses = R, p, scale, axes
         self._last = parameters.copy(), poses
         return poses
 
     def _positions_of(self, poses: _Poses) -> FloatArray:
-        local = poses.scale[self._body] * self._local
-        positions: FloatArray = poses.p[self._body] + (poses.R[self._body] @ local[..., None])[..., 0]
+        R, p, scale, _ = poses
+        local = scale[self._body] * self._local
+        positions: FloatArray = p[self._body] + (R[self._body] @ local[..., None])[..., 0]
         return positions
 
     @cached_property
