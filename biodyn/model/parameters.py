@@ -8,8 +8,6 @@ from typing import Annotated, Any, Literal
 from biodyn.conventions import SIDES
 from biodyn.library.section import BeforeValidator, Field, Section
 
-_MM_IN_M = 1e-3
-
 
 def _for_each_side(value: Any) -> Any:
     """One number is that of both sides."""
