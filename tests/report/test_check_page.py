@@ -43,17 +43,17 @@ def test_exchanged_markers_stand_first_at_their_time(file: FileFacts) -> None:
     labels = file.recording.markers.labels
     rate_hz = file.recording.markers.rate_hz
     rng = np.random.default_rng(3)
-    sound = marker_motions(file)[0].jump_m
+    sound = marker_motions(file)[0]["jump_m"]
     for _ in range(5):
         one, other = rng.choice(labels, 2, replace=False)
         start = int(rng.integers(20, 40))
         first, second, third = marker_motions(exchanged(file, one, other, slice(start, start + 15)))[:3]
-        assert {first.label, second.label} == {one, other}
-        assert first.jump_m > 3.0 * sound
-        assert third.jump_m == pytest.approx(sound)
+        assert {first["label"], second["label"]} == {one, other}
+        assert first["jump_m"] > 3.0 * sound
+        assert third["jump_m"] == pytest.approx(sound)
         for motion in (first, second):
             edges = np.array([start - 1, start, start + 14, start + 15]) / rate_hz
-            assert np.abs(edges - motion.jump_s).min() < 1.0 / rate_hz + 1e-9
+            assert np.abs(edges - motion["jump_s"]).min() < 1.0 / rate_hz + 1e-9
 
 
 def test_lines_hold_a_segment_together_with_the_least_length() -> None:

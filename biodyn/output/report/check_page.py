@@ -1,57 +1,51 @@
-"""The page of `biodyn check`: a recording to be looked at before it is analysed."""
+"""The page of `biodyn check`: findings, 3-D view and markers of a recording before its analysis."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from biodyn.checks.files import FileFacts
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError
 from biodyn.output.figures.style import COLORS, LEVEL_COLORS, SIDE_COLORS
-from biodyn.output.report.page import Fact, Frame, Section, framed, page_environment
+from biodyn.output.report.page import Fact, Frame, framed, section
 from biodyn.output.report.scene import MOST_BYTES, SCENE_TEMPLATE, millimetres, scene_context, scene_of, whole
 from biodyn.processing.contacts.loading import centre_of_pressure
 
-_LOADED_N: Final = 20.0  # below, a centre of pressure is noise
-_A_PLACE: Final = 6  # bytes
-_MIDDLE, _UNKNOWN = "#0b6e4f", COLORS["muted"]
-
 
 def segments(file: FileFacts) -> dict[str, str]:
-    """Segment of every marker that was understood, "" for the others, by label in the order of the file."""
+    """Return the segment of every marker by label, "" for unknown markers, in the order of the file."""
     mapping = file.mapping
-    known = {} if isinstance(mapping, MarkerSetError) else {role.label: role.body for role in mapping.roles}
-    return {label: known.get(label, "") for label in file.recording.markers.labels}
+    bodies = {} if isinstance(mapping, MarkerSetError) else {role.label: role.body for role in mapping.roles}
+    return {label: bodies.get(label, "") for label in file.recording.markers.labels}
 
 
 def recording_scene(file: FileFacts) -> dict[str, Any] | None:
-    """Return what the page's script draws of a recording in World; None where no marker is ever seen."""
+    """Return the values of the 3-D view of a recording, in World; None if no marker is ever visible."""
     markers, bodies = file.recording.markers, segments(file)
     positions = markers.positions
-    seen = np.isfinite(positions[..., 0])
-    if not seen.any():
+    visible = np.isfinite(positions[..., 0])
+    if not visible.any():
         return None
-    a_frame = _A_PLACE * (positions.shape[1] + 1 + 2 * len(file.recording.plates))
-    rows = np.arange(0, len(positions), max(1, -(-len(positions) * a_frame // MOST_BYTES)))
-    if not seen[rows].any():
-        rows = np.flatnonzero(seen.any(axis=1))[:1]
-    shown: FloatArray = positions[rows]
-    often = np.count_nonzero(np.isfinite(shown[..., 0]), axis=0) > 0
-    own = [i for i, body in enumerate(bodies.values()) if body and often[i]] or np.flatnonzero(often).tolist()
-    follow = _middle(shown[:, own])
+    bytes_per_frame = 6 * (positions.shape[1] + 1 + 2 * len(file.recording.plates))  # 6 per position
+    rows = np.arange(0, len(positions), max(1, -(-len(positions) * bytes_per_frame // MOST_BYTES)))
+    if not visible[rows].any():
+        rows = np.flatnonzero(visible.any(axis=1))[:1]
+    in_view: FloatArray = positions[rows]
+    is_used = np.isfinite(in_view[..., 0]).any(axis=0)
+    on_body = [i for i, body in enumerate(bodies.values()) if body and is_used[i]] or np.flatnonzero(is_used).tolist()
+    follow = _mean_position(in_view[:, on_body])
     centre = np.nanmean(follow, axis=0) * (1.0, 0.0, 1.0)
     person = {
         "name": "",
         "times": np.round(rows / markers.rate_hz, 4).tolist(),
         "cycles": [],
         "centre": np.round(centre, 3).tolist(),
-        "top": round(float(np.nanpercentile(shown[:, own, 1], 99.0)), 2),
+        "top": round(float(np.nanpercentile(in_view[:, on_body, 1], 99.0)), 2),
         "points": millimetres(follow[:, None] - centre),
         "count": 1,
         "spindles": [],
@@ -59,7 +53,7 @@ def recording_scene(file: FileFacts) -> dict[str, Any] | None:
         "ghost": None,
         "markers": {
             "labels": list(bodies),
-            "measured": millimetres(shown - centre),
+            "measured": millimetres(in_view - centre),
             "apart": None,
             "colors": [_color(body) for body in bodies.values()],
             "links": links(positions, list(bodies.values())),
@@ -76,146 +70,119 @@ def recording_scene(file: FileFacts) -> dict[str, Any] | None:
 
 
 def links(positions: FloatArray, bodies: Sequence[str]) -> list[list[int]]:
-    """Pairs of markers (numbers) that a line joins: of each segment the lines of least length in all that hold it together.
+    """Return pairs of markers that are connected by lines: the minimum spanning tree of each segment.
 
-    Prim's algorithm over the median distances of `positions` (T, M, 3).
+    Prim's algorithm with median distances of `positions` (T, M, 3).
     """
-    found: list[list[int]] = []
+    pairs: list[list[int]] = []
     for body in dict.fromkeys(body for body in bodies if body):
-        left = [i for i, own in enumerate(bodies) if own == body]
-        within = [left.pop(0)]
-        while left:
-            lengths = {(i, j): _median_distance(positions, i, j) for i in within for j in left}
-            pair = min(lengths, key=lambda one: lengths[one])
+        remaining = [i for i, name in enumerate(bodies) if name == body]
+        connected = [remaining.pop(0)]
+        while remaining:
+            lengths = {(i, j): _distance(positions, i, j)[0] for i in connected for j in remaining}
+            pair = min(lengths, key=lambda edge: lengths[edge])
             if not np.isfinite(lengths[pair]):
-                break  # never seen together
-            found.append(list(pair))
-            within.append(pair[1])
-            left.remove(pair[1])
-    return found
+                break  # never visible in the same frame
+            pairs.append(list(pair))
+            connected.append(pair[1])
+            remaining.remove(pair[1])
+    return pairs
 
 
-@dataclass(frozen=True)
-class MarkerMotion:
-    """How one marker moves: share of the frames with the person there in which it is seen, its largest jump (m) beyond an even
-    motion and when (s), and how much its distances to the joined markers of its segment vary (m, standard deviation); NaN where
-    that cannot be said."""
+def marker_motions(file: FileFacts) -> list[dict[str, Any]]:
+    """Return visibility, largest jump with its time, and variation of distances of every marker, sorted by jump.
 
-    label: str
-    body: str
-    seen: float
-    jump_m: float
-    jump_s: float
-    stretch_m: float
-
-
-def marker_motions(file: FileFacts) -> list[MarkerMotion]:
-    """Return every marker, those with the largest jumps first.
-
-    A jump is the second difference of three places in a row: what an even motion does not have and an exchange of labels has.
+    The jump is the second difference of three consecutive positions, which is small for smooth motion and large for swapped
+    labels. The variation is the standard deviation of the distances to connected markers of the segment.
     """
     markers, bodies = file.recording.markers, segments(file)
-    joined = links(markers.positions, list(bodies.values()))
-    found = []
+    pairs = links(markers.positions, list(bodies.values()))
+    rows = []
     for number, (label, body) in enumerate(bodies.items()):
-        own = markers.positions[:, number]
-        bend = np.linalg.norm(own[2:] - 2.0 * own[1:-1] + own[:-2], axis=1)
-        at = int(np.nanargmax(bend)) if np.isfinite(bend).any() else -1
-        stretch = [_spread(markers.positions, *pair) for pair in joined if number in pair]
-        found.append(
-            MarkerMotion(
-                label,
-                body,
-                file.seen[label],
-                float(bend[at]) if at >= 0 else np.nan,
-                (at + 1) / markers.rate_hz if at >= 0 else np.nan,
-                max(stretch) if stretch and np.isfinite(stretch).all() else np.nan,
-            )
-        )
-    return sorted(found, key=lambda one: -np.nan_to_num(one.jump_m))
+        trajectory = markers.positions[:, number]
+        jumps = np.linalg.norm(trajectory[2:] - 2.0 * trajectory[1:-1] + trajectory[:-2], axis=1)
+        frame = int(np.nanargmax(jumps)) if np.isfinite(jumps).any() else -1
+        jump_m = float(jumps[frame]) if frame >= 0 else np.nan
+        spreads = [_distance(markers.positions, *pair)[1] for pair in pairs if number in pair]
+        row: dict[str, Any] = {
+            "label": label,
+            "body": body,
+            "seen": f"{100 * file.seen[label]:.0f}",
+            "jump_m": jump_m,
+            "jump_s": (frame + 1) / markers.rate_hz,
+            "jump": f"{1000 * jump_m:.1f}" if frame >= 0 else "–",
+            "time": f"{(frame + 1) / markers.rate_hz:.2f}" if frame >= 0 else "",
+            "stretch": f"{1000 * max(spreads):.1f}" if spreads and np.isfinite(spreads).all() else "–",
+        }
+        rows.append(row)
+    return sorted(rows, key=lambda row: -np.nan_to_num(row["jump_m"]))
 
 
-def _middle(places: FloatArray) -> FloatArray:
-    """Mean (T, 3) of the places (T, M, 3) that are known; NaN where none is."""
-    known = np.isfinite(places)
+def _mean_position(positions: FloatArray) -> FloatArray:
+    """Return the mean (T, 3) of the known positions (T, M, 3); NaN if none is known."""
+    known = np.isfinite(positions)
     count = known.sum(axis=1)
-    total = np.where(known, places, 0.0).sum(axis=1)
+    total = np.where(known, positions, 0.0).sum(axis=1)
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
-def _median_distance(positions: FloatArray, i: int, j: int) -> float:
-    apart = np.linalg.norm(positions[:, i] - positions[:, j], axis=1)
-    known = apart[np.isfinite(apart)]
-    return float(np.median(known)) if len(known) else np.inf
-
-
-def _spread(positions: FloatArray, i: int, j: int) -> float:
-    apart = np.linalg.norm(positions[:, i] - positions[:, j], axis=1)
-    known = apart[np.isfinite(apart)]
-    return float(known.std()) if len(known) > 1 else np.nan
+def _distance(positions: FloatArray, i: int, j: int) -> tuple[float, float]:
+    """Return median (inf if unknown) and standard deviation (NaN below two frames) of the distance of two markers."""
+    distances = np.linalg.norm(positions[:, i] - positions[:, j], axis=1)
+    known = distances[np.isfinite(distances)]
+    return float(np.median(known)) if len(known) else np.inf, float(known.std()) if len(known) > 1 else np.nan
 
 
 def _color(body: str) -> str:
     side = body.rpartition("_")[2]
-    return SIDE_COLORS[side] if side in SIDE_NAMES else _MIDDLE if body else _UNKNOWN
+    if side in SIDE_NAMES:
+        return SIDE_COLORS[side]
+    return "#0b6e4f" if body else COLORS["muted"]
 
 
 def _forces(file: FileFacts, rows: np.ndarray, centre: FloatArray) -> list[Mapping[str, Any]]:
-    """Force of every plate that can be read, at the frames shown."""
+    """Return the force of every readable plate in the frames of the view; below 20 N the centre of pressure is noise."""
     rate_hz = file.recording.markers.rate_hz
-    found: list[Mapping[str, Any]] = []
+    forces: list[Mapping[str, Any]] = []
     for number, wrench in enumerate(file.wrenches):
         if isinstance(wrench, PlateError):
             continue
-        at = np.minimum(np.round(rows / rate_hz * wrench.rate_hz).astype(int), len(wrench.wrench) - 1)
-        place = centre_of_pressure(wrench.wrench[at], wrench.corners, _LOADED_N)
-        found.append(
+        samples = np.minimum(np.round(rows / rate_hz * wrench.rate_hz).astype(int), len(wrench.wrench) - 1)
+        cop = centre_of_pressure(wrench.wrench[samples], wrench.corners, 20.0)
+        forces.append(
             {
                 "name": f"plate {wrench.number}",
                 "color": LEVEL_COLORS[number % len(LEVEL_COLORS)],
-                "place": millimetres(place - centre),
-                "force": whole(wrench.wrench[at, 3:]),
+                "place": millimetres(cop - centre),
+                "force": whole(wrench.wrench[samples, 3:]),
             }
         )
-    return found
+    return forces
 
 
-_FINDINGS = """
-<ul class="causes">
-{% for d in findings %}<li><span class="tag {{ d.severity }}">{{ d.severity }}</span> {{ d.message }}{% if d.hint %} <span class="quiet">{{ d.hint }}</span>{% endif %}</li>
-{% else %}<li>Nothing looks wrong.</li>
-{% endfor %}
-</ul>
-"""
-_MARKERS = """
-<p class="quiet small">Jump: how far a place lies from the even course of its neighbours in time. Stretch: how much the distance to the joined markers of the
-segment varies. An exchange of two labels has a large jump in both at one time. Those with the largest jumps come first; a time goes there.</p>
-<div class="scroll list"><table class="tight"><thead><tr><th>marker</th><th>segment</th><th class="number">seen (%)</th><th class="number">jump (mm)</th><th class="number">at</th><th class="number">stretch (mm)</th></tr></thead><tbody>
-{% for row in rows %}
-<tr><td>{{ row.label }}</td><td>{{ row.body or "–" }}</td><td class="number">{{ row.seen }}</td><td class="number">{{ row.jump }}</td>
-<td class="number">{% if row.time %}<button type="button" data-time="{{ row.time }}" data-marker="{{ row.label }}">{{ row.time }} s</button>{% else %}–{% endif %}</td><td class="number">{{ row.stretch }}</td></tr>
-{% endfor %}
-</tbody></table></div>
-"""
-_LINES = """<ul class="small">{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul>"""
 _DRAWN = (
-    "Dots: markers as they were recorded, with their trail; lines join those of one segment; blue: right, orange: left, green: middle, "
-    "grey: not understood. Arrows: reaction force of the plates (1 m = 1000 N)."
+    "Dots: recorded markers with their path; lines connect the markers of a segment. Blue: right, orange: left, green: middle, "
+    "grey: unknown. Arrows: reaction force of the plates (1 m = 1000 N)."
 )
 
 
 def check_page(file: FileFacts, lines: Sequence[str], findings: Sequence[Diagnostic], program: str) -> str | None:
-    """Return the page of a recording: what looks wrong, the scene, how each marker moves; None where no marker is seen."""
+    """Return the page of a recording with findings, 3-D view and markers; None if no marker is visible."""
     scene = recording_scene(file)
     if scene is None:
         return None
     recording = file.recording
     context = scene_context(scene, "The markers of the recording in motion, force plates and forces", _DRAWN)
+    severities = ("error", "warning", "info")
+    ordered = sorted(findings, key=lambda finding: severities.index(finding.severity))
+    listing = '<ul class="small">{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul>'
     sections = [
-        _section("findings", "What looks wrong", _FINDINGS, {"findings": _ordered(findings)}, "slim"),
-        _section("scene", "The recording in 3-D", SCENE_TEMPLATE, context, "scene beside"),
-        _section("markers", "Markers", _MARKERS, {"rows": [_row(one) for one in marker_motions(file)]}, "beside"),
-        _section("contents", "What the file holds", _LINES, {"lines": lines}, ""),
+        section("findings", "Findings", '{% include "recording_findings.html.j2" %}', css="slim", findings=ordered),
+        section("scene", "The recording in 3-D", SCENE_TEMPLATE, css="scene beside", **context),
+        section(
+            "markers", "Markers", '{% include "recording_markers.html.j2" %}', css="beside", rows=marker_motions(file)
+        ),
+        section("contents", "Content of the file", listing, link="", lines=lines),
     ]
     markers = recording.markers
     frame = Frame(
@@ -231,24 +198,3 @@ def check_page(file: FileFacts, lines: Sequence[str], findings: Sequence[Diagnos
         foot="This page needs no network.",
     )
     return framed(frame, sections)
-
-
-def _section(name: str, title: str, template: str, data: dict[str, Any], css: str) -> Section:
-    body = Markup(page_environment().from_string(template).render(data))
-    return Section(name, title, body, link=title if name != "contents" else "", css=css)
-
-
-def _ordered(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
-    order = ("error", "warning", "info")
-    return sorted(findings, key=lambda one: order.index(one.severity))
-
-
-def _row(one: MarkerMotion) -> dict[str, str]:
-    return {
-        "label": one.label,
-        "body": one.body,
-        "seen": f"{100 * one.seen:.0f}",
-        "jump": f"{1000 * one.jump_m:.1f}" if np.isfinite(one.jump_m) else "–",
-        "time": f"{one.jump_s:.2f}" if np.isfinite(one.jump_s) else "",
-        "stretch": f"{1000 * one.stretch_m:.1f}" if np.isfinite(one.stretch_m) else "–",
-    }

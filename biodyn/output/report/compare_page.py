@@ -1,4 +1,4 @@
-"""report.html of a comparison: two walks in one 3-D view, their curves with one cursor, and where and why they differ."""
+"""Report of a comparison: both walks in one 3-D view, curves with a common cursor, and differences with their causes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from biodyn.output.figures.style import LEVEL_COLORS, SIDE_COLORS
 from biodyn.output.figures.svg import Described, standard_grid, standard_names, svg
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.numbers import rounded
-from biodyn.output.report.page import Fact, Frame, Section, framed, page_environment, resource, script_json
+from biodyn.output.report.page import Fact, Frame, Section, framed, page_environment, resource, script_json, section
 from biodyn.output.report.scene import (
     MOST_BYTES,
     PERSON_COLORS,
@@ -40,18 +40,18 @@ from biodyn.output.tables.on_request import causes_in
 from biodyn.variables import PERCENT, is_known, variable
 from biodyn.variables.meaning import positive_about_transverse_axis
 
-#: Curves of two in a page; filled with what `pair_curves` returns.
+#: Template for the curves of two trials, filled with the values of `pair_curves`.
 CURVES_TEMPLATE = '{% include "multi_trial_view.html.j2" %}'
 _SEVERAL = (
-    "The button or key o lays the persons over each other, pelvis on pelvis, or side by side; by gait cycle, all are at the same "
-    "per cent of a cycle. Arrows of persons over each other have the person's colour."
+    "The button or key o superimposes the persons at the pelvis, or shows them side by side; by gait cycle, all are at the same "
+    "per cent of a cycle. Arrows of superimposed persons have the colour of the person."
 )
-_ONE_PLACE = "Both analyses stand in the same place of the laboratory, at the same time."
+_ONE_PLACE = "Both analyses are shown at the same position in the laboratory and at the same time."
 
 
 @dataclass(frozen=True)
 class MeanCurve:
-    """Mean and standard deviation (101,) over the cycles of a side, in the clinical sign, with their unit."""
+    """Mean and standard deviation (101,) over the cycles of a side, in clinical signs, with unit."""
 
     mean: FloatArray
     sd: FloatArray
@@ -63,9 +63,9 @@ Means = Mapping[str, Mapping[str, MeanCurve]]
 
 
 def means_of(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, dict[str, MeanCurve]]:
-    """Return the means of a trial's cycles, of those that it has."""
+    """Return the mean curves of a trial, without empty ones."""
     return {
-        name: {side: MeanCurve(*nan_statistics(own.values), own.unit) for side, own in sides.items() if len(own.values)}
+        name: {side: MeanCurve(*nan_statistics(c.values), c.unit) for side, c in sides.items() if len(c.values)}
         for name, sides in curves.items()
     }
 
@@ -73,9 +73,9 @@ def means_of(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, dict[
 def multi_trial_scene(
     views: Mapping[str, TrialView], one_place: bool = False, most_bytes: int = MOST_BYTES
 ) -> dict[str, Any] | None:
-    """Return what the template of a 3-D view of several walks, by name, is filled with; None where nobody has a pose.
+    """Return the values for the 3-D view of several walks by name; None if no walk has a pose.
 
-    Parameters: `one_place` see `scene_of`, `most_bytes` of all of them.
+    Parameters: `one_place` see `scene_of`, `most_bytes` of all walks.
     """
     share = most_bytes // max(len(views), 1)
     persons = [
@@ -85,16 +85,17 @@ def multi_trial_scene(
     if scene is None:
         return None
     on_poses = any(view.record["static"].get("source") == "poses" for view in views.values())
-    person = next((one for one in scene["persons"] if one["ghost"] is not None), scene["persons"][0])
+    person = next((person for person in scene["persons"] if person["ghost"] is not None), scene["persons"][0])
     words = drawn_words(person, on_poses, len(person["plates"]), filtered=None)
     several = len(scene["persons"]) > 1
-    said = f"{words} {_ONE_PLACE if one_place else _SEVERAL}" if several else words
-    seen = f"The motion of {' and '.join(one['name'] for one in scene['persons'])}, with force plates and ground reaction forces"
-    return scene_context(scene, seen, said, hidden_dots=on_poses)
+    words = f"{words} {_ONE_PLACE if one_place else _SEVERAL}" if several else words
+    names = " and ".join(person["name"] for person in scene["persons"])
+    alt = f"The motion of {names}, with force plates and ground reaction forces"
+    return scene_context(scene, alt, words, hidden_dots=on_poses)
 
 
 def scene_markup(context: Mapping[str, Any]) -> Markup:
-    """Return the markup of a 3-D view of what its template is filled with."""
+    """Return the markup of a 3-D view from the values for its template."""
     return Markup(page_environment().from_string(SCENE_TEMPLATE).render(context))
 
 
@@ -105,10 +106,10 @@ def pair_curves(
     behind: Callable[[str], Sequence[Layer]] = lambda _: (),
     keys: Sequence[Key] = (),
 ) -> dict[str, Any] | None:
-    """Return what `CURVES_TEMPLATE` is filled with: the standard page of both, a grid a side; None where they share no curve.
+    """Return the values for `CURVES_TEMPLATE`: the standard page of two trials, one grid per side; None without common curves.
 
-    Parameters: `cycles` side, start, end of the first person in the 3-D view; `behind` layers of norms of a variable, with their
-    `keys`.
+    Parameters: `cycles` side, start, end of the first person in the 3-D view; `behind`: layers of the norms of a variable, with
+    their `keys`.
     """
     first, other = means
     shared = [name for name in standard_names() if _sides(first, other, name)]
@@ -135,8 +136,8 @@ def _sides(first: Means, other: Means, name: str) -> list[str]:
 def _panel(name: str, side: str, means: tuple[Means, Means], behind: Sequence[Layer]) -> Described:
     shown, layers = variable(name), list(behind)
     words = [f"{shown.title}, {SIDE_NAMES[side]}"]  # type: ignore[index]
-    for one, color in zip(means, PERSON_COLORS, strict=False):
-        curve = one[name][side]
+    for curves, color in zip(means, PERSON_COLORS, strict=False):
+        curve = curves[name][side]
         layers.append(Line(PERCENT, curve.mean, color, 2.0))
         if np.isfinite(curve.sd).any():
             layers.append(Area(PERCENT, curve.mean - curve.sd, curve.mean + curve.sd, color, 0.16))
@@ -185,87 +186,79 @@ def cursor_sides() -> dict[str, dict[str, str]]:
     return {side: {"name": SIDE_NAMES[side], "color": SIDE_COLORS[side]} for side in SIDES}
 
 
-_MORE_COLORS = ("#0072B2", "#D55E00", "#8c6d31", "#b3de69", "#999999")
-# More would not be read: those that differ most are drawn.
-_MOST_CURVES, _MOST_BARS = 12, 8
-# Causes below this share of every row are not drawn.
-_LEAST = 0.01
-
-
-def differences_figure(found: Sequence[Difference], time_s: FloatArray, names: tuple[str, str]) -> Figure:
-    """Curves above, RMS differences in parts below."""
-    moments = [one for one in found if one.quantity == "moment"] or list(found)
-    curves = [one for one in moments if one.plane == moments[0].plane]
-    largest = sorted(curves, key=lambda one: -one.rms)[:_MOST_CURVES]
-    curves = [one for one in curves if any(one is other for other in largest)]
+def differences_figure(
+    differences: Sequence[Difference],
+    time_s: FloatArray,
+    names: tuple[str, str],
+    max_curves: int = 12,
+    max_bars: int = 8,
+    min_share: float = 0.01,
+) -> Figure:
+    """Draw curves, and RMS differences divided by cause. The largest differences and causes of at least `min_share` are drawn."""
+    moments = [difference for difference in differences if difference.quantity == "moment"] or list(differences)
     panels = [
         Panel(
-            _title(one),
+            _title(moment),
             time_axis(time_s, "time (s)"),
-            Axis(_unit_and_sign(one), holds=(0.0,), grid=True),
-            (Line(time_s, one.first, "ink", 2.0), Line(time_s, one.other, "limit", 1.8)),
-            corner=f"RMS {one.rms:.2g} {one.unit}",
+            Axis(_unit_and_sign(moment), holds=(0.0,), grid=True),
+            (Line(time_s, moment.first, "ink", 2.0), Line(time_s, moment.other, "limit", 1.8)),
+            corner=f"RMS {moment.rms:.2g} {moment.unit}",
         )
-        for one in curves
+        for moment in _largest([moment for moment in moments if moment.plane == moments[0].plane], max_curves)
     ]
     causes = [
-        c for c in causes_in(moments) if c == UNEXPLAINED or any(abs(o.shares.get(c, 0.0)) > _LEAST for o in moments)
+        cause
+        for cause in causes_in(moments)
+        if cause == UNEXPLAINED or any(abs(moment.shares.get(cause, 0.0)) > min_share for moment in moments)
     ]
-    colors = dict(zip(causes, (*LEVEL_COLORS, *_MORE_COLORS), strict=False))
-    rows = [one for one in moments if one.shares]
+    colors = dict(zip(causes, (*LEVEL_COLORS, "#0072B2", "#D55E00", "#8c6d31", "#b3de69", "#999999"), strict=False))
     keys = (
         Key(names[0], "ink", width=2.0),
         Key(names[1], "limit", width=1.8),
-        *(Key(cause, colors[cause], "area") for cause in causes if cause in colors),
+        *(Key(cause, color, "area") for cause, color in colors.items()),
     )
-    for plane in dict.fromkeys(one.plane for one in rows):
-        own = sorted((one for one in rows if one.plane == plane), key=lambda one: -one.rms)[:_MOST_BARS]
-        panels.append(_bars([one for one in rows if any(one is other for other in own)], colors))
+    divided = [moment for moment in moments if moment.shares]
+    for plane in dict.fromkeys(moment.plane for moment in divided):
+        panels.append(_bars(_largest([moment for moment in divided if moment.plane == plane], max_bars), colors))
     return Figure("Differences and their causes", tuple(panels), keys, columns=3)
 
 
-def _title(one: Difference) -> str:
-    if one.of_coordinate:
-        return one.title
-    return f"{SIDE_NAMES.get(one.side, '')} {one.joint}, {one.plane} {one.quantity}".strip()
+def _largest(differences: Sequence[Difference], count: int) -> list[Difference]:
+    """Return the largest differences in their original order."""
+    order = sorted(range(len(differences)), key=lambda i: -differences[i].rms)[:count]
+    return [differences[i] for i in sorted(order)]
 
 
-def _unit_and_sign(one: Difference) -> str:
-    """The unit, and what is positive where that is known: of the torque of a coordinate its name tells."""
-    positive = positive_about_transverse_axis(one.joint) if one.plane == PLANES[0] else ""
-    return f"{one.unit}, {positive} +" if positive else one.unit
+def _title(difference: Difference) -> str:
+    if difference.of_coordinate:
+        return difference.title
+    side = SIDE_NAMES.get(difference.side, "")
+    return f"{side} {difference.joint}, {difference.plane} {difference.quantity}".strip()
+
+
+def _unit_and_sign(difference: Difference) -> str:
+    """Return the unit, and the meaning of positive values if it is known."""
+    positive = positive_about_transverse_axis(difference.joint) if difference.plane == PLANES[0] else ""
+    return f"{difference.unit}, {positive} +" if positive else difference.unit
 
 
 def _bars(rows: Sequence[Difference], colors: dict[str, str]) -> Panel:
-    """One lying bar a row, as long as the RMS difference, cut by its shares; negative shares lie left of zero."""
+    """Draw a horizontal bar per difference, as long as its RMS and divided by causes; negative shares are left of zero."""
     at = -np.arange(len(rows), dtype=np.float64)
-    right, left = np.zeros(len(rows)), np.zeros(len(rows))
+    positive, negative = np.zeros(len(rows)), np.zeros(len(rows))
     layers = []
     for cause, color in colors.items():
-        size = np.array([one.rms * one.shares.get(cause, 0.0) for one in rows])
-        base = np.where(size >= 0.0, right, left)
-        layers.append(Bars(at, base, base + size, 0.75, color, lying=True))
-        right, left = right + np.maximum(size, 0.0), left + np.minimum(size, 0.0)
-    ticks = tuple((float(y), f"{one.joint} {one.side.upper()}".strip()) for y, one in zip(at, rows, strict=True))
-    unit = rows[0].unit
+        length = np.array([row.rms * row.shares.get(cause, 0.0) for row in rows])
+        base = np.where(length >= 0.0, positive, negative)
+        layers.append(Bars(at, base, base + length, 0.75, color, lying=True))
+        positive, negative = positive + np.maximum(length, 0.0), negative + np.minimum(length, 0.0)
+    ticks = tuple((float(y), f"{row.joint} {row.side.upper()}".strip()) for y, row in zip(at, rows, strict=True))
     return Panel(
         f"RMS by cause, {rows[0].plane}",
-        Axis(f"{unit}; negative: offsets other causes", holds=(0.0,), grid=True),
+        Axis(f"{rows[0].unit}; negative: offsets other causes", holds=(0.0,), grid=True),
         Axis("", limits=(float(at[-1]) - 0.7, 0.7), ticks=ticks),
         tuple(layers),
     )
-
-
-_SUMMARY = """<ul class="causes">{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul>"""
-_DIFFERENCES = """
-<div class="scroll"><table class="tight"><thead>
-<tr><th>difference in</th><th class="number">RMS</th><th class="number">RMS of the first</th><th>causes</th></tr></thead><tbody>
-{% for what, rms, size, why in rows %}
-<tr><td>{{ what }}</td><td class="number">{{ rms }}</td><td class="number">{{ size }}</td><td>{{ why or "–" }}</td></tr>
-{% endfor %}
-</tbody></table></div>
-"""
-_FIGURE = "<figure>{{ drawn }}</figure>"
 
 
 def compare_page(
@@ -277,31 +270,32 @@ def compare_page(
     figure: Figure,
     program: str,
 ) -> str:
-    """Return the page.
+    """Return the page of a comparison.
 
-    Parameters: `names` of the two; `views` of those that are results, none of other software's files; `one_recording` whether
-    they are analyses of the same; `lines` the summary, `rows` of the differences, `figure` of the causes, `program` version of
-    biodyn.
+    Parameters: `names` of the two; `views` of those that are results, not files of other software; `one_recording`: True if both
+    are analyses of the same recording; `lines` of the summary, `rows` of the differences, `figure` of the causes, `program`
+    version of biodyn.
     """
-    summary = _section("summary", "Where they differ, and why", _SUMMARY, lines=lines)
-    sections: list[Section] = []
-    by_name = dict(zip(_distinct(names), views, strict=False))
+    listing = '<ul class="causes">{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul>'
+    summary = section("summary", "Differences and causes", listing, lines=lines)
+    distinct = names if names[0] != names[1] else (f"{names[0]} (first)", f"{names[1]} (second)")
+    sections: list[Section] = [summary]
     if len(views) == len(names):
+        by_name = dict(zip(distinct, views, strict=True))
         scene = multi_trial_scene(by_name, one_recording, most_bytes=len(views) * MOST_BYTES)
         if scene is not None:
-            sections.append(_section("scene", "Both in 3-D", SCENE_TEMPLATE, **scene))
-        sections.append(summary)
+            sections.insert(0, section("scene", "Both in 3-D", SCENE_TEMPLATE, css="scene", **scene))
         first, other = (means_of(view.curves) for view in views)
-        cycles = (
-            views[0].tables["spatiotemporal"][["side", "start_s", "end_s"]].astype({"side": str}).to_numpy().tolist()
-        )
-        curves = pair_curves(_distinct(names), (first, other), cycles)
+        cycles = views[0].tables["spatiotemporal"][["side", "start_s", "end_s"]].astype({"side": str})
+        curves = pair_curves(distinct, (first, other), cycles.to_numpy().tolist())
         if curves is not None:
-            sections.append(_section("curves", "Curves over the gait cycle", CURVES_TEMPLATE, **curves))
-    else:
-        sections.append(summary)
-    sections.append(_section("causes", "Causes", _FIGURE, drawn=svg(figure), folded=len(sections) > 1))
-    sections.append(_section("differences", "All differences", _DIFFERENCES, rows=rows, folded=True))
+            sections.append(section("curves", "Curves over the gait cycle", CURVES_TEMPLATE, **curves))
+    drawing = "<figure>{{ drawn }}</figure>"
+    sections.append(section("causes", "Causes", drawing, drawn=svg(figure), folded=len(sections) > 1))
+    table = '{% from "macros.html.j2" import table %}{{ table(heads, rows, "tight") }}'
+    heads = ("difference in", "#RMS", "#RMS of the first", "causes")
+    cells = [(*row[:3], row[3] or "–") for row in rows]
+    sections.append(section("differences", "All differences", table, heads=heads, rows=cells, folded=True))
     frame = Frame(
         title="Comparison",
         heading="Comparison",
@@ -311,15 +305,3 @@ def compare_page(
         foot="This page needs no network.",
     )
     return framed(frame, sections)
-
-
-def _distinct(names: tuple[str, str]) -> tuple[str, str]:
-    """Two names that differ."""
-    return names if names[0] != names[1] else (f"{names[0]} (first)", f"{names[1]} (second)")
-
-
-def _section(name: str, title: str, template: str, folded: bool = False, **data: object) -> Section:
-    body = Markup(page_environment().from_string(template).render(data))
-    return Section(
-        name, title, body, link=title.partition(",")[0], css="scene" if name == "scene" else "", folded=folded
-    )

@@ -76,6 +76,21 @@ def framed(frame: Frame, sections: Sequence[Section]) -> str:
     return template.render(frame=frame, sections=sections, style=style, folding=resource("folding.js"))
 
 
+def section(
+    name: str,
+    title: str,
+    template: str,
+    *,
+    link: str | None = None,
+    css: str = "",
+    folded: bool = False,
+    **values: object,
+) -> Section:
+    """Return a section of a page without a registry; `template` is filled with `values`, `link` is the title by default."""
+    body = Markup(page_environment().from_string(template).render(values))
+    return Section(name, title, body, title if link is None else link, css, folded)
+
+
 @cache
 def page_environment(*packages: str) -> jinja2.Environment:
     """Return the templates of the packages in order, then the shared templates; all values are escaped."""

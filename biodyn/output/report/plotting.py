@@ -1,4 +1,4 @@
-"""What a result shows of itself in Python and in a notebook: figures by name or by variable, and a short page."""
+"""Figures of a result in Python and notebooks, by name or by variable, and overlays of several results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from markupsafe import Markup, escape
 
-from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.errors import ResultError
 from biodyn.library.load import nearest
 from biodyn.output.figures.curves import (
@@ -31,7 +31,7 @@ from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Pa
 from biodyn.output.figures.style import DOTTED, LEVEL_COLORS
 from biodyn.output.figures.svg import svg
 from biodyn.output.tables.lazy import CLINICAL, Signs, TableAttributes, require_signs
-from biodyn.variables import PERCENT, Norms, choose_norms, is_known, load_norms, variable
+from biodyn.variables import PERCENT, NormCurve, Norms, choose_norms, is_known, load_norms, variable
 from biodyn.variables.meaning import nearest_variable
 from biodyn.variables.norm_choice import walker_of
 
@@ -42,13 +42,8 @@ if TYPE_CHECKING:
     from biodyn.output.figures.trial import TrialView
 
 
-#: The small grid of a notebook: motion and moments of the leg in the sagittal plane.
-_SHOWN = ("hip_flexion", "knee_angle", "ankle_angle", "hip_flexion_moment", "knee_angle_moment", "ankle_angle_moment")
-_LISTED = 6  # names in a hint
-
-
 class VariableNames(tuple[str, ...]):
-    """Names of variables; each is an attribute too, which is itself."""
+    """Names of variables, which are attributes too."""
 
     def __getattr__(self, name: str) -> str:
         if name not in self:
@@ -59,18 +54,8 @@ class VariableNames(tuple[str, ...]):
         return [*super().__dir__(), *self]
 
 
-def only_known(norms: Sequence[Norms], signs: Signs) -> tuple[Norms, ...]:
-    """Norms without the curves that have no one sign for both sides, where signs are those of the coordinates."""
-    if signs == CLINICAL:
-        return tuple(norms)
-    return tuple(
-        replace(own, curves={name: curve for name, curve in own.curves.items() if not variable(name).mirrored})
-        for own in norms
-    )
-
-
 class PlottableResult(TableAttributes):
-    """A result with a view: `plot` for people who write Python, a short page for a notebook."""
+    """A result with figures: `plot` in Python, a short page in a notebook."""
 
     @property
     def view(self) -> TrialView:
@@ -79,7 +64,7 @@ class PlottableResult(TableAttributes):
 
     @property
     def variables(self) -> VariableNames:
-        """Names of the variables of the gait cycles; each is an attribute too, for tab completion: `variables.knee_angle`."""
+        """Names of the variables of the gait cycles, also as attributes for tab completion: `variables.knee_angle`."""
         return VariableNames(self.view.curves)
 
     @overload
@@ -96,135 +81,148 @@ class PlottableResult(TableAttributes):
         signs: Signs = CLINICAL,
         ax: Axes | None = None,
     ) -> ShownFigure | Axes:
-        """Return a matplotlib Figure: one of the report's by its name, or the gait cycles of variables.
+        """Return a matplotlib Figure: a figure of the report by name, or the gait cycles of variables.
 
         Parameters:
-            names: "joint_torques", or variables of the table `gait_cycles`, a panel each: "knee_angle", "hip_flexion_moment".
-            norms: norms behind variables: a name or TOML file, "auto" (those of the report) or None.
-            band: one standard deviation of the input errors around the mean, where it was computed.
+            names: "joint_torques", or variables of the table `gait_cycles`, one panel each: "knee_angle", "hip_flexion_moment".
+            norms: norms behind variables: a name or TOML file, "auto" (norms of the report) or None.
+            band: one standard deviation of the input errors around the mean, if computed.
             signs: of variables: "clinical" as in the report, the same for both sides, or "coordinates" as in the tables.
-                In those, variables whose sign is towards one side of the walker have no norms.
-            ax: matplotlib Axes to draw one variable into; they are returned, and `ax.legend()` shows what is in them.
+                With the latter, variables with opposite signs on both sides have no norms.
+            ax: matplotlib Axes for one variable; they are returned, and `ax.legend()` shows the legend.
 
-        Raises ResultError for a name that there is not.
+        Raises ResultError for an unknown name.
         """
-        from biodyn.output.figures.matplotlib_backend import draw
-
         require_signs(signs)
         if len(names) == 1 and names[0] in self.view.figures:
             if ax is not None or signs != CLINICAL:
                 raise ResultError(
-                    f"'{names[0]}' is a figure of the report: it has its own axes and signs.",
-                    f"Variables take ax and signs: {', '.join(self.variables[:_LISTED])}, ...",
+                    f"'{names[0]}' is a figure of the report with its own axes and signs.",
+                    f"ax and signs apply to variables: {', '.join(self.variables[:6])}, ...",
                 )
-            return draw(self.view.figures[names[0]])
-        figure = self._cycles(names, norms, band, signs)
-        if ax is None:
-            return draw(figure)
-        if len(names) != 1:
-            raise ResultError(f"Axes take one variable, not {len(names)}.", "Draw each into axes of its own.")
-        from biodyn.output.figures.matplotlib_backend import draw_into
-
-        return draw_into(ax, figure)
+            return _drawn(self.view.figures[names[0]], None)
+        figure = self._cycle_figure(names, norms, band, signs)
+        if ax is not None and len(names) != 1:
+            raise ResultError(f"Axes take one variable, not {len(names)}.", "Draw each variable into separate axes.")
+        return _drawn(figure, ax)
 
     def cycles(self, *names: str, side: str | None = None, signs: Signs = CLINICAL) -> pd.DataFrame:
         """Return the gait cycles of variables as a tidy table, in the signs of the figures.
 
-        Columns: cycle, side, percent, variable, value, unit; a row a point of a cycle, NaN where it is not valid. `attrs`:
-        `units` and what is `positive`, by variable, and `signs`.
+        Columns: cycle, side, percent, variable, value, unit; one row per point of a cycle, NaN if not valid. `attrs`: `units`
+        and the meaning of `positive` values, by variable, and `signs`.
 
         Parameters: `names` of variables, none for all; `side` "r" or "l", None for both; `signs`: see `plot`.
-        Raises ResultError for a name that there is not.
+        Raises ResultError for an unknown name.
         """
         table = self.table("gait_cycles", signs)
-        known = list(dict.fromkeys(table["variable"].astype(str)))
+        variables = list(dict.fromkeys(table["variable"].astype(str)))
         for name in names:
-            if name not in known:
-                raise ResultError(f"There are no cycles of a variable '{name}'.", nearest_variable(name, known))
-        if side is not None and side not in SIDES:
-            raise ResultError(f"There is no side '{side}'.", f"There are {' and '.join(SIDES)}.")
-        wanted = table["variable"].isin(names or known) & (table["side"].isin(SIDES if side is None else (side,)))
-        found = table[wanted].reset_index(drop=True)
-        others = set(known) - set(names or known)
-        # new ones: with an older pandas the rows share those of the whole table
+            if name not in variables:
+                raise ResultError(f"'{name}' is not a variable of the gait cycles.", nearest_variable(name, variables))
+        selected = names or variables
+        rows = table["variable"].isin(selected) & table["side"].isin(_sides(side))
+        cycles = table[rows].reset_index(drop=True)
+        # new dictionaries: with an older pandas the rows share those of the whole table
         for key in ("units", "positive"):
-            found.attrs[key] = {name: words for name, words in found.attrs[key].items() if name not in others}
-        return found
+            omitted = set(variables) - set(selected)
+            cycles.attrs[key] = {name: words for name, words in cycles.attrs[key].items() if name not in omitted}
+        return cycles
 
     def curves_in(self, signs: Signs) -> Mapping[str, Mapping[str, CycleCurves]]:
-        """Cycles by variable and side, in these signs."""
-        clinical = self.view.curves
+        """Return the gait cycles by variable and side, in a sign convention."""
         if signs == CLINICAL:
-            return clinical
+            return self.view.curves
         return {
             name: {
-                side: replace(own, values=own.values * variable(name).clinical(side))  # either sign is its own inverse
-                for side, own in sides.items()
+                side: replace(
+                    curves, values=curves.values * variable(name).clinical(side)
+                )  # signs are their own inverse
+                for side, curves in sides.items()
             }
-            for name, sides in clinical.items()
+            for name, sides in self.view.curves.items()
         }
 
-    def _cycles(self, names: tuple[str, ...], norms: str | None, band: bool, signs: Signs = CLINICAL) -> Figure:
-        values = self.view
-        known = [*self.view.figures, *values.curves]
+    def _cycle_figure(self, names: tuple[str, ...], norms: str | None, band: bool, signs: Signs = CLINICAL) -> Figure:
+        view = self.view
         for name in names or ("",):
-            if name not in values.curves:
-                if name in self.view.figures:
-                    raise ResultError(
-                        f"'{name}' is a figure of the report, and drawn alone.",
-                        f"Beside others stand variables: {', '.join(self.variables[:_LISTED])}, ...",
-                    )
+            if name in view.figures and name not in view.curves:
                 raise ResultError(
-                    f"There is no figure '{name}', and no variable of that name.", nearest_variable(str(name), known)
+                    f"'{name}' is a figure of the report, which cannot be combined with others.",
+                    f"Variables can be combined: {', '.join(self.variables[:6])}, ...",
                 )
-        behind = only_known(self.norms_behind(norms), signs)
+            if name not in view.curves:
+                known = [*view.figures, *view.curves]
+                raise ResultError(f"'{name}' is neither a figure nor a variable.", nearest_variable(str(name), known))
+        shown_norms = self.norms_behind(norms, signs)
         title = ", ".join(variable(name).title for name in names)
-        errors = values.bands if band else {}
-        figure = cycle_figure(title, values.curves, names, values.foot_off_percent, behind, errors)
+        errors = view.bands if band else {}
+        figure = cycle_figure(title, view.curves, names, view.foot_off_percent, shown_norms, errors)
         if signs == CLINICAL:
             return figure
-        kept = self.curves_in(signs)
+        curves = self.curves_in(signs)
         panels = [
-            cycle_panel(variable(n).as_kept(), kept[n], values.foot_off_percent, behind, panel.x.label, errors.get(n))
-            for n, panel in zip(names, figure.panels, strict=True)
+            cycle_panel(
+                variable(name).as_kept(),
+                curves[name],
+                view.foot_off_percent,
+                shown_norms,
+                panel.x.label,
+                errors.get(name),
+            )
+            for name, panel in zip(names, figure.panels, strict=True)
             if panel is not None
         ]
         return replace(figure, panels=tuple(panels))
 
-    def norms_behind(self, name: str | None) -> tuple[Norms, ...]:
-        """Those of the report ("auto"), none, or those of a name, at the speed of this walk where they know it."""
-        values = self.view
+    def norms_behind(self, name: str | None, signs: Signs) -> tuple[Norms, ...]:
+        """Return the norms of the report ("auto"), none, or norms by name at the speed of this walk, if they depend on it.
+
+        In signs of the coordinates, curves with opposite signs on both sides are omitted.
+        """
         if name is None or name == "none":
             return ()
         if not isinstance(name, str):
-            raise ResultError(f"norms is {name!r}, and no name.", 'Give "auto", None, or norms by name or file.')
-        if name == "auto":
-            return values.norms
-        chosen = choose_norms(name, walker_of(self.view.record, values.speed_m_s)).norms
-        return chosen or (load_norms(name),)
+            raise ResultError(f"norms must be a name, not {name!r}.", 'Use "auto", None, or the name or file of norms.')
+        norms = self.view.norms
+        if name != "auto":
+            norms = choose_norms(name, walker_of(self.view.record, self.view.speed_m_s)).norms or (load_norms(name),)
+        if signs == CLINICAL:
+            return tuple(norms)
+        return tuple(
+            replace(group, curves={key: curve for key, curve in group.curves.items() if not variable(key).mirrored})
+            for group in norms
+        )
 
-    def _lines(self) -> list[str]:
-        """The verdict and what decided it, in a few lines."""
+    def _repr_html_(self) -> str:
+        """Return verdict, subject, the first causes of the verdict, and sagittal motion and moments of the leg."""
         record = self.view.record
         subject = record.get("subject", {})
-        lines = [f"{record.get('input', {}).get('file', 'a walk')}: {record.get('verdict') or 'no verdict'}"]
+        lines = []
         mass, height = subject.get("mass_kg"), subject.get("height_m")
         if mass and height:
             lines.append(f"{mass:.1f} kg, {height:.2f} m, {record.get('activity', {}).get('kind', '')}".rstrip(", "))
-        deciding = [check for check in record.get("checks") or () if check["status"] in ("fail", "warn")]
-        lines += [f"{check['status']}: {check['title']}: {check['text']}" for check in deciding[:3]]
-        return lines
+        causes = [check for check in record.get("checks") or () if check["status"] in ("fail", "warn")]
+        lines += [f"{check['status']}: {check['title']}: {check['text']}" for check in causes[:3]]
+        angles = ("hip_flexion", "knee_angle", "ankle_angle")
+        names = (*angles, *(f"{angle}_moment" for angle in angles))
+        names = tuple(name for name in names if is_known(name) and name in self.view.curves)
+        figure = svg(self._cycle_figure(names, "auto", True)) if names else Markup()
+        heading = f"{record.get('input', {}).get('file', 'a walk')}: {record.get('verdict') or 'no verdict'}"
+        rows = "".join(f"<br>{escape(line)}" for line in lines)
+        return f'<div style="max-width:60em"><p><b>{escape(heading)}</b>{rows}</p>{figure}</div>'
 
-    def _repr_html_(self) -> str:
-        first, *others = self._lines()
-        shown = tuple(name for name in _SHOWN if is_known(name) and name in self.view.curves)
-        figure = svg(self._cycles(shown, "auto", True)) if shown else Markup()
-        rows = "".join(f"<br>{escape(line)}" for line in others)
-        return f'<div style="max-width:60em"><p><b>{escape(first)}</b>{rows}</p>{figure}</div>'
+
+def _drawn(figure: Figure, ax: Axes | None) -> ShownFigure | Axes:
+    from biodyn.output.figures.matplotlib_backend import draw, draw_into
+
+    return draw(figure) if ax is None else draw_into(ax, figure)
 
 
-_SD_KEY = Key("standard deviation of the cycles", LEVEL_COLORS[0], "area", opacity=0.3)
-_SEEN = 0.1  # of the half width of a band: about what the pen of a mean covers
+def _sides(side: str | None) -> tuple[str, ...]:
+    if side is not None and side not in SIDES:
+        raise ResultError(f"'{side}' is not a side.", f"Use {' or '.join(SIDES)}.")
+    return SIDES if side is None else (side,)
 
 
 @overload
@@ -256,137 +254,118 @@ def overlay(
     signs: Signs = CLINICAL,
     ax: Axes | None = None,
 ) -> ShownFigure | Axes:
-    """Draw the mean of each result's cycles with their standard deviation, a panel a variable and side.
+    """Draw the mean of the cycles of several results with standard deviation, one panel per variable and side.
 
     Parameters:
-        results: of `run_trial`, `load` and the like, at most six. labels: their names; by default those of their files.
+        results: of `run_trial`, `load` and the like, at most six. labels: their names, by default the names of their files.
         names: variables of the table `gait_cycles`: "knee_angle", "hip_flexion_moment".
-        side: "r" or "l"; by default both, beside each other.
-        norms: a name or TOML file, "auto" (those of the reports) or None. Only those are drawn that all results have alike: walks
-            at different speeds may have different ones.
+        side: "r" or "l"; by default both.
+        norms: a name or TOML file, "auto" (norms of the reports) or None. Only norms that all results share are drawn: they may
+            depend on the speed.
         signs: see `PlottableResult.plot`.
-        ax: matplotlib Axes to draw into, for one variable and one side; they are returned.
+        ax: matplotlib Axes for one variable and one side; they are returned.
 
-    The number of cycles stands above each panel, in the order of the legend. Raises ResultError for a name that no result
-    has, and where there are more results than colours that everybody can tell apart.
+    The number of cycles is given above each panel, in the order of the legend. Raises ResultError for a name that no result has,
+    and for more than six results.
     """
     require_signs(signs)
-    named = _named(results, labels)
-    if side is not None and side not in SIDES:
-        raise ResultError(f"There is no side '{side}'.", f"There are {' and '.join(SIDES)}.")
-    drawn = {label: result.curves_in(signs) for label, result in named.items()}
-    every = list(dict.fromkeys(name for curves in drawn.values() for name in curves))
+    labelled = _labelled(results, labels)
+    sides = _sides(side)
+    curves = {label: result.curves_in(signs) for label, result in labelled.items()}
+    known = list(dict.fromkeys(name for by_name in curves.values() for name in by_name))
     for name in names or ("",):
-        if name not in every:
-            raise ResultError(f"No result has cycles of a variable '{name}'.", nearest(name, every))
-    sides = SIDES if side is None else (side,)
+        if name not in known:
+            raise ResultError(f"No result has cycles of a variable '{name}'.", nearest(name, known))
     if ax is not None and len(names) * len(sides) != 1:
-        raise ResultError("Axes take one variable of one side.", "Give side='r' or 'l', or draw without ax.")
-    behind = only_known(_norms_of(list(named.values()), norms, names), signs)
-    figure = _figure(names, sides, named, drawn, behind, signs)
-    if ax is not None:
-        from biodyn.output.figures.matplotlib_backend import draw_into
-
-        return draw_into(ax, figure)
-    from biodyn.output.figures.matplotlib_backend import draw
-
-    return draw(figure)
-
-
-def _figure(
-    names: Sequence[str],
-    sides: Sequence[str],
-    named: Mapping[str, PlottableResult],
-    drawn: Mapping[str, Mapping[str, Mapping[str, CycleCurves]]],
-    behind: Sequence[Norms],
-    signs: Signs,
-) -> Figure:
+        raise ResultError("Axes take one variable of one side.", "Use side='r' or 'l', or draw without ax.")
+    first, *others = [result.norms_behind(norms, signs) for result in labelled.values()]
+    shared = [group for group in first if all(any(_is_same(group, o, names) for o in theirs) for theirs in others)]
     columns = len(sides) if len(sides) > 1 else min(COLUMNS, len(names))
-    places = [(name, own) for name in names for own in sides]
-    panels = [
-        _panel(name, own, named, drawn, behind, signs, label)
-        for (name, own), label in zip(places, labels_below("gait cycle (%)", len(places), columns), strict=True)
-    ]
-    keys = [Key(label, color, width=MEAN) for label, color in zip(named, LEVEL_COLORS, strict=False)]
+    places = [(name, side) for name in names for side in sides]
+    panels = []
+    for (name, on_side), label in zip(places, labels_below("gait cycle (%)", len(places), columns), strict=True):
+        known_norms = [group.curves[name] for group in shared if name in group.curves]
+        drawn = [(by_name.get(name, {}).get(on_side), labelled[key].view) for key, by_name in curves.items()]
+        panels.append(_overlay_panel(name, on_side, drawn, known_norms, signs, label))
+    keys = [Key(label, color, width=MEAN) for label, color in zip(labelled, LEVEL_COLORS, strict=False)]
     if any(isinstance(layer, Area) and layer.color in LEVEL_COLORS for panel in panels for layer in panel.layers):
-        keys.append(_SD_KEY)
-    for norms in behind:
-        shown = [norms.curves[name] for name in names if name in norms.curves]
-        if shown:
-            keys.append(norm_key(f"{norms.short}, {norms.band}", shown[0].sd is not None))
+        keys.append(Key("standard deviation of the cycles", LEVEL_COLORS[0], "area", opacity=0.3))
+    for group in shared:
+        with_curve = [group.curves[name] for name in names if name in group.curves]
+        if with_curve:
+            keys.append(norm_key(f"{group.short}, {group.band}", with_curve[0].sd is not None))
     title = ", ".join(variable(name).title for name in names)
-    return Figure(title, tuple(panels), tuple(keys), columns)
+    return _drawn(Figure(title, tuple(panels), tuple(keys), columns), ax)
 
 
-def _named(results: Sequence[PlottableResult], labels: Sequence[str] | None) -> dict[str, PlottableResult]:
-    """Results by their label; those of the same name are numbered."""
+def _labelled(results: Sequence[PlottableResult], labels: Sequence[str] | None) -> dict[str, PlottableResult]:
+    """Return the results by label; equal labels are numbered."""
     if isinstance(results, PlottableResult):
         results = [results]
     if not 1 <= len(results) <= len(LEVEL_COLORS):
         raise ResultError(
-            f"{len(results)} results cannot be told apart in one figure.", f"Give 1 to {len(LEVEL_COLORS)}."
+            f"{len(results)} results cannot be distinguished in one figure.", f"Use 1 to {len(LEVEL_COLORS)} results."
         )
     if labels is not None and len(labels) != len(results):
         raise ResultError(f"There are {len(labels)} labels for {len(results)} results.")
-    named: dict[str, PlottableResult] = {}
+    labelled: dict[str, PlottableResult] = {}
     for i, result in enumerate(results):
         if not isinstance(result, PlottableResult):
-            raise ResultError(f"{type(result).__name__} is no result of a walk.", "biodyn.load opens a result folder.")
+            raise ResultError(f"{type(result).__name__} is not a result of a walk.", "Open a result with biodyn.load.")
         stem = str(result.view.record.get("input", {}).get("file", "result")).rpartition(".")
         label = str(labels[i]) if labels is not None else stem[0] or stem[2]
-        number, own = 1, label
-        while own in named:
+        number, unique = 1, label
+        while unique in labelled:
             number += 1
-            own = f"{label} ({number})"
-        named[own] = result
-    return named
+            unique = f"{label} ({number})"
+        labelled[unique] = result
+    return labelled
 
 
-def _norms_of(results: Sequence[PlottableResult], norms: str | None, names: Sequence[str]) -> tuple[Norms, ...]:
-    """Those that every result has, the same."""
-    first, *others = [result.norms_behind(norms) for result in results]
-    return tuple(own for own in first if all(any(_same(own, other, names) for other in theirs) for theirs in others))
+def _is_same(norms: Norms, others: Norms, names: Sequence[str]) -> bool:
+    """True for norms of the same group whose curves of variables are indistinguishable in a figure.
 
-
-def _same(one: Norms, other: Norms, names: Sequence[str]) -> bool:
-    """Whether norms are of one group and cannot be told apart in a figure: those of two speeds may differ."""
-    if one.short != other.short:
+    Means may differ by a tenth of the half width of a band, about the width of a line: norms may depend on the speed.
+    """
+    if norms.short != others.short:
         return False
     for name in names:
-        if (name in one.curves) != (name in other.curves):
+        if (name in norms.curves) != (name in others.curves):
             return False
-        if name in one.curves:
-            width = one.curves[name].half_width
-            allowed = 0.0 if width is None else _SEEN * float(np.max(width))
-            if not np.max(np.abs(one.curves[name].mean - other.curves[name].mean)) <= allowed:
+        if name in norms.curves:
+            width = norms.curves[name].half_width
+            allowed = 0.0 if width is None else 0.1 * float(np.max(width))
+            if not np.max(np.abs(norms.curves[name].mean - others.curves[name].mean)) <= allowed:
                 return False
     return True
 
 
-def _panel(
+def _overlay_panel(
     name: str,
     side: str,
-    named: Mapping[str, PlottableResult],
-    drawn: Mapping[str, Mapping[str, Mapping[str, CycleCurves]]],
-    behind: Sequence[Norms],
+    drawn: Sequence[tuple[CycleCurves | None, TrialView]],
+    norms: Sequence[NormCurve],
     signs: Signs,
     label: str,
 ) -> Panel:
+    """Return the panel of a variable and side with mean and SD of each result."""
     shown = variable(name) if signs == CLINICAL else variable(name).as_kept()
-    layers: list[Layer] = [
-        norm_layer(shown.clinical(SIDES[0]) * own.curves[name].mean, own.curves[name].half_width)
-        for own in behind
-        if name in own.curves
-    ]
-    counts, units = [], set()
-    for color, (key, result) in zip(LEVEL_COLORS, named.items(), strict=False):
-        curves = drawn[key].get(name, {}).get(side)
-        counts.append("0" if curves is None else str(len(curves.values)))
-        if curves is not None and len(curves.values):
-            units.add(curves.unit)
-            layers += _layers(curves, color, result.view.foot_off_percent.get(side, np.nan))
+    layers: list[Layer] = [norm_layer(shown.clinical(SIDES[0]) * curve.mean, curve.half_width) for curve in norms]
+    units = set()
+    for color, (curves, view) in zip(LEVEL_COLORS, drawn, strict=False):
+        if curves is None or not len(curves.values):
+            continue
+        units.add(curves.unit)
+        mean, sd = nan_statistics(curves.values)
+        layers.append(Line(*broken(mean, curves.values), color, MEAN))
+        if np.isfinite(sd).any():
+            layers.append(Area(PERCENT, mean - sd, mean + sd, color, 0.2))
+        foot_off = view.foot_off_percent.get(side, np.nan)
+        if np.isfinite(foot_off):
+            layers.append(Rule(foot_off, "x", color, 1.1, DOTTED, 0.8))
     if len(units) > 1:
         raise ResultError(f"'{name}' has different units in these results: {', '.join(sorted(units))}.")
+    counts = ["0" if curves is None else str(len(curves.values)) for curves, _ in drawn]
     return Panel(
         f"{shown.title}, {SIDE_NAMES[side]}",
         percent_axis(label),
@@ -395,14 +374,3 @@ def _panel(
         corner=f"n: {', '.join(counts)}",
         note="" if units else "no valid cycle",
     )
-
-
-def _layers(curves: CycleCurves, color: str, foot_off_percent: float) -> list[Layer]:
-    mean, sd = nan_statistics(curves.values)
-    bounds: tuple[FloatArray, FloatArray] = (mean - sd, mean + sd)
-    layers: list[Layer] = [Line(*broken(mean, curves.values), color, MEAN)]
-    if np.isfinite(sd).any():
-        layers.append(Area(PERCENT, *bounds, color, 0.2))
-    if np.isfinite(foot_off_percent):
-        layers.append(Rule(foot_off_percent, "x", color, 1.1, DOTTED, 0.8))
-    return layers

@@ -49,8 +49,8 @@ def test_a_variable_is_drawn_by_its_name(walk_result: TrialResult) -> None:
     ("names", "said"),
     [
         (("knee_angel",), "Did you mean 'knee_angle'"),
-        (("joint_torques", "knee_angle"), "'joint_torques' is a figure of the report, and drawn alone"),
-        ((), "There is no figure ''"),
+        (("joint_torques", "knee_angle"), "'joint_torques' is a figure of the report, which cannot be combined"),
+        ((), "'' is neither a figure nor a variable"),
     ],
 )
 def test_a_name_that_there_is_not(walk_result: TrialResult, names: tuple[str, ...], said: str) -> None:
@@ -211,7 +211,7 @@ def test_tables_by_name_say_what_they_are(walk_result: TrialResult) -> None:
 
 
 def test_norms_that_are_no_name_are_refused_in_a_sentence(walk_result: TrialResult) -> None:
-    with pytest.raises(ResultError, match="norms is False"):
+    with pytest.raises(ResultError, match="norms must be a name, not False"):
         walk_result.plot("knee_angle", norms=False)  # type: ignore[call-overload]
 
 
