@@ -62,13 +62,11 @@ def estimate_bands(
     if summary.random is None:
         return None
     random, filtering = "marker_noise", "cutoff"
-    without_filter = settings.model_copy(update={"scale": {**settings.scale, filtering: 0.0}})
     of_estimate = replace(inputs, fit=fit, dynamics=dynamics, reaction=reaction, curved=False)
-    bands = torque_bands(of_estimate, without_filter, noise_in_torques=False, constants=summary.constants)
+    bands = torque_bands(of_estimate, settings, False, summary.constants, scale={filtering: 0.0})
     if bands is None:
         return None
-    factor = dict(settings.scale).get(random, 1.0)
-    motion_noise = np.where(np.isnan(dynamics.torques), np.nan, factor * summary.random.force)
+    motion_noise = np.where(np.isnan(dynamics.torques), np.nan, summary.random.force)
     by_source = {name: sd for name, sd in bands.by_source.items() if name != filtering}
     by_source[random] = np.hypot(motion_noise, bands.by_source[random])
     return replace(bands, by_source=by_source)

@@ -68,6 +68,7 @@ REMOVED = {
     "poses.origin_mm": "it was removed: uncertainty.magnitudes names a table with this value",
     "poses.turn_deg": "it was removed: uncertainty.magnitudes names a table with this value",
     "replay": "it was removed: biodyn.replay(folder, ReplayOptions(...)) takes these options",
+    "uncertainty.scale": "it was removed: uncertainty.magnitudes names a table with other standard deviations",
     "variation": "it was removed: the cut-offs of --vary are 4, 5, 6, 8, 10 and 15 Hz, the powers of the weights 0 and 2",
 }
 

@@ -101,14 +101,13 @@ def torque_bands(
     settings: UncertaintySettings,
     noise_in_torques: bool = True,
     constants: ParameterEffects | None = None,
+    scale: Mapping[Any, float] | None = None,
 ) -> TorqueUncertainty | None:
     """Return the uncertainty of a trial's torques, None where the settings switch it off; see `torque_uncertainty`."""
     if not settings.compute:
         return None
     magnitudes = load_magnitudes(settings.magnitudes)
-    return torque_uncertainty(
-        inputs, magnitudes, settings.scale, noise_in_torques=noise_in_torques, constants=constants
-    )
+    return torque_uncertainty(inputs, magnitudes, scale, noise_in_torques=noise_in_torques, constants=constants)
 
 
 def torque_uncertainty(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from scipy.ndimage import uniform_filter1d
@@ -76,23 +76,21 @@ def imported_bands(trial: ImportedInputs, settings: UncertaintySettings) -> Torq
     magnitudes = load_magnitudes(settings.magnitudes)
     noise_m = marker_noise(trial, magnitudes)
     columns = [[c.name for c in trial.model.own.coordinates].index(c.name) for c in trial.model.coordinates]
-    scale: dict[Any, float] = dict(settings.scale or {})
     around = round(trial.inputs.rate_hz / trial.cutoff_hz) if trial.cutoff_hz else 1
     by_source = {}
     places = _DrawnPlaces.of(trial)
     missing = np.isnan(trial.inputs.dynamics.torques)
     single = single_errors(trial, magnitudes)
     for k, (name, draw) in enumerate(sources_of_error(trial, magnitudes, noise_m).items()):
-        factor, rng = scale.get(name, 1.0), np.random.default_rng((_SEED, k))
+        rng = np.random.default_rng((_SEED, k))
         variance = np.zeros(missing.shape)
-        if factor:
-            share = 1 if name in single else DRAWS
-            for one in single[name] if name in single else (draw(rng) for _ in range(DRAWS)):
-                q, tau = redone(trial, one)
-                variance += (tau - trial.tau)[:, columns] ** 2 / share
-                places.add(one.model, q, factor**2 / share)
+        share = 1 if name in single else DRAWS
+        for one in single[name] if name in single else (draw(rng) for _ in range(DRAWS)):
+            q, tau = redone(trial, one)
+            variance += (tau - trial.tau)[:, columns] ** 2 / share
+            places.add(one.model, q, 1.0 / share)
         smooth = uniform_filter1d(np.nan_to_num(variance), max(around, 1), axis=0, mode="nearest")
-        by_source[name] = np.where(missing, np.nan, factor * np.sqrt(np.maximum(smooth, 0.0)))
+        by_source[name] = np.where(missing, np.nan, np.sqrt(np.maximum(smooth, 0.0)))
     names = tuple(c.name for c in trial.model.coordinates)
     return TorqueUncertainty(names, by_source, noise_m, places=places.found())
 

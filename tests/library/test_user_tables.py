@@ -328,7 +328,7 @@ def test_a_table_lies_beside_the_settings_that_name_it(tmp_path: Path, monkeypat
         ("contacts.min_contact_s = 0.1", ("contacts.min_contact_s", "removed", "0.1 s", "Delete this entry")),
         ("replay.windows_s = []", ("'replay'", "removed", "biodyn.replay")),
         ("contacts.threshold_n = 1e20", ("contacts.threshold_n", "above 0 and at most 1000")),
-        ("uncertainty.scale = { inertia = 1 }", ("uncertainty.scale.inertia", "inertias")),
+        ("uncertainty.scale = { inertias = 1 }", ("uncertainty.scale", "removed", "uncertainty.magnitudes")),
         ('model.marker_set = "a\\u0000b"', ("model.marker_set", "control character")),
         ('uncertainty.magnitudes = "mine"', ("uncertainty.magnitudes", "*.toml", "'mine'")),
         ("model = 3", ("'model'", "a table", "found 3")),

@@ -467,7 +467,6 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     turn_noise = bands.turn_noise_rad
     return {
         "sources": {name: str(load_table("uncertainty/magnitudes")[name]["title"]) for name in bands.by_source},
-        "scale": dict(chosen.scale),
         "marker_noise_mm": 1e3 * np.median(bands.noise_m),
         **({} if turn_noise is None else {"turn_noise_deg": np.rad2deg(np.median(turn_noise))}),
         "citations": dict(citations),

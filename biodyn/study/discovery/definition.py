@@ -180,19 +180,25 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
-class _TrialFacts(_Section):
+class _WithSettings(_Section):
+    settings: dict[str, Any] = Field(default_factory=dict, description="trial settings of these trials")
+
+
+class _WithConditions(_WithSettings):
+    conditions: dict[str, str] = Field(default_factory=dict, description="detected condition, or a pattern -> its name")
+
+
+class _TrialFacts(_WithSettings):
     mass_kg: Kilograms | None = Field(default=None, description="body mass, kg; omitted = the files', else measured")
     height_m: Metres | None = Field(default=None, description="body height, m; omitted = the files', else estimated")
     static: Text | None = Field(default=None, description='static trial, relative to the study\'s folder; "none": none')
-    settings: dict[str, Any] = Field(default_factory=dict, description="trial settings over those of the study")
 
 
-class SubjectEntry(_TrialFacts):
+class SubjectEntry(_WithConditions, _TrialFacts):
     """`[subjects.<name>]`: facts of one subject."""
 
     group: str | None = Field(default=None, description="group in the comparisons")
     sessions: dict[str, str] = Field(default_factory=dict, description="detected session, or a pattern -> its name")
-    conditions: dict[str, str] = Field(default_factory=dict, description="detected condition, or a pattern -> its name")
 
 
 class TrialEntry(_TrialFacts):
@@ -219,7 +225,7 @@ class RunningOptions(_Section):
     )
 
 
-class StudyDefinition(_Section):
+class StudyDefinition(_WithConditions):
     """Content of study.toml; the defaults without one."""
 
     name: Text | None = Field(default=None, description="name of the study; omitted = its folder's")
@@ -231,10 +237,8 @@ class StudyDefinition(_Section):
     layout: Text | None = Field(
         default=None, description="what the parts of a path are, e.g. {subject}/{session}/{condition}_{trial}.c3d"
     )
-    settings: dict[str, Any] = Field(default_factory=dict, description="trial settings over the defaults")
     subjects: dict[str, SubjectEntry] = Field(default_factory=dict, description="facts of subjects by name")
     trials: dict[str, TrialEntry] = Field(default_factory=dict, description="facts of files by path or pattern")
-    conditions: dict[str, str] = Field(default_factory=dict, description="found condition, or a pattern -> its name")
     groups: dict[str, Annotated[tuple[Text, ...], Field(strict=False)]] = Field(
         default_factory=dict, description="group -> its subjects, or patterns"
     )
