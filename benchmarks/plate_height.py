@@ -24,7 +24,7 @@ from simulator.rough_walks import class_of, rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.evidence import Evidence, Step, pressure
-from biodyn.checks.estimators.plate_position import plate_height, relative_heights, standings
+from biodyn.checks.estimators.plate_position import flat_feet, plate_height, relative_heights
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.plates import PLATE_SHIFT_M
 from biodyn.errors import BiodynError
@@ -72,7 +72,7 @@ def judge(analysis: TrialAnalysis, evidence: Evidence) -> tuple[bool, float]:
     facts = TrialFacts(analysis.as_fitted)
     assert analysis.propagation is not None
     static = analysis.static.points if analysis.static.source == "static trial" else {}
-    found = standings(evidence, analysis.points, analysis.propagation.signals.markers, facts.foot_markers, static)
+    found = flat_feet(evidence, analysis.points, analysis.propagation.signals.markers, facts.foot_markers, static)
     notes = plate_height(evidence, found, analysis.subject.height_m, PLATE_SHIFT_M)
     return bool(notes), max((abs(higher) for higher in relative_heights(found).values()), default=np.nan)
 
@@ -81,7 +81,7 @@ def by_moments(evidence: Evidence) -> float:
     """Height (m) of the plates over that in the file for which the moments about the centre of mass fit; NaN if not told."""
     rows, values = [], []
     for step in evidence.steps:
-        at = np.flatnonzero(step.alone)
+        at = np.flatnonzero(step.single_support)
         if step.side is None or len(at) < _LEAST_FRAMES:
             continue
         centre, seen, asked = evidence.centre_of_mass[at], evidence.plates[step.plate].wrench[at], evidence.required[at]
@@ -99,14 +99,18 @@ def by_moments(evidence: Evidence) -> float:
 
 def by_shear(evidence: Evidence) -> float:
     """Height (m) for which the centres of pressure of the whole steps keep to their usual path; NaN without one."""
-    own = [_of_step(evidence, step) for step in evidence.steps if step.side is not None and step.whole and step.rolls]
+    own = [
+        _of_step(evidence, step)
+        for step in evidence.steps
+        if step.side is not None and step.fully_measured and step.heel_to_toe
+    ]
     return float(np.mean(own)) if own else float("nan")
 
 
 def _of_step(evidence: Evidence, step: Step) -> float:
-    at, share = np.flatnonzero(step.firm), load_table("checks/checks")["pressure_path"]["share"]
+    at, share = np.flatnonzero(step.high_force), load_table("checks/checks")["pressure_path"]["share"]
     plate = evidence.plates[step.plate]
-    along = (pressure(plate, at) - evidence.carried(step, at) - step.heel) @ step.axes[0]
+    along = (pressure(plate, at) - evidence.belt_displacement(step, at) - step.heel) @ step.axes[0]
     off = along - step.length_m * np.interp(np.linspace(0.0, 1.0, len(at)), (0.0, 0.5, 1.0), share)
     shear = plate.wrench[at, 3:] @ step.axes[0] / plate.wrench[at, 4]
     return float(np.linalg.lstsq(np.column_stack([np.ones(len(at)), shear]), off, rcond=None)[0][1])

@@ -11,10 +11,10 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.plate_faults import SOUND, mismatch, plate_faults
 from biodyn.checks.estimators.plate_position import (
     estimate_shift,
+    flat_feet,
     plate_height,
     plate_moved,
     relative_heights,
-    standings,
 )
 from biodyn.checks.estimators.plate_signals import (
     BASELINE_N,
@@ -227,7 +227,7 @@ def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     inputs = trial.analysis.propagation
     if trial.evidence is None or inputs is None or not trial.has_markers or trial.analysis.recording.on_poses:
         return CheckResult()
-    foot_heights = standings(
+    foot_heights = flat_feet(
         trial.evidence,
         trial.analysis.points,
         inputs.signals.markers,

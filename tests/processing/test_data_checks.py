@@ -90,7 +90,7 @@ def test_required_wrench_is_the_one_that_acted(laboratory, evidence):
 
 
 def test_steps_are_the_simulated_ones(laboratory, evidence):
-    assert [(step.plate, step.side, step.whole) for step in evidence.steps] == [
+    assert [(step.plate, step.side, step.fully_measured) for step in evidence.steps] == [
         (0, "r", True),
         (1, "l", True),
         (2, "r", True),
@@ -98,8 +98,8 @@ def test_steps_are_the_simulated_ones(laboratory, evidence):
     walk = laboratory.trials["walk"]
     for step in evidence.steps:
         bare = np.abs(walk.wrench["l" if step.side == "r" else "r"]).max(axis=1) == 0.0
-        assert bare[step.alone].all()  # the other foot is off the ground
-        assert step.alone.sum() > 15
+        assert bare[step.single_support].all()  # the other foot is off the ground
+        assert step.single_support.sum() > 15
 
 
 def test_nothing_is_found_in_a_sound_recording(analysis):
@@ -618,7 +618,7 @@ def test_pressure_lies_on_the_plate(evidence):
     assert len(evidence.steps) > 1
     for step in evidence.steps:
         plate = evidence.plates[step.plate]
-        p = pressure(plate, np.flatnonzero(step.firm))
+        p = pressure(plate, np.flatnonzero(step.high_force))
         assert len(p) > 20
         low, high = plate.corners.min(axis=0), plate.corners.max(axis=0)
         assert (p >= low - 1e-9).all()

@@ -12,7 +12,7 @@ from simulator import write_c3d
 from support.described_plates import QUICK, Platform, analysed
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.plate_position import Standing, plate_height, relative_heights, standings
+from biodyn.checks.estimators.plate_position import FlatFoot, flat_feet, plate_height, relative_heights
 from biodyn.checks.facts import TrialFacts
 from biodyn.diagnostics import Diagnostic
 from biodyn.recording import Markers
@@ -86,7 +86,7 @@ def found_in(
     facts = TrialFacts(analysis)
     assert analysis.propagation is not None
     evidence = changed.get("evidence", facts.evidence)
-    found = standings(
+    found = flat_feet(
         evidence,
         changed.get("points", analysis.points),
         lifted(analysis.propagation.signals.markers),
@@ -160,8 +160,8 @@ def test_plates_of_a_laboratory_whose_zero_lies_elsewhere_are_sound(sound) -> No
 # -- the numbers -------------------------------------------------------------------------------------------------------
 
 
-def stood(plate: int, level_m: float, ankle_m: float = 0.07) -> Standing:
-    return Standing(plate, 0.03, "heel", ankle_m, ankle_m, level_m)
+def stood(plate: int, level_m: float, ankle_m: float = 0.07) -> FlatFoot:
+    return FlatFoot(plate, 0.03, "heel", ankle_m, ankle_m, level_m)
 
 
 def test_heights_are_against_the_other_plates() -> None:

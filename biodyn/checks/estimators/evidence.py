@@ -36,26 +36,26 @@ class Step:
     Attributes:
         plate: index into the plates; first, stop: marker frames of the load, stop exclusive.
         side: foot with a matching stance, None without one.
-        alone: (T,) bool; frames in which only this plate is loaded and the other foot is off the ground, so that body and
-            plate must agree.
-        firm: (T,) bool; frames of the load with a firm force.
-        whole: the plate alone carried the whole stance, with its full force.
+        single_support: (T,) bool; frames in which only this plate is loaded and the other foot is off the ground, so that
+            body and plate must agree.
+        high_force: (T,) bool; frames of the load with a high force.
+        fully_measured: the plate alone carried the whole stance, with its full force.
         heel, toe: (3,) m World, ends of the footprint while the foot is flat; NaN without a side.
-        carried: only this plate was loaded in this stance, during the whole stance, with any force.
-        rolls: the complete step was recorded, with the centre of pressure moving from heel to toes.
+        on_single_plate: only this plate was loaded in this stance, during the whole stance, with any force.
+        heel_to_toe: the complete step was recorded, with the centre of pressure moving from heel to toes.
     """
 
     plate: int
     first: int
     stop: int
     side: Side | None
-    alone: BoolArray
-    firm: BoolArray
-    whole: bool
+    single_support: BoolArray
+    high_force: BoolArray
+    fully_measured: bool
     heel: FloatArray
     toe: FloatArray
-    rolls: bool = True
-    carried: bool = False
+    heel_to_toe: bool = True
+    on_single_plate: bool = False
 
     @cached_property
     def length_m(self) -> float:
@@ -144,21 +144,25 @@ def gather(
         during = np.zeros(len(complete), dtype=bool)
         during[first:stop] = True
         force = vertical[plate]
-        firm = during & (force > FIRM_SHARE * np.max(force[first:stop]))
+        high_force = during & (force > FIRM_SHARE * np.max(force[first:stop]))
         other_plates = np.delete(vertical, plate, axis=0)
-        alone = firm & np.isfinite(required[:, 0]) & (other_plates < threshold_n).all(axis=0)
+        single_support = high_force & np.isfinite(required[:, 0]) & (other_plates < threshold_n).all(axis=0)
         if side is not None:
-            alone &= ~_widened(bearing[other_side(side)], rate_hz, smear_s + STANCE_DELAY_S, smear_s)
+            single_support &= ~_widened(bearing[other_side(side)], rate_hz, smear_s + STANCE_DELAY_S, smear_s)
         heel, toe = _footprint(points, side, first, stop)
         cut = first == 0 or stop == len(complete)
-        rolls = steps_ahead and not cut
-        step = Step(plate, first, stop, side, alone, firm, score >= whole_overlap, heel, toe, rolls)
-        carried_share = float(force[alone].sum() / required[alone, 4].sum()) if alone.any() else np.nan
+        heel_to_toe = steps_ahead and not cut
+        step = Step(
+            plate, first, stop, side, single_support, high_force, score >= whole_overlap, heel, toe, heel_to_toe
+        )
+        carried_share = (
+            float(force[single_support].sum() / required[single_support, 4].sum()) if single_support.any() else np.nan
+        )
         matched_steps.append((step, stance if side is not None else None, carried_share))
     steps = _only_whole(matched_steps)
     # A step with a lower measured than required force is not measured completely.
     for step in steps:
-        if step.side is not None and not step.whole:
+        if step.side is not None and not step.fully_measured:
             complete[step.first : step.stop] = False
     for side in SIDES:
         complete &= outlines[side].known & (~bearing[side] | carried[side])
@@ -219,7 +223,7 @@ def _loads(
 
 
 def _only_whole(matched_steps: Sequence[tuple[Step, tuple[Side, int, int] | None, float]]) -> tuple[Step, ...]:
-    """Return the steps with `carried` only for stances on a single plate, and `whole` only with the full force."""
+    """Return the steps with `on_single_plate` and `fully_measured` corrected for stances on several plates and low forces."""
     # Ratio of measured to required force, relative to the largest ratio of the walk: lower for incompletely measured steps.
     full_share = 0.92
     stances = [stance for _, stance, _ in matched_steps]
@@ -228,8 +232,8 @@ def _only_whole(matched_steps: Sequence[tuple[Step, tuple[Side, int, int] | None
     return tuple(
         replace(
             step,
-            carried=step.whole and stances.count(stance) == 1,
-            whole=step.whole and stances.count(stance) == 1 and not share < full_share * fullest,
+            on_single_plate=step.fully_measured and stances.count(stance) == 1,
+            fully_measured=step.fully_measured and stances.count(stance) == 1 and not share < full_share * fullest,
         )
         for step, stance, share in matched_steps
     )

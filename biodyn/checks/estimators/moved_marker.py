@@ -90,9 +90,9 @@ def _stretched(
     """Report a marker with other distances on its segment than in the static trial."""
     distances = 80  # frames used for distances
     changes: dict[str, list[float]] = {}
-    firm = [m for m in fit.model.markers if m.label in static and m.label not in soft]
+    rigid_markers = [m for m in fit.model.markers if m.label in static and m.label not in soft]
     every = max(markers.frame_count // distances, 1)
-    for first, other in combinations(firm, 2):
+    for first, other in combinations(rigid_markers, 2):
         if first.body != other.body:
             continue
         p, q = (markers.positions[::every, markers.labels.index(m.label)] for m in (first, other))

@@ -227,22 +227,24 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> float | Non
     path, body = table["pressure_path"], table["body"]
     parts = []
     for step in evidence.steps:
-        if step.plate != number or step.side is None or not step.rolls or not np.isfinite(step.heel).all():
+        if step.plate != number or step.side is None or not step.heel_to_toe or not np.isfinite(step.heel).all():
             continue
-        firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
-        if len(firm) < least_frames:
+        high_force, single_support = np.flatnonzero(step.high_force), np.flatnonzero(step.single_support)
+        if len(high_force) < least_frames:
             continue
-        local = (pressure(plate, firm) - evidence.belt_displacement(step, firm) - step.heel) @ step.axes.T
-        expected = step.length_m * np.interp(np.linspace(0.0, 1.0, len(firm)), (0.0, 0.5, 1.0), path["share"])
+        local = (pressure(plate, high_force) - evidence.belt_displacement(step, high_force) - step.heel) @ step.axes.T
+        expected = step.length_m * np.interp(np.linspace(0.0, 1.0, len(high_force)), (0.0, 0.5, 1.0), path["share"])
         along = (local[:, 0] - expected) / (path["share_sd"] * step.length_m)
         aside = local[:, 1] / path["outward_sd_m"]
         on_foot = float(np.mean(along**2 + aside**2)) / 2.0
-        if len(alone) < least_frames:
+        if len(single_support) < least_frames:
             parts.append((on_foot, np.nan, np.nan))
             continue
-        force = (plate.wrench[alone, 3:] - evidence.required[alone, 3:]) @ step.axes.T / evidence.weight_n
+        force = (
+            (plate.wrench[single_support, 3:] - evidence.required[single_support, 3:]) @ step.axes.T / evidence.weight_n
+        )
         off = force / (body["forward_force_sd"], body["sideways_force_sd"])
-        lever = levers(evidence, plate, alone) @ step.axes.T / body["lever_sd_m"]
+        lever = levers(evidence, plate, single_support) @ step.axes.T / body["lever_sd_m"]
         parts.append((on_foot, float(np.mean(off**2)), float(np.mean(lever**2))))
     if not parts:
         return None

@@ -133,7 +133,7 @@ def _on_plate(evidence: Evidence, side: Side) -> bool:
             (signed_distance(np.stack([step.heel, step.toe]), evidence.plates[step.plate].corners) < print_m).all()
         )
         for step in evidence.steps
-        if step.side == side and step.whole and np.isfinite(step.heel).all()
+        if step.side == side and step.fully_measured and np.isfinite(step.heel).all()
     )
 
 
@@ -189,18 +189,20 @@ def _observations(evidence: Evidence) -> list[_Row]:
     noise = (path["step_sd_m"], path["step_sd_m"], body["lever_step_forward_sd_m"], body["lever_step_outward_sd_m"])
     rows: list[_Row] = []
     for step in evidence.steps:
-        if step.side is None or not (step.whole and step.rolls) or not np.isfinite(step.heel).all():
+        if step.side is None or not (step.fully_measured and step.heel_to_toe) or not np.isfinite(step.heel).all():
             continue
         plate = evidence.plates[step.plate]
-        firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
-        if len(firm) < least_frames:
+        high_force, single_support = np.flatnonzero(step.high_force), np.flatnonzero(step.single_support)
+        if len(high_force) < least_frames:
             continue
-        local = (pressure(plate, firm) - evidence.belt_displacement(step, firm) - step.heel) @ step.axes.T
+        local = (pressure(plate, high_force) - evidence.belt_displacement(step, high_force) - step.heel) @ step.axes.T
         ends = np.array([local[:2, 0].mean(), local[-2:, 0].mean()]) / step.length_m
         ahead = float(np.mean(ends - (path["share"][0], path["share"][2]))) * step.length_m
         values = [ahead, float(np.median(local[:, 1]))]
-        if len(alone) >= least_frames:
-            values += [float(value) for value in np.median(levers(evidence, plate, alone) @ step.axes.T, axis=0)]
+        if len(single_support) >= least_frames:
+            values += [
+                float(value) for value in np.median(levers(evidence, plate, single_support) @ step.axes.T, axis=0)
+            ]
         for constant, value in enumerate(values):
             direction = step.axes[constant % 2]
             rows.append(_Row(step.plate, step.side, direction, constant, value, noise[constant]))
@@ -258,7 +260,7 @@ class FootMarkers:
 
 
 @dataclass(frozen=True)
-class Standing:
+class FlatFoot:
     """A flat foot on a plate; heights in m.
 
     Attributes:
@@ -276,13 +278,13 @@ class Standing:
     level_m: float
 
 
-def standings(
+def flat_feet(
     evidence: Evidence,
     points: GaitPoints,
     markers: Markers,
     feet: Mapping[Side, FootMarkers],
     static: Mapping[str, FloatArray],
-) -> tuple[Standing, ...]:
+) -> tuple[FlatFoot, ...]:
     """Return marker heights of flat feet, for every step on a plate with known corners.
 
     markers: World, filtered; static: (3,) m World of each label in the static trial, empty without one.
@@ -305,11 +307,11 @@ def standings(
             seen = markers.positions[rows][:, [column[foot_labels.ankle]]]
             ankle, over_zero = float(_above(seen, corners)[0]), float(_above(seen, _ZERO)[0])
         stood = np.array([static[label][1] if label in static else np.nan for label in labels])
-        heights.append(Standing(step.plate, float(above[k]), labels[k], ankle, over_zero, _level(stood - above)))
+        heights.append(FlatFoot(step.plate, float(above[k]), labels[k], ankle, over_zero, _level(stood - above)))
     return tuple(heights)
 
 
-def relative_heights(heights: Sequence[Standing]) -> dict[int, float]:
+def relative_heights(heights: Sequence[FlatFoot]) -> dict[int, float]:
     """Return the height error (m) of each plate in the file relative to the other plates, from flat feet.
 
     The reference is the first of two plates, or the median of more; empty with fewer than two plates.
@@ -323,7 +325,7 @@ def relative_heights(heights: Sequence[Standing]) -> dict[int, float]:
 
 
 def plate_height(
-    evidence: Evidence, heights: Sequence[Standing], height_m: float | None, limit_m: float
+    evidence: Evidence, heights: Sequence[FlatFoot], height_m: float | None, limit_m: float
 ) -> tuple[Diagnostic, ...]:
     """Report plates with heights that are impossible for a foot, and plates with heights that contradict each other.
 
@@ -349,7 +351,9 @@ def _flat(step: Step, points: GaitPoints) -> IntArray:
     if step.side is None:
         return np.zeros(0, dtype=np.intp)
     rise = np.degrees(np.arcsin(np.clip(points.long_axis(step.side)[:, 1], -1.0, 1.0)))
-    return np.flatnonzero(step.firm & (np.abs(rise) < float(load_table("checks/checks")["plate_height"]["flat_deg"])))
+    return np.flatnonzero(
+        step.high_force & (np.abs(rise) < float(load_table("checks/checks")["plate_height"]["flat_deg"]))
+    )
 
 
 def _above(positions: FloatArray, corners: FloatArray) -> FloatArray:
@@ -391,7 +395,7 @@ class _Impossible:
         return self.over_zero_m - self.over_plate_m
 
 
-def _violated_criterion(n: int, heights: Sequence[Standing], height_m: float | None) -> _Impossible | None:
+def _violated_criterion(n: int, heights: Sequence[FlatFoot], height_m: float | None) -> _Impossible | None:
     """Return the criterion that the plate violates, independent of other plates."""
     table = load_table("checks/checks")["plate_height"]
     plate_heights = [height for height in heights if height.plate == n]

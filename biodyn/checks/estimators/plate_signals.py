@@ -150,7 +150,7 @@ def silent_channels(evidence: Evidence, channels_of: Callable[[int], FloatArray]
     silent = []
     steps = [step for step in evidence.steps if _is_single_support(evidence, step)]
     for plate in sorted({step.plate for step in steps}):
-        rows = np.any([step.firm for step in steps if step.plate == plate], axis=0)
+        rows = np.any([step.high_force for step in steps if step.plate == plate], axis=0)
         centre = evidence.plates[plate].corners.mean(axis=0)
         for channel, share in enumerate(channels_of(plate)):
             force = share[rows, 3:] / evidence.weight_n
@@ -189,7 +189,12 @@ def _is_single_support(evidence: Evidence, step: Step) -> bool:
     footprint_tolerance_m = 0.02
     least_single_support_frames = 8
     plate = evidence.plates[step.plate]
-    if step.side is None or not step.carried or not plate.outlined or step.alone.sum() < least_single_support_frames:
+    if (
+        step.side is None
+        or not step.on_single_plate
+        or not plate.outlined
+        or step.single_support.sum() < least_single_support_frames
+    ):
         return False
     ends = np.stack([step.heel, step.toe])
     return bool(np.isfinite(ends).all() and (signed_distance(ends, plate.corners) < footprint_tolerance_m).all())
@@ -213,9 +218,12 @@ def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
 def force_ratio(evidence: Evidence) -> float:
     """Return the ratio of measured to required vertical force, median of the steps; NaN without steps."""
     ratios = [
-        float(evidence.plates[step.plate].wrench[step.alone, 4].sum() / evidence.required[step.alone, 4].sum())
+        float(
+            evidence.plates[step.plate].wrench[step.single_support, 4].sum()
+            / evidence.required[step.single_support, 4].sum()
+        )
         for step in evidence.steps
-        if step.alone.sum() >= _LEAST_FRAMES
+        if step.single_support.sum() >= _LEAST_FRAMES
     ]
     if not ratios:
         peaks = [float(evidence.plates[step.plate].wrench[step.first : step.stop, 4].max()) for step in evidence.steps]
@@ -237,15 +245,20 @@ def moment_ratio(evidence: Evidence) -> float:
     share = load_table("checks/checks")["pressure_path"]["share"]
     ratios = []
     for step in evidence.steps:
-        firm = np.flatnonzero(step.firm)
-        if step.side is None or not step.rolls or len(firm) < _LEAST_FRAMES or not np.isfinite(step.heel).all():
+        high_force = np.flatnonzero(step.high_force)
+        if (
+            step.side is None
+            or not step.heel_to_toe
+            or len(high_force) < _LEAST_FRAMES
+            or not np.isfinite(step.heel).all()
+        ):
             continue
         plate = evidence.plates[step.plate]
         centre = plate.corners.mean(axis=0)
-        along = np.interp(np.linspace(0.0, 1.0, len(firm)), (0.0, 0.5, 1.0), share)[:, None]
-        foot = (1.0 - along) * step.heel + along * step.toe + evidence.belt_displacement(step, firm) - centre
+        along = np.interp(np.linspace(0.0, 1.0, len(high_force)), (0.0, 0.5, 1.0), share)[:, None]
+        foot = (1.0 - along) * step.heel + along * step.toe + evidence.belt_displacement(step, high_force) - centre
         foot = foot * (1.0, 0.0, 1.0)
-        ratios.append(_size(pressure(plate, firm) - centre) / _size(foot))
+        ratios.append(_size(pressure(plate, high_force) - centre) / _size(foot))
     return float(np.median(ratios)) if ratios else float("nan")
 
 
