@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,23 +18,6 @@ _SHOWN = 8
 # R R^T against the identity: single precision keeps 1e-6. Up to the second a matrix is made a rotation again; beyond, it is none.
 _ROTATION, _NEARLY = 1e-4, 0.02
 _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
-
-
-@dataclass(frozen=True)
-class StoredPoses:
-    """Poses as stored, lengths in file units.
-
-    Attributes:
-        labels: of the S segments. rotations: (T, S, 3, 3). origins: (T, S, 3). reliability: (T, S). NaN where not seen.
-        rate_hz: poses per second. notes: corrections.
-    """
-
-    labels: tuple[str, ...]
-    rotations: FloatArray
-    origins: FloatArray
-    reliability: FloatArray
-    rate_hz: float
-    notes: tuple[Diagnostic, ...] = ()
 
 
 def require_known(path: Path, labels: Sequence[str]) -> PoseSystem:
@@ -94,8 +76,10 @@ def _place(point: PosePoint, parameters: Mapping[str, Sequence[object]]) -> Floa
 
 def checked_poses(
     path: Path, labels: tuple[str, ...], matrices: FloatArray, reliability: FloatArray, rate_hz: float
-) -> StoredPoses:
-    """Return the poses of matrices (T, S, 4, 4) from segments' axes into the laboratory's and reliabilities (T, S).
+) -> tuple[SegmentPoses, tuple[Diagnostic, ...]]:
+    """Return poses in file units, and notes, from matrices (T, S, 4, 4) and reliabilities (T, S).
+
+    The matrices transform the segments' axes into the laboratory's.
 
     Matrices that are nearly rotations are made rotations, others count as not seen, as do those that are not finite, all zero or
     of no reliability. Raises InputFileError if more than a few are not rotations.
@@ -119,7 +103,8 @@ def checked_poses(
     bent = ~gone & ~broken & (squared > _ROTATION)
     R[bent] = _nearest_rotation(R[bent])
     R[gone | broken], p[gone | broken] = np.nan, np.nan
-    return StoredPoses(labels, R, p, reliability, rate_hz, _notes(broken, bent, float(error[bent].max(initial=0.0))))
+    notes = _notes(broken, bent, float(error[bent].max(initial=0.0)))
+    return SegmentPoses(labels, R, p, rate_hz, reliability), notes
 
 
 def _errors(matrices: FloatArray, gone: BoolArray) -> tuple[FloatArray, FloatArray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,22 +50,10 @@ def column_map(table: Path) -> ColumnMap:
     return ColumnMap(path, file.content)
 
 
-@dataclass(frozen=True)
-class MappedColumns:
-    """The columns of a spreadsheet by its map, else by their names.
+def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRoles, dict[str, str], dict[str, float]]:
+    """Return the roles of columns by a map, or by their names for kinds that it does not contain.
 
-    Attributes:
-        roles: what they are. renamed: column -> the coordinate that it is. constants: columns that are not in the file, by name
-            the number in every row.
-    """
-
-    roles: ColumnRoles
-    renamed: Mapping[str, str]
-    constants: Mapping[str, float]
-
-
-def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> MappedColumns:
-    """Return the roles of columns by a map, by their names where it says nothing of a kind.
+    Also returned are the coordinate of each renamed column, and the number of each constant column that is not in the file.
 
     Raises InputFileError with the nearest column for one that is not there, and for one that is named for two things.
     """
@@ -106,7 +94,7 @@ def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> MappedColumns:
                 f"Which of them is it? coordinates.{name} = '{name}' takes the other.",
             )
     free = [name for name in names if name not in reading.used]
-    return MappedColumns(_completed(said, free), renamed, reading.constants)
+    return _completed(said, free), renamed, reading.constants
 
 
 class _Map:

@@ -295,12 +295,12 @@ def poses_of(
             _of_quaternion(turn) if len(columns.turn) == len(_QUATERNION) else turn.reshape(-1, 3, 3)
         )
         matrices[:, k, :3, 3] = np.column_stack([table.column(name) for name in columns.origin])
-    stored = checked_poses(table.path, labels, matrices, np.zeros(matrices.shape[:2]), rate_hz)
+    stored, notes = checked_poses(table.path, labels, matrices, np.zeros(matrices.shape[:2]), rate_hz)
     unit = length_unit(length, names()["length_units"], stored.origins, entry="the unit of length")
-    segment_poses = SegmentPoses(labels, stored.rotations, stored.origins * unit.markers, rate_hz)
+    segment_poses = replace(stored, origins=stored.origins * unit.markers, reliability=None)
     if system is not None:
         require_seen(table.path, segment_poses, system)
-    return segment_poses, (*stored.notes, *(unit.diagnostics if length else ()))
+    return segment_poses, (*notes, *(unit.diagnostics if length else ()))
 
 
 def _of_quaternion(q: FloatArray) -> FloatArray:

@@ -321,22 +321,22 @@ def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
     _require_placed(path, sheet, given)
     sheet, time_s, used, notes = _timed(path, sheet, given)
     columns_used = [k for k, name in enumerate(sheet.names) if name not in used]
-    columns = mapped_columns(tuple(sheet.names[k] for k in columns_used), given)
-    names = [columns.renamed.get(sheet.names[k], sheet.names[k]) for k in columns_used]
-    constants = [np.full(len(time_s), value) for value in columns.constants.values()]
+    roles, renamed, constant_columns = mapped_columns(tuple(sheet.names[k] for k in columns_used), given)
+    names = [renamed.get(sheet.names[k], sheet.names[k]) for k in columns_used]
+    constants = [np.full(len(time_s), value) for value in constant_columns.values()]
     place, angle = map_file(path), given.text("angle")
     table = Storage(
         path,
-        (*names, *columns.constants),
+        (*names, *constant_columns),
         time_s,
         np.column_stack([sheet.values[:, columns_used], *constants]),
         in_degrees=None if not angle else angle == "deg",
-        notes=(*notes, *_doubled(path, sheet, columns.roles)),
+        notes=(*notes, *_doubled(path, sheet, roles)),
         sha256=sha256(content).hexdigest(),
     )
     return Spreadsheet(
         table,
-        columns.roles.renamed(columns.renamed),
+        roles.renamed(renamed),
         given.text("length") or sheet.length,
         angle,
         () if place is None else ((place, file_sha256(place)),),

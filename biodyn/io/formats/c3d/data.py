@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.formats.c3d.groups import values_of
 from biodyn.io.formats.c3d.header import BLOCK_BYTES, Groups, continued, decoded_floats, unsigned
 from biodyn.io.formats.c3d.layout import DataLayout
-from biodyn.io.segment_poses import StoredPoses, checked_poses
+from biodyn.io.segment_poses import checked_poses
+from biodyn.recording import SegmentPoses
 
 
 @dataclass(frozen=True)
@@ -117,15 +119,15 @@ def segment_labels(groups: Groups) -> tuple[str, ...]:
 
 def read_rotations(
     path: Path, content: bytes, layout: DataLayout, processor: str, groups: Groups
-) -> StoredPoses | None:
-    """Return the poses that the file holds, None where it announces none.
+) -> tuple[SegmentPoses | None, tuple[Diagnostic, ...]]:
+    """Return the poses of a file in file units, None without any, and notes.
 
     Raises InputFileError where counts, labels and bytes do not fit each other, or the matrices are not poses.
     """
     floats = 17
     used = _count(groups, "USED")
     if not used:
-        return None
+        return None, ()
     labels = segment_labels(groups)
     if len(labels) < used or len(set(labels)) < used or "" in labels:
         raise InputFileError(

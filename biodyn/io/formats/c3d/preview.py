@@ -20,7 +20,7 @@ from biodyn.io.length_units import length_unit
 from biodyn.io.names import names
 from biodyn.io.positions import require_markers, unseen_as_nan, without_impossible
 from biodyn.io.segment_poses import require_known, virtual_points
-from biodyn.recording import FileFacts, Markers, Preview, SegmentPoses
+from biodyn.recording import FileFacts, Markers, Preview
 from biodyn.recording.stillness import preview_frames, preview_of
 
 _PERSON_MEASURE = "leg_length"
@@ -114,14 +114,14 @@ def c3d_preview(path: Path) -> Preview:
 def _of_poses(header: C3dHeader, layout: DataLayout) -> Preview:
     """Pieces of a file that holds nothing but poses of segments."""
     path, groups = header.path, header.groups
-    stored = read_rotations(path, file_bytes(path), layout, header.processor, groups)
-    assert stored is not None  # asked for only where the file announces some
+    stored, _ = read_rotations(path, file_bytes(path), layout, header.processor, groups)
+    assert stored is not None  # only called for files with poses
     system = require_known(path, stored.labels)
     unit = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
     some = stored.origins[:: max(1, len(stored.origins) // _SIZED_FRAMES)]
     height_m = subject_parameters(groups).height_m
     scale = length_unit(unit, names()["length_units"], some, person=height_m is not None)
-    poses = SegmentPoses(stored.labels, stored.rotations, stored.origins * scale.markers, stored.rate_hz)
+    poses = replace(stored, origins=stored.origins * scale.markers)
     return preview_of(virtual_points(poses, system))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ from biodyn.io.length_units import LengthUnit, PlateUnit, length_unit
 from biodyn.io.names import names
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
 from biodyn.io.repairs import repaired
-from biodyn.io.segment_poses import StoredPoses, require_known, require_seen, virtual_points, with_landmarks
+from biodyn.io.segment_poses import require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.recording import ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
 
@@ -57,7 +58,7 @@ def read_c3d(path: str | Path) -> Recording:
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = point_roles(labels, points, point_groups(groups), (subject.name,), descriptions)
     columns = roles.markers
-    stored = read_rotations(path, content, layout, header.processor, groups)
+    stored, pose_notes = read_rotations(path, content, layout, header.processor, groups)
     on_poses = stored is not None and not np.isfinite(points[:, columns]).any()
     if not on_poses:
         require_markers(path, roles.labels, points[:, columns])
@@ -90,7 +91,7 @@ def read_c3d(path: str | Path) -> Recording:
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
-            *(() if stored is None else stored.notes),
+            *pose_notes,
             *event_notes,
             *plate_notes,
             *dropped_note(roles),
@@ -100,10 +101,10 @@ def read_c3d(path: str | Path) -> Recording:
 
 
 def _with_poses(
-    path: Path, groups: Groups, stored: StoredPoses, metres: float, markers: Markers, on_poses: bool
+    path: Path, groups: Groups, stored: SegmentPoses, metres: float, markers: Markers, on_poses: bool
 ) -> StoredMotion:
     """The motion of a file with poses; where it has no markers, virtual points of the poses stand for them."""
-    poses = SegmentPoses(stored.labels, stored.rotations, stored.origins * metres, stored.rate_hz, stored.reliability)
+    poses = replace(stored, origins=stored.origins * metres)
     system = pose_system_of(stored.labels) if not on_poses else require_known(path, stored.labels)
     if system is not None:
         parameters = {name: entry["values"] for name, entry in groups.get(system.parameters, {}).items()}
@@ -114,7 +115,7 @@ def _with_poses(
     return StoredMotion(virtual_points(poses, system), poses)
 
 
-def _ratio(stored: StoredPoses, layout: DataLayout) -> int:
+def _ratio(stored: SegmentPoses, layout: DataLayout) -> int:
     """Poses a frame of the file."""
     return max(1, len(stored.origins) // max(layout.frame_count, 1))
 
