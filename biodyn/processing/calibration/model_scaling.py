@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -12,9 +11,6 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
 from biodyn.geometry.points import all_finite
 from biodyn.rigid_body.osim.model import OpenSimModel
-
-# Shorter distances depend more on marker placement than on the size of the body.
-_LEAST_PAIR_M: Final = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +82,8 @@ def factors_by_body(model: OpenSimModel, standing: StandingMarkers) -> tuple[dic
     on the pose; opposite sides (names ending in _r and _l) share one. Other bodies have the ratio over all such distances.
     Raises ModelError where no body has two common markers.
     """
+    # Shorter distances depend more on marker placement than on the size of the body.
+    least_pair_m = 0.05
     sums: dict[str, FloatArray] = {}
     for body in {marker.body for marker in model.markers if marker.body is not None}:
         own = [m for m in model.markers if m.body == body and m.name in standing.labels]
@@ -94,7 +92,7 @@ def factors_by_body(model: OpenSimModel, standing: StandingMarkers) -> tuple[dic
             for b in own[:i]:
                 modelled = float(np.linalg.norm(np.subtract(a.place_m, b.place_m)))
                 recorded = standing.distance(a.name, b.name)
-                if modelled >= _LEAST_PAIR_M and np.isfinite(recorded):
+                if modelled >= least_pair_m and np.isfinite(recorded):
                     total += (recorded * modelled, modelled**2)
         sums[str(body)] = total
     whole = np.sum(list(sums.values()), axis=0) if sums else np.zeros(2)

@@ -33,14 +33,6 @@ SOURCE_WORDS: dict[CalibrationSource, str] = {
     "model": "an OpenSim model",
 }
 
-# Flat foot: markers within this height of their own lowest (percentile) height, most of them with a lower vertical speed, for
-# this time, without a margin at both ends.
-_LOW_PERCENT = 5.0
-_LOW_M = 0.035
-_RISING_M_S = 0.08
-_MOST_MARKERS = 0.8
-_LEAST_FLAT_S = 0.06
-_MARGIN_SHARE = 0.2
 _LEAST_FRAMES = 10
 
 
@@ -110,25 +102,31 @@ def flat_frames(positions: FloatArray, rate_hz: float) -> BoolArray:
 
     This is the middle of stance, between heel contact and heel rise. A moving floor (treadmill) has no effect.
     """
+    # Flat foot: markers within this height of their own lowest (percentile) height, most of them with a lower vertical speed, for
+    # this time, without a margin at both ends.
+    low_percent = 5.0
+    low_m = 0.035
+    rising_m_s = 0.08
+    most_markers = 0.8
+    least_flat_s = 0.06
+    margin_share = 0.2
     height = positions[..., 1]
     whole = np.isfinite(height).all(axis=1)
     flat = np.zeros(len(height), dtype=bool)
     if np.count_nonzero(whole) < _LEAST_FRAMES:
         return flat
-    low = np.all(height - np.percentile(height[whole], _LOW_PERCENT, axis=0) < _LOW_M, axis=1)
+    low = np.all(height - np.percentile(height[whole], low_percent, axis=0) < low_m, axis=1)
     rate = np.abs(np.gradient(height, 1.0 / rate_hz, axis=0))
-    still = np.mean(rate < _RISING_M_S, axis=1) >= _MOST_MARKERS
+    still = np.mean(rate < rising_m_s, axis=1) >= most_markers
     edges = np.flatnonzero(np.diff(np.concatenate([[0], (whole & low & still).astype(int), [0]])))
     for first, stop in zip(edges[::2], edges[1::2], strict=True):
-        margin = round(_MARGIN_SHARE * (stop - first))
-        if stop - first >= _LEAST_FLAT_S * rate_hz:
+        margin = round(margin_share * (stop - first))
+        if stop - first >= least_flat_s * rate_hz:
             flat[first + margin : stop - margin] = True
     return flat
 
 
 _SEPARATORS = re.compile(r"[\s_.\-#]+")
-# Largest distance of a joint centre from the nearest marker; a larger one shows another unit or frame.
-_FARTHEST_M = 0.3
 
 
 @dataclass(frozen=True)
@@ -182,12 +180,14 @@ def centre_roles(mapping: MarkerMapping, centres: Sequence[StoredCentre]) -> tup
 
 def _matching(static: Recording, pattern: re.Pattern[str]) -> str:
     """Label of a computed point that matches, is visible, and is within the body."""
+    # Largest distance of a joint centre from the nearest marker; a larger one shows another unit or frame.
+    farthest_m = 0.3
     for label, output in static.model_outputs.items():
         if output.kind != "virtual_point" or not pattern.fullmatch(_SEPARATORS.sub("", label.upper())):
             continue
         place = np.nanmedian(_metres(output), axis=0) if np.isfinite(output.values).any() else np.full(3, np.nan)
         distance = np.linalg.norm(np.nanmedian(static.markers.positions, axis=0) - place, axis=1)
-        if np.isfinite(place).all() and np.nanmin(distance) < _FARTHEST_M:
+        if np.isfinite(place).all() and np.nanmin(distance) < farthest_m:
             return label
     return ""
 
@@ -197,8 +197,6 @@ def _metres(output: ModelOutput) -> FloatArray:
     return np.asarray(output.values * factors.get(output.unit.strip().lower(), 0.001))
 
 
-# Least number of markers of a segment and least extent across their longest line (pelvis: 10 cm and more).
-_LEAST_MARKERS, _LEAST_SPAN_M = 3, 0.04
 # Largest RMS deviation from a rigid segment (soft tissue of a simulated pelvis: 5 to 7 mm); beyond it a marker was moved
 # between the recordings.
 _MOST_APART_M = 0.015
@@ -238,15 +236,17 @@ def with_missing_markers(standing: Standing, walk: Markers, mapping: MarkerMappi
 def _place(
     missing: MarkerRole, points: Mapping[str, FloatArray], walk: Markers, mapping: MarkerMapping
 ) -> _Place | None:
+    # Least number of markers of a segment and least extent across their longest line (pelvis: 10 cm and more).
+    least_markers, least_span_m = 3, 0.04
     others = tuple(
         role.label
         for role in mapping.roles
         if role.body == missing.body and role.label in points and role.label in walk.labels and not role.soft
     )
-    if len(others) < _LEAST_MARKERS:
+    if len(others) < least_markers:
         return None
     standing = np.stack([points[label] for label in others])
-    if np.linalg.svd(standing - standing.mean(axis=0), compute_uv=False)[1] < _LEAST_SPAN_M:
+    if np.linalg.svd(standing - standing.mean(axis=0), compute_uv=False)[1] < least_span_m:
         return None
     walking = walk.positions[:, [walk.index(label) for label in (*others, missing.label)]]
     walking = walking[np.isfinite(walking).all(axis=(1, 2))]

@@ -167,11 +167,8 @@ def stride_mass(
 PLAUSIBLE_MASS_KG = (8.0, 300.0)
 KG_A_POUND = 0.45359237
 # Largest variation of the vertical force in quiet standing (sway: about 1 % of weight).
-_QUIET_FORCE_FRACTION = 0.03
 _LOADED_N = 20.0
 # Largest distance of the markers of a foot outside the plate that carries it.
-_FOOT_ON_PLATE_M = 0.05
-_FILTER_TAIL_S = 0.08
 
 
 @dataclass(frozen=True)
@@ -192,6 +189,10 @@ def mass_from_standing(
         plates: in World, at any rate. first_s, last_s: the quiet window. feet_W: (3,) m of the middle of each foot.
     Returns None unless every foot is on a loaded plate and the force is steady.
     """
+    # Largest variation of the vertical force in quiet standing (sway: about 1 % of weight).
+    quiet_force_fraction = 0.03
+    # Largest distance of the markers of a foot outside the plate that carries it.
+    foot_on_plate_m = 0.05
     loaded = []
     total: FloatArray | None = None
     for plate in plates:
@@ -207,11 +208,11 @@ def mass_from_standing(
     if total is None or not feet_W:
         return None
     for foot in feet_W:
-        if min(float(signed_distance(foot[None], plate.corners)[0]) for plate in loaded) > _FOOT_ON_PLATE_M:
+        if min(float(signed_distance(foot[None], plate.corners)[0]) for plate in loaded) > foot_on_plate_m:
             return None
     mean = float(total.mean())
     mass = mean / STANDARD_GRAVITY_M_S2
-    if float(total.std()) > _QUIET_FORCE_FRACTION * mean or not PLAUSIBLE_MASS_KG[0] <= mass <= PLAUSIBLE_MASS_KG[1]:
+    if float(total.std()) > quiet_force_fraction * mean or not PLAUSIBLE_MASS_KG[0] <= mass <= PLAUSIBLE_MASS_KG[1]:
         return None
     return MassEstimate(mass, "quiet standing on the plates")
 
@@ -222,6 +223,7 @@ def mass_from_strides(reaction: GroundReaction, events: Sequence[GaitEvent], rat
     m = (J_right + J_left) / (g T_stride), from the impulse-momentum theorem over a periodic stride. With the stance of one side
     only, the other is assumed equal. None without a fully measured stance or without a stride time.
     """
+    filter_tail_s = 0.08
     impulses: dict[Side, list[float]] = {side: [] for side in SIDES}
     strides: list[float] = []
     for side in SIDES:
@@ -231,8 +233,8 @@ def mass_from_strides(reaction: GroundReaction, events: Sequence[GaitEvent], rat
         for strike, off in pairwise(side_events):
             if (strike.kind, off.kind) == ("foot_strike", "foot_off"):
                 # The filter spreads the edges of stance without changing the impulse.
-                first = round((strike.time_s - _FILTER_TAIL_S) * rate_hz)
-                last = round((off.time_s + _FILTER_TAIL_S) * rate_hz)
+                first = round((strike.time_s - filter_tail_s) * rate_hz)
+                last = round((off.time_s + filter_tail_s) * rate_hz)
                 if (
                     first >= 0
                     and last < len(reaction.measured[side])

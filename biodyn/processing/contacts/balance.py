@@ -95,21 +95,9 @@ def weight_of(mass_kg: float) -> float:
     return mass_kg * STANDARD_GRAVITY_M_S2
 
 
-# Shortest time with a known balance in which a contact is judged.
-MIN_KNOWN_S = 0.08
 # Plates that measure the force required by the motion within this share of body weight support a contact over the edge of a
 # plate; the required vertical force of sound walks has an SD of 2 % (`library/checks/checks.toml`).
 SUPPORTS = 0.1
-# Missing or surplus force above this multiple of the supporting limit contradicts a contact.
-CONTRADICTS = 1.5
-# Least supported share of a load: single support is 60 % of a stance, and the filter removes half of it in fast walking.
-MIN_SUPPORTED_SHARE = 0.3
-# A missing force this near to the measured centre of pressure acted at the foot.
-SAME_PLACE_M = 0.06
-# Contacts agree on body mass within this share; the median then replaces the stated mass.
-MASS_AGREES = 0.05
-# With the centre of pressure this near to the edge, part of the foot may be beyond it.
-NEAR_EDGE_M = 0.02
 
 
 @dataclass(frozen=True)
@@ -132,7 +120,9 @@ def judge_by_balance(
 
     A contact that the balance contradicts is rejected; the supported part of a contact over the plate's edge is assigned.
     """
-    smear, least_frames = math.ceil(smear_s * rate_hz), MIN_KNOWN_S * rate_hz
+    # Shortest time with a known balance in which a contact is judged.
+    min_known_s = 0.08
+    smear, least_frames = math.ceil(smear_s * rate_hz), min_known_s * rate_hz
     usable = {side: _usable_frames(side, contacts, foot_outlines, balance, smear) for side in SIDES}
     measured = _carried(contacts, balance, smear)
     single_support = {side: alone for side, (_, alone) in usable.items()}
@@ -226,8 +216,10 @@ def _mass_ratios(
 
 def _scale(balance: BodyBalance, ratios: Sequence[float]) -> _Scale | None:
     """Factor of the required wrench; None where neither body mass nor a contact determines it."""
+    # Contacts agree on body mass within this share; the median then replaces the stated mass.
+    mass_agrees = 0.05
     middle = float(np.median(ratios)) if ratios else math.nan
-    near = sum(abs(ratio - middle) <= MASS_AGREES * abs(middle) for ratio in ratios)
+    near = sum(abs(ratio - middle) <= mass_agrees * abs(middle) for ratio in ratios)
     agreed = len(ratios) >= 2 and 2 * near > len(ratios)
     if balance.mass_known:
         return _Scale(middle if agreed else 1.0, weight_of(balance.model_mass_kg), agreed)
@@ -243,6 +235,8 @@ def _over_the_edge(
     rate_hz: float,
 ) -> list[PlateContact]:
     """Assign the part of a contact over the plate's edge that the balance supports; reject the rest with the missing force."""
+    # Least supported share of a load: single support is 60 % of a stance, and the filter removes half of it in fast walking.
+    min_supported_share = 0.3
     mean_n = item.contact.evidence["balance_missing_n"]
     overhang = (
         f"the {SIDE_NAMES[side]} foot extends {100 * item.contact.evidence['overhang_m']:.1f} cm beyond the plate"
@@ -255,7 +249,7 @@ def _over_the_edge(
     supported = np.abs(np.nan_to_num(sustained[item.first : item.stop], nan=np.inf)) <= SUPPORTS
     accepted = supported | (frame_overhang_m <= OUTLINE_ERROR_M)
     first, stop = max(finite_stretches(accepted), key=lambda run: run[1] - run[0], default=(0, 0))
-    if stop - first < max(MIN_CONTACT_S * rate_hz, MIN_SUPPORTED_SHARE * len(accepted)):
+    if stop - first < max(MIN_CONTACT_S * rate_hz, min_supported_share * len(accepted)):
         supported_ms = 1000 * (stop - first) / rate_hz
         return [_rejected(item, f"{overhang}; the balance of forces supports only {supported_ms:.0f} ms of it")]
     reason = (
@@ -296,16 +290,22 @@ def _whole_sole(item: PlateContact, scale: _Scale) -> PlateContact:
     A measured force above the required one is rejected where several contacts agree on body weight. A missing force is attributed
     to the foot where it acts at the foot; otherwise an unmeasured support carries it, and the force on the foot is correct.
     """
+    # Missing or surplus force above this multiple of the supporting limit contradicts a contact.
+    contradicts = 1.5
+    # A missing force this near to the measured centre of pressure acted at the foot.
+    same_place_m = 0.06
+    # With the centre of pressure this near to the edge, part of the foot may be beyond it.
+    near_edge_m = 0.02
     evidence = item.contact.evidence
-    mean_n, limit_n = evidence["balance_missing_n"], CONTRADICTS * SUPPORTS * scale.weight_n
+    mean_n, limit_n = evidence["balance_missing_n"], contradicts * SUPPORTS * scale.weight_n
     if abs(mean_n) <= limit_n or (mean_n < 0.0 and not scale.agreed):
         return item
     if mean_n < 0.0:
         return _rejected(
             item, f"the plate reads {-mean_n:.0f} N more than required by the motion: not only the foot loads it"
         )
-    at_foot = evidence["balance_arm_m"] < SAME_PLACE_M and scale.agreed
-    if at_foot or evidence["overhang_m"] > 0.0 or evidence["cop_to_edge_m"] < NEAR_EDGE_M:
+    at_foot = evidence["balance_arm_m"] < same_place_m and scale.agreed
+    if at_foot or evidence["overhang_m"] > 0.0 or evidence["cop_to_edge_m"] < near_edge_m:
         return _rejected(
             item, f"the plates carry {mean_n:.0f} N less than required by the motion: part of the foot is not on them"
         )

@@ -25,10 +25,6 @@ REACH_M = 0.10
 MAX_FOOT_DISTANCE_M = 0.05
 # Shorter loads are no foot contact: the shortest stances of running last 0.15 s.
 MIN_CONTACT_S = 0.1
-# A swinging foot moves at 3 to 5 m/s; the lowest point of a foot that lands or leaves is far slower.
-MAX_SPEED_M_S = 1.0
-# Error of landing and leaving in the filtered motion, at most.
-WIDEN_S = 0.1
 # Shorter stretches without a foot are ignored: ringing of the plate, error of the motion.
 MIN_ABSENT_S = 0.1
 
@@ -54,6 +50,10 @@ def contact_windows(
 
 def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float) -> BoolArray:
     """Frames (T,) in which a foot, of the plate's side if it has one, can load the plate: near, low and slow, or not visible."""
+    # A swinging foot moves at 3 to 5 m/s; the lowest point of a foot that lands or leaves is far slower.
+    max_speed_m_s = 1.0
+    # Error of landing and leaving in the filtered motion, at most.
+    widen_s = 0.1
     frames = len(next(iter(foot_outlines.values())).known)
     here = np.zeros(frames, dtype=bool)
     for side, sole in foot_outlines.items():
@@ -64,10 +64,10 @@ def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline]
         # over the floor or over a belt: the belt is a guess for a foot that hardly ever rests
         speed_W = lengths(np.gradient(sole.outline_W, 1.0 / rate_hz, axis=0)) if frames > 1 else sole.speed
         speed = np.nan_to_num(np.fmin(sole.speed, speed_W), nan=0.0)
-        touches = near & sole.low & (speed < MAX_SPEED_M_S)
+        touches = near & sole.low & (speed < max_speed_m_s)
         level = np.abs(np.nan_to_num(height_over(plate, sole.outline_W), nan=np.inf)) < MAX_SOLE_HEIGHT_M
         here |= (touches.any(axis=1) & level) | ~sole.known
-    widen = round(WIDEN_S * rate_hz)
+    widen = round(widen_s * rate_hz)
     wide = here.copy()
     for first, stop in finite_stretches(here):
         wide[max(first - widen, 0) : stop + widen] = True
@@ -217,12 +217,6 @@ class PlateContact:
     share: SharedWrench | None = None
 
 
-# Share of the peak force above which the centre of pressure is used.
-COP_FORCE_SHARE = 0.15
-# Least time for which a part of the sole must be beyond the edge to make the measured force incomplete.
-MIN_OVERHANG_S = 0.05
-
-
 @dataclass(frozen=True)
 class FootEvidence:
     """Measures of one foot against one load, over the frames with sufficient force.
@@ -300,11 +294,15 @@ def evidence_record(load: Load, side: Side | None, feet: Mapping[Side, FootEvide
 
 def _of_foot(load: Load, side: Side) -> FootEvidence:
     """Compare one foot with this load."""
+    # Share of the peak force above which the centre of pressure is used.
+    cop_force_share = 0.15
+    # Least time for which a part of the sole must be beyond the edge to make the measured force incomplete.
+    min_overhang_s = 0.05
     sole = load.foot_outlines[side]
     rows = slice(load.first, load.stop)
     outline, low, known = sole.outline_W[rows], sole.low[rows], sole.known[rows]
     vertical = load.plate.wrench[rows, 4]
-    firm = known & np.isfinite(load.cop[rows, 0]) & (vertical >= COP_FORCE_SHARE * np.nanmax(vertical))
+    firm = known & np.isfinite(load.cop[rows, 0]) & (vertical >= cop_force_share * np.nanmax(vertical))
     distance = np.maximum(signed_distance(load.cop[rows], outline), 0.0)[firm]
     heights = np.stack([height_over(plate, outline) for plate in load.plates])
     to_plates = np.stack([sole.distance_to(plate.corners_W)[rows] for plate in load.plates])
@@ -316,7 +314,7 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
     height = heights[load.index]
     outside = np.where(low, to_plates.min(axis=0), -np.inf)
     hanging = np.sort(outside.max(axis=1)[firm])[::-1]
-    sustained = max(1, round(MIN_OVERHANG_S * load.rate_hz))
+    sustained = max(1, round(min_overhang_s * load.rate_hz))
     overhang = float(hanging[min(sustained, len(hanging)) - 1]) if len(hanging) else math.nan
     cop_to_plates = np.stack([signed_distance(load.cop[rows][firm], plate.corners_W) for plate in load.plates])
     edge = -float(cop_to_plates.min(axis=0).max()) if len(distance) and not unknown.any() else math.nan

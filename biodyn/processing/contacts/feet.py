@@ -14,17 +14,9 @@ from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stre
 
 # Speed below which a point of the sole rests; swinging feet move ten times as fast.
 REST_SPEED_M_S = 0.25
-REST_DURATION_S = 0.08
 # Stance extends from a rest as far as some sole point is low and slower than 0.5 m/s (Ghoussayni
 # 10.1016/j.gaitpost.2003.10.001, limit as in JNER 2025, 10.1186/s12984-025-01544-9).
-SLOW_SPEED_M_S = 0.5
 LOW_HEIGHT_M = 0.03
-# Overground some sole point rests for most of the time; below this share the foot may be on a belt.
-RESTING_SHARE = 0.2
-# Distance from the edge at which a foot does not touch the plate, whatever the errors of markers and corners.
-CLEAR_M = 0.05
-# Vertical speed of the lowest point during stance on a belt, at most.
-LEVEL_SPEED_M_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -77,23 +69,29 @@ def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def _of_floor(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> FloatArray:
+    # Overground some sole point rests for most of the time; below this share the foot may be on a belt.
+    resting_share = 0.2
+    # Vertical speed of the lowest point during stance on a belt, at most.
+    level_speed_m_s = 0.1
     if not known.any():
         return np.zeros(3)
     slowest = np.nan_to_num(lengths(velocity), nan=np.inf).min(axis=1)
-    if np.mean(slowest[known] < REST_SPEED_M_S) > RESTING_SHARE:
+    if np.mean(slowest[known] < REST_SPEED_M_S) > resting_share:
         return np.zeros(3)
     lowest = np.argmin(np.where(known[:, None], outline_W[..., 1], 0.0), axis=1)[:, None]
     height = np.take_along_axis(outline_W[..., 1], lowest, axis=1)[:, 0]
     velocity = np.take_along_axis(velocity, lowest[..., None], axis=1)[:, 0]
     low = known & (np.nan_to_num(height) < np.median(height[known]) + LOW_HEIGHT_M)
-    level = low & (np.abs(np.nan_to_num(velocity[:, 1], nan=np.inf)) < LEVEL_SPEED_M_S)
-    if np.mean(level[known]) < RESTING_SHARE:
+    level = low & (np.abs(np.nan_to_num(velocity[:, 1], nan=np.inf)) < level_speed_m_s)
+    if np.mean(level[known]) < resting_share:
         return np.zeros(3)
     return np.median(velocity[level], axis=0) * (1.0, 0.0, 1.0)
 
 
 def clear_of_plate(corners: FloatArray, sole: FloatArray) -> BoolArray:
     """Return the frames (T,) in which the whole sole (T, K, 3) is known and outside the plate (4, 3), at any height."""
+    # Distance from the edge at which a foot does not touch the plate, whatever the errors of markers and corners.
+    clear_m = 0.05
     centre = corners.mean(axis=0)
     sides = 0.5 * np.stack(
         [corners[0] - corners[1] + corners[3] - corners[2], corners[0] - corners[3] + corners[1] - corners[2]]
@@ -102,7 +100,7 @@ def clear_of_plate(corners: FloatArray, sole: FloatArray) -> BoolArray:
     local = (sole - centre) @ (sides / lengths[:, None]).T
     outside = np.zeros(len(sole), dtype=bool)
     for axis in range(2):
-        edge = 0.5 * lengths[axis] + CLEAR_M
+        edge = 0.5 * lengths[axis] + clear_m
         outside |= (local[..., axis] > edge).all(axis=1) | (local[..., axis] < -edge).all(axis=1)
     return np.asarray(outside & np.isfinite(sole).all(axis=(1, 2)))
 
@@ -124,12 +122,16 @@ def _stance(
     Floor height is the height of rest, so that stairs and ramps need no other value. A point below it is low, too: a rigid
     outline penetrates the floor when the toes bend.
     """
+    rest_duration_s = 0.08
+    # Stance extends from a rest as far as some sole point is low and slower than 0.5 m/s (Ghoussayni
+    # 10.1016/j.gaitpost.2003.10.001, limit as in JNER 2025, 10.1186/s12984-025-01544-9).
+    slow_speed_m_s = 0.5
     bearing = np.zeros(len(height), dtype=bool)
     moving = np.where(np.isfinite(speed), speed, np.inf)
     resting = known & (moving.min(axis=1) < REST_SPEED_M_S)
-    slow_height = np.where(moving < SLOW_SPEED_M_S, np.nan_to_num(point_height, nan=np.inf), np.inf).min(axis=1)
+    slow_height = np.where(moving < slow_speed_m_s, np.nan_to_num(point_height, nan=np.inf), np.inf).min(axis=1)
     for first, stop in finite_stretches(resting):
-        if stop - first < REST_DURATION_S * rate_hz:
+        if stop - first < rest_duration_s * rate_hz:
             continue
         near = slow_height < np.median(height[first:stop]) + LOW_HEIGHT_M
         near[first:stop] = True
@@ -137,10 +139,6 @@ def _stance(
             if run_first <= first < run_stop:
                 bearing[run_first:run_stop] = True
     return bearing
-
-
-# Cut-off with which the limits of stance and the odds of strikes were determined (`library/gait/`).
-_STEPS_HZ = 6.0
 
 
 @dataclass(frozen=True)
@@ -167,7 +165,9 @@ class GaitPoints:
 
         Unchanged where the cut-off of the markers is as low, or 0 (none).
         """
-        hz = second_cutoff_hz(cutoff_hz, _STEPS_HZ)
+        # Cut-off with which the limits of stance and the odds of strikes were determined (`library/gait/`).
+        steps_hz = 6.0
+        hz = second_cutoff_hz(cutoff_hz, steps_hz)
         if not 0.0 < hz < 0.5 * rate_hz:
             return self
 

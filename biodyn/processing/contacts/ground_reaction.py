@@ -36,12 +36,6 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.prepare import TrialSignals, plates_as_motion, plates_at_full_bandwidth
 from biodyn.recording import Contact, GroundReaction, SharedLoad
 
-# The filtered wrench is used beyond the raw contact until it stays below this share of its peak ...
-DIED_AWAY_SHARE = 1e-3
-# ... or for this many half-widths of the filter (ringing of a Butterworth pair is below 1e-4 by then). Unfiltered forces,
-# too, are below the threshold next to a contact.
-MAX_TAIL_SMEARS = 6.0
-MIN_TAIL_S = 0.05
 # Delay of kinematic stance after the strike: 40 ms in simulated walks.
 STANCE_DELAY_S = 0.05
 
@@ -161,8 +155,12 @@ def ground_reaction(
     filter spreads before an unmeasured strike (`pre_strike_force`). The filtered wrench belongs to its foot over its whole
     support, up to half-way to the next contact of that plate, so that no force is lost or counted twice.
     """
+    # ... or for this many half-widths of the filter (ringing of a Butterworth pair is below 1e-4 by then). Unfiltered forces,
+    # too, are below the threshold next to a contact.
+    max_tail_smears = 6.0
+    min_tail_s = 0.05
     frames = len(next(iter(foot_outlines.values())).known)
-    tail = int(np.ceil(max(MAX_TAIL_SMEARS * smear_s, MIN_TAIL_S) * rate_hz))
+    tail = int(np.ceil(max(max_tail_smears * smear_s, min_tail_s) * rate_hz))
     wrench = {side: np.zeros((frames, 6)) for side in SIDES}
     surface = {side: np.zeros(frames) for side in SIDES}
     spans = supports(plates, contacts, frames, tail)
@@ -235,6 +233,8 @@ def supports(
 
     tail: frames after the raw contact in which the filtered wrench may differ from zero. Contacts with a share keep their frames.
     """
+    # The filtered wrench is used beyond the raw contact until it stays below this share of its peak ...
+    died_away_share = 1e-3
     result = [(item.first, item.stop) for item in contacts]
     for plate in range(len(plates)):
         indices = (n for n, item in enumerate(contacts) if item.plate == plate and item.share is None)
@@ -247,7 +247,7 @@ def supports(
         lower, upper = [0, *meeting], [*meeting, frames]
         for number, low, high in zip(order, lower, upper, strict=True):
             item = contacts[number]
-            alive = force > DIED_AWAY_SHARE * force[item.first : item.stop].max()
+            alive = force > died_away_share * force[item.first : item.stop].max()
             first, stop = item.first, item.stop
             if not item.cut_before:
                 low = min(max(low, first - tail), first)
@@ -350,8 +350,6 @@ def _plates(signals: TrialSignals) -> list[PlateSignals]:
 
 
 _REASON = "the file of forces names the foot"
-# A shorter stance may be a foot that scuffs the floor.
-_LEAST_STANCE_S = 0.1
 
 
 def ground_reaction_from_forces(
@@ -371,6 +369,8 @@ def ground_reaction_from_forces(
 
     A foot that stands for a whole stance without a force is on uninstrumented ground.
     """
+    # A shorter stance may be a foot that scuffs the floor.
+    least_stance_s = 0.1
     contacts: list[Contact] = []
     measured, reason, on_floor, pressure, free = {}, {}, {}, {}, {}
     for number, (side, wrench) in enumerate(wrenches.items(), start=1):
@@ -380,7 +380,7 @@ def ground_reaction_from_forces(
         outline = foot_outline(soles_W[side], rate_hz)
         bare = np.zeros(len(wrench), dtype=np.bool_)
         for first, stop in finite_stretches(outline.bearing):
-            if stop - first >= _LEAST_STANCE_S * rate_hz and not loaded[first:stop].any():
+            if stop - first >= least_stance_s * rate_hz and not loaded[first:stop].any():
                 bare[first:stop] = True
         words = np.where(bare, f"the {SIDE_NAMES[side]} foot stands without a given force", "")
         words = np.where(covered, words, "the file of forces does not cover this time")
@@ -399,17 +399,13 @@ def ground_reaction_from_forces(
     return tuple(sorted(contacts, key=lambda contact: contact.start_s)), reaction
 
 
-# Shorter losses move an event by a frame or two only.
-REPORTED_LOSS_S = 0.005
-# Missing vertical force, share of body weight: three times that of correct contacts (`balance`).
-SUPPORT_SHARE = 0.15
-
-
 def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Diagnostic, ...]:
     """Return findings about contacts that are not assigned, noisy plates, and forces stored as zero below a limit.
 
     rate_hz: marker rate, for the frames concerned.
     """
+    # Shorter losses move an event by a frame or two only.
+    reported_loss_s = 0.005
     notes: list[Diagnostic] = []
     for contact in contacts:
         if contact.decision == "assigned":
@@ -432,8 +428,8 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
     notes += _other_supports(contacts, rate_hz)
     notes += _noisy_plates(contacts)
     missed = [max(c.evidence.get("start_missed_s", 0.0), c.evidence.get("end_missed_s", 0.0)) for c in contacts]
-    if missed and max(missed) > REPORTED_LOSS_S:
-        numbers = sorted({c.plate for c, lost in zip(contacts, missed, strict=True) if lost > REPORTED_LOSS_S})
+    if missed and max(missed) > reported_loss_s:
+        numbers = sorted({c.plate for c, lost in zip(contacts, missed, strict=True) if lost > reported_loss_s})
         plates = ("plate " if len(numbers) == 1 else "plates ") + ", ".join(str(number) for number in numbers)
         notes.append(
             Diagnostic(
@@ -442,7 +438,7 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
                 message=f"The force of {plates} was stored as zero below a limit; up to {1000 * max(missed):.0f} ms of "
                 "contact are missing at its start or end.",
                 value=max(missed),
-                limit=REPORTED_LOSS_S,
+                limit=reported_loss_s,
                 unit="s",
                 hint="Export the forces without a threshold; foot strikes and foot offs were extrapolated.",
             )
@@ -452,10 +448,12 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
 
 def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnostic]:
     """Findings about contacts during which an unmeasured support carries a part of the body."""
+    # Missing vertical force, share of body weight: three times that of correct contacts (`balance`).
+    support_share = 0.15
     notes = []
     for contact in contacts:
         missing_n = contact.evidence.get("balance_missing_n", math.nan)
-        limit_n = SUPPORT_SHARE * weight_of(contact.evidence.get("balance_mass_kg", math.nan))
+        limit_n = support_share * weight_of(contact.evidence.get("balance_mass_kg", math.nan))
         if contact.decision == "assigned" and missing_n > limit_n:
             notes.append(
                 Diagnostic(

@@ -20,11 +20,6 @@ from biodyn.recording import Contact, GroundReaction, PlateWrench, PlateZero, Sh
 NOISE_FACTOR = 5.0
 # Shorter dips of the force are ringing of the plate, shorter peaks are knocks.
 MAX_DIP_S = 0.03
-MIN_LOAD_S = 0.02
-# Number of equal samples that show that the software stored a constant: real signals have noise.
-CUT_SAMPLES = 5
-MAX_MISSED_S = 0.1
-SLOPE_S = 0.02  # the slope of the force at the edge is taken over this time
 
 
 @dataclass(frozen=True)
@@ -124,6 +119,7 @@ def plate_surface(corners_W: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def loadings(vertical_force: FloatArray, rate_hz: float, threshold_n: float) -> list[tuple[float, float]]:
     """Return (start, end) in s of every load above the threshold, sub-sample, with dips below `MAX_DIP_S` bridged."""
+    min_load_s = 0.02
     force = np.nan_to_num(np.asarray(vertical_force, dtype=np.float64))
     runs: list[list[float]] = []
     for first, stop in finite_stretches(force > threshold_n):
@@ -134,7 +130,7 @@ def loadings(vertical_force: FloatArray, rate_hz: float, threshold_n: float) -> 
             runs[-1][1] = end / rate_hz
         else:
             runs.append([start / rate_hz, end / rate_hz])
-    return [(float(start), float(end)) for start, end in runs if end - start >= MIN_LOAD_S]
+    return [(float(start), float(end)) for start, end in runs if end - start >= min_load_s]
 
 
 def missed_at_edges(
@@ -153,17 +149,17 @@ def missed_at_edges(
 
 def _missed(force: FloatArray, edge: int, rate_hz: float, threshold_n: float) -> float:
     """Time in s in which the force rose from the threshold to sample `edge`, the first of a load."""
-    before = force[max(edge - CUT_SAMPLES, 0) : edge]
-    rise = max(2, round(SLOPE_S * rate_hz))
+    # Number of equal samples that show that the software stored a constant: real signals have noise.
+    cut_samples = 5
+    max_missed_s = 0.1
+    slope_s = 0.02  # the slope of the force at the edge is taken over this time
+    before = force[max(edge - cut_samples, 0) : edge]
+    rise = max(2, round(slope_s * rate_hz))
     inside = force[edge : edge + rise + 1]
-    if len(before) < CUT_SAMPLES or np.any(before != before[0]) or len(inside) < 2 or inside[0] <= 2.0 * threshold_n:
+    if len(before) < cut_samples or np.any(before != before[0]) or len(inside) < 2 or inside[0] <= 2.0 * threshold_n:
         return 0.0
     slope = (inside[-1] - inside[0]) / (len(inside) - 1) * rate_hz
-    return float(min((inside[0] - threshold_n) / slope, MAX_MISSED_S)) if slope > 0.0 else MAX_MISSED_S
-
-
-# At full bandwidth the filter response has decayed after 1.5 periods.
-_TAIL_S = 0.03
+    return float(min((inside[0] - threshold_n) / slope, max_missed_s)) if slope > 0.0 else max_missed_s
 
 
 @dataclass(frozen=True)
@@ -254,7 +250,9 @@ def _low_passed(wrench: FloatArray, own_hz: float, rate_hz: float, count: int, o
 
 def _span(contact: Contact, contacts: Sequence[Contact], rate_hz: float, count: int) -> tuple[int, int]:
     """Samples [first, stop) of the force of a contact: as far as the filter spreads it, half-way to its neighbours."""
-    begin_s, end_s = contact.start_s - _TAIL_S, contact.end_s + _TAIL_S
+    # At full bandwidth the filter response has decayed after 1.5 periods.
+    tail_s = 0.03
+    begin_s, end_s = contact.start_s - tail_s, contact.end_s + tail_s
     for other in contacts:
         if other is contact or other.plate != contact.plate:
             continue
@@ -303,17 +301,8 @@ def _known(measured: BoolArray, frame_rate_hz: float, rate_hz: float, count: int
     return np.asarray(measured[before] & measured[after])
 
 
-# A foot nearer than this may have made the load (error of the soles included).
-_NEAR_M = 0.10
 # Lighter loads are knocks, cables, residual offsets.
 LEAST_BW = 0.05
-_USUAL_KG = 70.0  # assumed where body mass is unknown
-_LEAST_S = 0.15
-# Largest force at both ends of a load, as a share of its peak; an offset would remain.
-_GONE_SHARE = 0.4
-_END_S = 0.05
-# With a walking aid, a centre of pressure this far outside the foot is that of foot and aid.
-_SHARED_M = 0.02
 
 
 @dataclass(frozen=True)
@@ -333,21 +322,28 @@ def other_loads(
 
     Loads during which a foot was not visible are excluded.
     """
-    least_n = LEAST_BW * STANDARD_GRAVITY_M_S2 * (mass_kg or _USUAL_KG)
+    # A foot nearer than this may have made the load (error of the soles included).
+    near_m = 0.10
+    usual_kg = 70.0  # assumed where body mass is unknown
+    least_s = 0.15
+    # Largest force at both ends of a load, as a share of its peak; an offset would remain.
+    gone_share = 0.4
+    end_s = 0.05
+    least_n = LEAST_BW * STANDARD_GRAVITY_M_S2 * (mass_kg or usual_kg)
     vertical = {plate.number: plate.wrench[:, 4] for plate in plates}
     loads = []
     for contact in contacts:
         distance = contact.evidence.get("cop_distance_median_m", np.nan)
-        if contact.decision != "rejected" or not distance > _NEAR_M or not _seen(contact):
+        if contact.decision != "rejected" or not distance > near_m or not _seen(contact):
             continue
         force = vertical[contact.plate]
         first, stop = round(contact.start_s * rate_hz), round(contact.end_s * rate_hz) + 1
-        if stop - first < _LEAST_S * rate_hz or first == 0 or stop >= len(force):
+        if stop - first < least_s * rate_hz or first == 0 or stop >= len(force):
             continue
         peak = float(np.nanmax(force[first:stop]))
-        margin = round(_END_S * rate_hz)
+        margin = round(end_s * rate_hz)
         ends = (force[max(first - margin, 0)], force[min(stop - 1 + margin, len(force) - 1)])
-        if peak >= least_n and max(ends) <= _GONE_SHARE * peak:
+        if peak >= least_n and max(ends) <= gone_share * peak:
             loads.append(OtherLoad(contact.plate, contact.start_s, contact.end_s, peak))
     return tuple(loads)
 
@@ -363,12 +359,14 @@ def without_aid_contacts(contacts: Sequence[Contact], loads: Sequence[OtherLoad]
 
     Only where `loads` show that a walking aid is used.
     """
+    # With a walking aid, a centre of pressure this far outside the foot is that of foot and aid.
+    shared_m = 0.02
     if not loads:
         return tuple(contacts)
     checked = []
     for contact in contacts:
         outside_m = contact.evidence.get("cop_distance_95_m", 0.0)
-        if contact.decision == "assigned" and outside_m > _SHARED_M:
+        if contact.decision == "assigned" and outside_m > shared_m:
             reason = (
                 f"the centre of pressure is {100.0 * outside_m:.1f} cm outside the foot: an aid may load the plate, too"
             )

@@ -14,14 +14,8 @@ from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals
 from biodyn.processing.signals.filtering import finite_stretches
 
-# Kinematic stance may extend this far beyond the contact times of a plate.
-STANCE_EDGE_S = 0.1
 # Error of strikes and foot offs from the movement (docs/methods.md, section 6); nearer to them the load is unknown.
 EVENT_ERROR_S = 0.02
-# Largest difference between the strike and the begin of kinematic stance.
-_LARGEST_DIFFERENCE_S = 0.15
-# Larger delays belong to another event: a foot that slides onto the plate, or steps onto a second one.
-_LARGEST_DELAY_S = 0.06
 
 #: Place of a stance on a plate without a load.
 SILENT = "which shows no force"
@@ -55,10 +49,12 @@ def strike_frame(first: int, stop: int, strikes_s: FloatArray, delay_s: float, r
 
     The nearest of the strikes (N,) s from gait events, else the begin of the stance less its usual delay.
     """
+    # Largest difference between the strike and the begin of kinematic stance.
+    largest_difference_s = 0.15
     if first == 0:
         return 0.0  # stance began before the recording
     frames = strikes_s * rate_hz
-    near = frames[(np.abs(frames - first) < _LARGEST_DIFFERENCE_S * rate_hz) & (frames < stop)]
+    near = frames[(np.abs(frames - first) < largest_difference_s * rate_hz) & (frames < stop)]
     return max(float(near[np.argmin(np.abs(near - first))]) if len(near) else first - delay_s * rate_hz, 0.0)
 
 
@@ -107,8 +103,10 @@ def _standing_elsewhere(
     rate_hz: float,
 ) -> BoolArray:
     """Frames (T,) in which the foot stands although no measured load carries it."""
+    # Kinematic stance may extend this far beyond the contact times of a plate.
+    stance_edge_s = 0.1
     frames = len(sole.known)
-    assigned = assigned_frames(side, contacts, frames, widen=int(np.ceil(STANCE_EDGE_S * rate_hz)))
+    assigned = assigned_frames(side, contacts, frames, widen=int(np.ceil(stance_edge_s * rate_hz)))
     assigned |= loaded_frames(side, contacts, frames)
     # A foot that is low and slow entirely over working plates without force does not bear: force is more exact than
     # markers.
@@ -176,6 +174,8 @@ def loaded_frames(side: Side, contacts: Sequence[PlateContact], frames: int) -> 
 
 def _delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline], rate_hz: float) -> float:
     """Median delay of kinematic stance after the strikes on plates, s; 0 without any."""
+    # Larger delays belong to another event: a foot that slides onto the plate, or steps onto a second one.
+    largest_delay_s = 0.06
     delays_s = []
     for item in contacts:
         side = item.contact.side
@@ -185,7 +185,7 @@ def _delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline]
             if first < item.stop and stop > item.first and first > 0:
                 delays_s.append(first / rate_hz - item.contact.start_s)
                 break
-    known = [delay for delay in delays_s if abs(delay) < _LARGEST_DELAY_S]
+    known = [delay for delay in delays_s if abs(delay) < largest_delay_s]
     return float(np.median(known)) if known else 0.0
 
 
@@ -194,14 +194,6 @@ def _place(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: 
         if plate.outlined and np.mean(sole.distance_to(plate.corners_W)[(first + stop) // 2] < 0.0) > 0.5:
             return f"on plate {plate.number}, {SILENT}"
     return "on the floor outside the plates"
-
-
-#: Strikes of one person differ by this share of the force before the strike.
-STRIKES_DIFFER = 0.3
-# The filter spreads an edge over this multiple of its half-width.
-REACH_SMEARS = 2.0
-# The approach of a foot to its strike is taken over this time.
-_APPROACH_S = 0.1
 
 
 def pre_strike_force(
@@ -218,8 +210,12 @@ def pre_strike_force(
     Per side the wrench (T, 6) F_Wo_W, zero where nothing is expected, and its standard deviations (2, T, 6): strikes differ, and
     the time of the strike has the error `EVENT_ERROR_S`. spans: frames [first, stop) of the wrench of each contact.
     """
+    # Strikes of one person differ by this share of the force before the strike.
+    strikes_differ = 0.3
+    # The filter spreads an edge over this multiple of its half-width.
+    reach_smears = 2.0
     frames = len(next(iter(soles.values())).known)
-    reach = int(np.ceil(REACH_SMEARS * smear_s * rate_hz))
+    reach = int(np.ceil(reach_smears * smear_s * rate_hz))
     ahead_s = np.arange(-reach, 2) / rate_hz
     known = [
         _in_foot_axes(plates[item.plate].wrench, item, span, soles[item.contact.side], ahead_s, rate_hz)
@@ -242,7 +238,7 @@ def pre_strike_force(
             at = rows.astype(np.float64) - stance.strike
             for values, target in (
                 (typical, wrenches[side]),
-                (STRIKES_DIFFER * typical, sd[side][0]),
+                (strikes_differ * typical, sd[side][0]),
                 (EVENT_ERROR_S * rate, sd[side][1]),
             ):
                 target[rows] += _in_world(_at(ahead_s * rate_hz, values, at), side, *place)
@@ -296,7 +292,9 @@ def _mirror(side: Side) -> FloatArray:
 
 def _strike_axes(sole: FootOutline, frame: int, rate_hz: float) -> tuple[FloatArray, FloatArray] | None:
     """Middle of the low part of the sole (3,) m, and forward, up, right (3, 3) of its approach; None if unknown."""
-    before = max(frame - max(round(_APPROACH_S * rate_hz), 1), 0)
+    # The approach of a foot to its strike is taken over this time.
+    approach_s = 0.1
+    before = max(frame - max(round(approach_s * rate_hz), 1), 0)
     if frame >= len(sole.known) or not (sole.known[frame] and sole.known[before]):
         return None
     p = sole.outline_W[frame][sole.low[frame]].mean(axis=0)

@@ -16,15 +16,6 @@ from biodyn.processing.contacts.loading import plate_surface
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plates import resampled
 
-# Least distance of the feet (errors of their centres of pressure are 2 cm), and largest distance of the measured one from
-# their line.
-MIN_LEVER_M = 0.2
-MAX_BESIDE_M = 0.10
-# Longer double support is standing, not a step.
-MAX_DOUBLE_SUPPORT_S = 0.8
-# Least vertical force, share of the largest one, with a usable centre of pressure.
-MIN_FORCE_SHARE = 0.2
-
 
 @dataclass(frozen=True)
 class Sole:
@@ -70,10 +61,16 @@ def share_double_support(
         middle: sample near which the movement of the feet shows the transfer.
         rear_is_right: side of the rear foot; transverse quantities are mirrored between the sides.
     """
+    # Least distance of the feet (errors of their centres of pressure are 2 cm), and largest distance of the measured one from
+    # their line.
+    min_lever_m = 0.2
+    max_offset_m = 0.10
+    # Least vertical force, share of the largest one, with a usable centre of pressure.
+    min_force_share = 0.2
     table = load_table("gait/double_support")
     pressure = table["pressure"]
     smooth = butterworth_lowpass(wrench, rate_hz, min(pressure["cutoff_hz"], 0.4 * rate_hz))
-    if np.min(smooth[:, 4]) < MIN_FORCE_SHARE * np.max(smooth[:, 4]) or not np.isfinite(smooth).all():
+    if np.min(smooth[:, 4]) < min_force_share * np.max(smooth[:, 4]) or not np.isfinite(smooth).all():
         return None
     cop = _pressure(smooth, height_m)
     ends = _ends(cop, rate_hz, rear, lead, middle, pressure)
@@ -90,7 +87,7 @@ def share_double_support(
     share[:first], share[stop:] = 0.0, 1.0
     offset = cop - (p_rear + share[:, None] * line)
     inner = slice(first, stop)
-    if lever[inner].min() < MIN_LEVER_M or np.linalg.norm(offset[inner], axis=1).max() > MAX_BESIDE_M:
+    if lever[inner].min() < min_lever_m or np.linalg.norm(offset[inner], axis=1).max() > max_offset_m:
         return None
     # Both centres of pressure are shifted by the measured distance from their line.
     wrench_lead = _wrench_of_lead(
@@ -119,6 +116,8 @@ def _ends(
     cop: FloatArray, rate_hz: float, rear: Sole, lead: Sole, middle: int, pressure: dict[str, float]
 ) -> tuple[int, int] | None:
     """First and last sample of the transfer: the centre of pressure leaves the rear foot and comes to rest under the other."""
+    # Longer double support is standing, not a step.
+    max_double_support_s = 0.8
     heel, forward, _ = _axes(rear)
     start = heel + pressure["rear_end"] * rear.length_m * forward
     heel, forward, _ = _axes(lead)
@@ -139,7 +138,7 @@ def _ends(
     if not len(before) or not len(after):
         return None
     first, stop = int(before[-1]), at + int(after[0])
-    return (first, stop) if 2 <= stop - first <= MAX_DOUBLE_SUPPORT_S * rate_hz else None
+    return (first, stop) if 2 <= stop - first <= max_double_support_s * rate_hz else None
 
 
 def _place(point: FloatArray, sole: Sole, sample: int) -> FloatArray:
@@ -249,16 +248,6 @@ def _errors(
     )
 
 
-# Part of the single supports on both sides of a double support that is used.
-BESIDE_S = 0.3
-# Share of the load above which another plate shows a foot on two plates, with its centre of pressure unknown here.
-OTHER_PLATE_SHARE = 0.05
-# Time before and after a load in which the force below the threshold is included.
-TAIL_S = 0.02
-# Filter response of a stance, in periods of the cut-off.
-FILTER_PERIODS = 3.0
-
-
 @dataclass(frozen=True)
 class Stance:
     """Part of one foot in a load of both feet.
@@ -346,14 +335,18 @@ def _alone(load: Load, label: IntArray) -> list[tuple[Side, int, int]]:
 
 def _double_support(load: Load, rear: tuple[Side, int, int], lead: tuple[Side, int, int]) -> DoubleSupport | None:
     """Share the double support between two stretches of single support; None where it cannot be determined."""
+    # Part of the single supports on both sides of a double support that is used.
+    margin_s = 0.3
+    # Share of the load above which another plate shows a foot on two plates, with its centre of pressure unknown here.
+    other_plate_share = 0.05
     raw = load.plate.raw
     if raw is None or rear[0] == lead[0]:
         return None
-    margin = round(BESIDE_S * load.rate_hz)
+    margin = round(margin_s * load.rate_hz)
     first, stop = max(rear[1], rear[2] - margin), min(lead[2], lead[1] + margin)
     vertical = load.plate.wrench[first:stop, 4]
     for number, other in enumerate(load.plates):
-        if number != load.index and other.wrench[first:stop, 4].max() > OTHER_PLATE_SHARE * vertical.max():
+        if number != load.index and other.wrench[first:stop, 4].max() > other_plate_share * vertical.max():
             return None
     ratio = load.plate.analog_rate_hz / load.rate_hz
     begin, end = round(first * ratio), min(round((stop - 1) * ratio) + 1, len(raw))
@@ -390,14 +383,18 @@ def _stance(
     known_to: bool,
 ) -> Stance:
     """Combine a stance from the shares of the double supports on both sides and the whole load in between."""
+    # Time before and after a load in which the force below the threshold is included.
+    tail_s = 0.02
+    # Filter response of a stance, in periods of the cut-off.
+    filter_periods = 3.0
     plate, rate = load.plate, load.plate.analog_rate_hz
     assert plate.raw is not None
     ratio = rate / load.rate_hz
-    tail = round(TAIL_S * rate)
+    tail = round(tail_s * rate)
     # Next to loads that cannot be shared the whole load is used: the filter spreads it.
     begin = max(round(load.start_s * rate) - tail, 0) if before is None else before.sample + before.first
     end = min(round(load.end_s * rate) + tail, len(plate.raw)) if after is None else after.sample + after.stop
-    pad = round(FILTER_PERIODS / plate.cutoff_hz * load.rate_hz) if plate.cutoff_hz else 1
+    pad = round(filter_periods / plate.cutoff_hz * load.rate_hz) if plate.cutoff_hz else 1
     first_frame = max(int(begin / ratio) - pad, 0)
     last_frame = min(int(np.ceil(end / ratio)) + pad, len(plate.wrench))
     origin = round(first_frame * ratio)

@@ -14,8 +14,6 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction, Motion
 from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics
 
-_SPLINE_EDGE_FRAMES = 2
-
 
 @dataclass(frozen=True, eq=False)
 class ModelMotion:
@@ -80,8 +78,9 @@ def imported_fit(
 
 
 def _reasons(solved: BoolArray, rate_hz: float, edge_s: float) -> list[str]:
+    spline_edge_frames = 2
     reasons = ["" if pose else "the motion of the model is unknown" for pose in solved]
-    edge = max(int(np.ceil(edge_s * rate_hz)), _SPLINE_EDGE_FRAMES)
+    edge = max(int(np.ceil(edge_s * rate_hz)), spline_edge_frames)
     rows = np.flatnonzero(np.diff(np.concatenate([[0], solved.astype(np.int8), [0]])))
     for first, stop in zip(rows[::2].tolist(), rows[1::2].tolist(), strict=True):
         for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:

@@ -16,8 +16,6 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction, Markers
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 
-_LEAST_SINE = 0.02  # least sine of the angle between line and marker of the plane: collinear points define no axes
-
 
 def in_three_point_axes(
     dynamics: Dynamics, fit: Fit, markers: Markers, label_of: Mapping[str, str]
@@ -82,11 +80,12 @@ def _segment_axes(
 
 def _triad(centre: FloatArray, end: FloatArray, plane: FloatArray) -> FloatArray:
     """Axes (..., 3, 3): Y from `end` to `centre`, `plane` in the plane of Y and Z; NaN for collinear points."""
+    least_sine = 0.02  # least sine of the angle between line and marker of the plane: collinear points define no axes
     y = centre - end
     y = y / np.linalg.norm(y, axis=-1, keepdims=True)
     x = cross(y, plane - end)
     length = np.linalg.norm(x, axis=-1, keepdims=True)
-    x = np.where(length > _LEAST_SINE * np.linalg.norm(plane - end, axis=-1, keepdims=True), x / length, np.nan)
+    x = np.where(length > least_sine * np.linalg.norm(plane - end, axis=-1, keepdims=True), x / length, np.nan)
     return np.stack([x, y, cross(x, y)], axis=-1)
 
 

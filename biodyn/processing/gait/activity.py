@@ -19,17 +19,9 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
 
 # Least distance of a step (shorter: toe-tapping, rocking), and least rise of a step up.
-LEAST_MOVE_M = 0.15
 LEAST_RISE_M = 0.08
 # Two steps with a larger overlap are one jump with both feet.
 TOGETHER_SHARE = 0.6
-# In flight the smoothed pelvis falls with at least this share of gravity; in walking its acceleration is below a third of
-# gravity.
-FALLING_G = 0.4
-FALLS_FREELY_G = 0.7
-LEAST_FLIGHT_S = 0.04
-# Delay of take-off in the filtered motion.
-_EDGE_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -50,6 +42,8 @@ def visible_feet(soles_W: Mapping[Side, FloatArray], rate_hz: float) -> dict[Sid
 
 def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, rate_hz: float) -> list[FootStep]:
     """Return the steps of all feet in order of time; lifting a foot in place is no step."""
+    # Least distance of a step (shorter: toe-tapping, rocking), and least rise of a step up.
+    least_move_m = 0.15
     steps: list[FootStep] = []
     for side, foot in feet.items():
         centre = foot.outline_W.mean(axis=1) - np.arange(len(foot.known))[:, None] / rate_hz * floor_velocity_W
@@ -58,7 +52,7 @@ def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, r
             way = centre[end] - centre[begin]
             rise = foot.height[end] - foot.height[begin]
             standing = foot.bearing[begin] and foot.bearing[end]
-            if np.hypot(way[0], way[2]) > LEAST_MOVE_M or (standing and abs(rise) > LEAST_RISE_M):
+            if np.hypot(way[0], way[2]) > least_move_m or (standing and abs(rise) > LEAST_RISE_M):
                 # The height of a foot is unknown in a step that the recording cuts off.
                 steps.append(
                     FootStep(
@@ -90,20 +84,25 @@ def flights(
     A foot that hangs motionless next to the other leg seems to stand: it does not where the pelvis falls and the other foot
     foot_steps.
     """
+    # In flight the smoothed pelvis falls with at least this share of gravity; in walking its acceleration is below a third of
+    # gravity.
+    falling_g = 0.4
+    falls_freely_g = 0.7
+    least_flight_s = 0.04
+    # Delay of take-off in the filtered motion.
+    edge_s = 0.02
     if not feet or len(pelvis_W) < 3:
         return []
     acceleration = np.gradient(np.gradient(pelvis_W[:, 1], 1.0 / rate_hz), 1.0 / rate_hz)
     moving = np.stack([foot.known & ~foot.bearing for foot in feet.values()])
-    falls = np.nan_to_num(acceleration) < -FALLS_FREELY_G * STANDARD_GRAVITY_M_S2
+    falls = np.nan_to_num(acceleration) < -falls_freely_g * STANDARD_GRAVITY_M_S2
     air = moving.all(axis=0) | (moving.any(axis=0) & falls)
     for contact in contacts:
-        air[max(round((contact.start_s - _EDGE_S) * rate_hz), 0) : round((contact.end_s + _EDGE_S) * rate_hz) + 1] = (
-            False
-        )
+        air[max(round((contact.start_s - edge_s) * rate_hz), 0) : round((contact.end_s + edge_s) * rate_hz) + 1] = False
     intervals_s = []
     for first, stop in finite_stretches(air & np.isfinite(acceleration)):
         mean = float(acceleration[first:stop].mean())
-        if stop - first >= LEAST_FLIGHT_S * rate_hz and mean < -FALLING_G * STANDARD_GRAVITY_M_S2:
+        if stop - first >= least_flight_s * rate_hz and mean < -falling_g * STANDARD_GRAVITY_M_S2:
             intervals_s.append((first / rate_hz, stop / rate_hz))
     return intervals_s
 
@@ -120,14 +119,6 @@ ActivityKind = Literal["walking", "running", "stairs", "turning", "jump", "squat
 Direction = Literal["forwards", "backwards", "sideways", ""]
 
 # Less horizontal travel is no gait.
-LEAST_TRAVEL_M = 0.5
-_LEAST_SPEED_M_S = 0.2  # below this speed the direction of travel is undefined
-_HALF_WINDOW_S = 0.5  # half the window of the direction of travel: about a step
-_ALONG = 0.5  # cosine between travel and facing: 60 degrees to either side are forwards
-_TURN_DEG = 40.0  # pelvis rotation in straight walking stays within 10 degrees to either side
-_STAIRS = 2  # least number of steps up, or down
-_SQUAT_M = 0.15  # the pelvis rises and falls by 2 to 5 cm in walking
-_SQUAT_STANDING = 0.8
 _STILL_M, _STILL_STANDING = 0.03, 0.95  # sway and share of standing frames in quiet standing
 
 
@@ -166,6 +157,8 @@ WALKING = Activity("walking", "not determined")
 
 def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz: float) -> Activity:
     """Return the activity from heels, soles and pelvis and the loads of the plates."""
+    # Less horizontal travel is no gait.
+    least_travel_m = 0.5
     feet = visible_feet(points.sole, rate_hz)
     found_steps = foot_steps(feet, points.floor_velocity, rate_hz)
     flights_s = flights(feet, contacts, points.pelvis, rate_hz)
@@ -185,15 +178,16 @@ def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz:
     }
     # With one visible foot no steps can alternate.
     stepping = steps >= 1 or (len(feet) < 2 and len(found_steps) >= 1)
-    if stepping and travelled >= LEAST_TRAVEL_M:
+    if stepping and travelled >= least_travel_m:
         return _gait(found_steps, flights_s, values, travel_direction(velocity, points.forward))
     return _in_place(flights_s, contacts, values)
 
 
 def travel_velocity(pelvis_W: FloatArray, floor_velocity_W: FloatArray, rate_hz: float) -> FloatArray:
     """Return the horizontal velocity (T, 3) m/s of the pelvis over the floor, averaged over about a step; NaN if unknown."""
+    half_window_s = 0.5  # half the window of the direction of travel: about a step
     count = len(pelvis_W)
-    half = max(round(_HALF_WINDOW_S * rate_hz), 1)
+    half = max(round(half_window_s * rate_hz), 1)
     after = np.minimum(np.arange(count) + half, count - 1)
     before = np.maximum(np.arange(count) - half, 0)
     passed_s = np.maximum(after - before, 1)[:, None] / rate_hz
@@ -203,14 +197,16 @@ def travel_velocity(pelvis_W: FloatArray, floor_velocity_W: FloatArray, rate_hz:
 
 def travel_direction(velocity_W: FloatArray, forward_W: FloatArray) -> Direction:
     """Return the direction of the steps from the travel (T, 3) m/s and the anterior direction (T, 3) of the pelvis."""
+    least_speed_m_s = 0.2  # below this speed the direction of travel is undefined
+    along = 0.5  # cosine between travel and facing: 60 degrees to either side are forwards
     facing = forward_W * (1.0, 0.0, 1.0)
     speed = np.linalg.norm(velocity_W, axis=1)
-    moving = np.isfinite(speed) & (speed > _LEAST_SPEED_M_S) & np.isfinite(facing).all(axis=1)
+    moving = np.isfinite(speed) & (speed > least_speed_m_s) & np.isfinite(facing).all(axis=1)
     if not moving.any():
         return "forwards"
     cosine = np.sum(velocity_W * facing, axis=1)[moving] / (speed * np.linalg.norm(facing, axis=1))[moving]
     mean = float(cosine.mean())
-    return "forwards" if mean > _ALONG else "backwards" if mean < -_ALONG else "sideways"
+    return "forwards" if mean > along else "backwards" if mean < -along else "sideways"
 
 
 def _turn_deg(forward_W: FloatArray) -> float:
@@ -227,6 +223,8 @@ def _gait(
     values: Mapping[str, float],
     direction: Direction,
 ) -> Activity:
+    turn_deg = 40.0  # pelvis rotation in straight walking stays within 10 degrees to either side
+    stairs = 2  # least number of steps up, or down
     steps = f"{len(found_steps)} steps over {values['travel_m']:.1f} m"
     up = sum(move.rise_m > LEAST_RISE_M for move in found_steps)
     down = sum(move.rise_m < -LEAST_RISE_M for move in found_steps)
@@ -238,10 +236,10 @@ def _gait(
         return Activity(
             "running", f"{steps} with {len(flights_s)} flights of up to {longest:.2f} s", direction, True, values
         )
-    if max(up, down) >= _STAIRS:
+    if max(up, down) >= stairs:
         way = "up" if up >= down else "down"
         return Activity("stairs", f"{steps}, {max(up, down)} of them {way}", direction, True, values)
-    if abs(values["turn_deg"]) > _TURN_DEG:
+    if abs(values["turn_deg"]) > turn_deg:
         side = "left" if values["turn_deg"] > 0.0 else "right"
         reason = f"{steps}, the pelvis turns by {abs(values['turn_deg']):.0f} degrees to the {side}"
         return Activity("turning", reason, direction, True, values)
@@ -251,6 +249,8 @@ def _gait(
 def _in_place(
     flights_s: Sequence[tuple[float, float]], contacts: Sequence[Contact], values: Mapping[str, float]
 ) -> Activity:
+    squat_m = 0.15  # the pelvis rises and falls by 2 to 5 cm in walking
+    squat_standing = 0.8
     drop, stood = values["pelvis_range_m"], values["standing_share"]
     if flights_s:
         sides = {contact.side for contact in contacts if contact.decision == "assigned"}
@@ -258,7 +258,7 @@ def _in_place(
         count = "1 flight" if len(flights_s) == 1 else f"{len(flights_s)} flights"
         reason = f"{count} of up to {values['longest_flight_s']:.2f} s{leg}"
         return Activity("jump", f"{reason}, no alternating steps", "", False, values)
-    if drop > _SQUAT_M and stood > _SQUAT_STANDING:
+    if drop > squat_m and stood > squat_standing:
         reason = f"the feet stay, the pelvis goes down and up by {100.0 * drop:.0f} cm"
         return Activity("squat", reason, "", False, values)
     movement = "the feet stay" if stood > _STILL_STANDING else "no alternating steps, no flight"

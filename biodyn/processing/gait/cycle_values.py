@@ -180,11 +180,6 @@ def _progression(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
     )
 
 
-# Share of unloaded samples in the window of a peak: a foot off from the movement differs by some 0.01 s from the end of the
-# force.
-_UNLOADED_SHARE = 0.1
-
-
 @dataclass(frozen=True)
 class GroundPeak:
     """One peak: largest or smallest force along an axis of World within a part of stance (`library/gait/ground_peaks.toml`)."""
@@ -242,6 +237,9 @@ def stance_peaks(
 
 
 def _peak(peak: GroundPeak, cycle: GaitCycle, force: FloatArray, loaded: np.ndarray, rate_hz: float) -> float:
+    # Share of unloaded samples in the window of a peak: a foot off from the movement differs by some 0.01 s from the end of the
+    # force.
+    unloaded_share = 0.1
     if not np.isfinite(cycle.off_s):
         return np.nan
     stance_s = cycle.off_s - cycle.start_s
@@ -250,6 +248,6 @@ def _peak(peak: GroundPeak, cycle: GaitCycle, force: FloatArray, loaded: np.ndar
         return np.nan
     rows = slice(first, last + 1)
     part = force[rows, AXES.index(peak.axis)] * peak.sign * (SIDE_SIGN[cycle.side] if peak.mirrored else 1.0)
-    if not np.isfinite(part).all() or np.mean(~loaded[rows]) > _UNLOADED_SHARE:
+    if not np.isfinite(part).all() or np.mean(~loaded[rows]) > unloaded_share:
         return np.nan
     return float(part.max() if peak.of == "max" else part.min())

@@ -15,9 +15,6 @@ from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, Side, other_side
 from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
 from biodyn.recording import GaitEvent
 
-# Least number of samples of a not-a-knot spline.
-_LEAST_FOR_SPLINE = 4
-
 
 @dataclass(frozen=True)
 class GaitCycle:
@@ -113,8 +110,10 @@ def _spline(samples: FloatArray, at: FloatArray) -> FloatArray:
 
     Equal to `scipy.interpolate.CubicSpline` in a third of its time, because equal steps need no divisions.
     """
+    # Least number of samples of a not-a-knot spline.
+    least_for_spline = 4
     count = len(samples)
-    if count < _LEAST_FOR_SPLINE:
+    if count < least_for_spline:
         return np.asarray(CubicSpline(np.arange(count), samples)(at))
     rise = np.diff(samples, axis=0)
     # s[i - 1] + 4 s[i] + s[i + 1] = 3 (rise[i - 1] + rise[i]) for the slopes s

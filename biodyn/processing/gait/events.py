@@ -23,11 +23,7 @@ from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, EventKind, EventSource, GaitEvent
 
-# Next to the first or last known event of a foot, as shares of the stride: shortest stance or swing (double support is a
-# tenth), and shortest distance of two events of one kind.
-_SHORTEST_PHASE, _SHORTEST_STRIDE = 0.2, 0.75
 # Least number and share of the inconsistent events that explain an exchange.
-_FEWEST, _MOST = 2, 0.75
 _NAMED = 6  # times listed in a message
 _OPPOSITE: dict[EventKind, EventKind] = {"foot_strike": "foot_off", "foot_off": "foot_strike"}
 
@@ -59,6 +55,9 @@ def _apart_s(event: GaitEvent, measured: Sequence[GaitEvent]) -> float:
 
 def _impossible(event: GaitEvent, measured: Sequence[GaitEvent], stride_s: float) -> bool:
     """Whether the measured events of the foot exclude a stored event."""
+    # Next to the first or last known event of a foot, as shares of the stride: shortest stance or swing (double support is a
+    # tenth), and shortest distance of two events of one kind.
+    shortest_phase, shortest_stride = 0.2, 0.75
     same_foot = sorted((other for other in measured if other.side == event.side), key=lambda other: other.time_s)
     before = next((other for other in reversed(same_foot) if other.time_s <= event.time_s), None)
     after = next((other for other in same_foot if other.time_s > event.time_s), None)
@@ -67,7 +66,7 @@ def _impossible(event: GaitEvent, measured: Sequence[GaitEvent], stride_s: float
     neighbour = before or after
     if neighbour is None:
         return False
-    least = _SHORTEST_STRIDE if neighbour.kind == event.kind else _SHORTEST_PHASE
+    least = shortest_stride if neighbour.kind == event.kind else shortest_phase
     return abs(event.time_s - neighbour.time_s) < least * stride_s
 
 
@@ -103,9 +102,11 @@ def _note(
 
 def _distance_s(events: Sequence[GaitEvent], measured: Sequence[GaitEvent], same_s: float) -> float:
     """Median distance of the events from the measured ones of the same side and kind, s; infinite where too few have one."""
+    # Least number and share of the inconsistent events that explain an exchange.
+    fewest, most = 2, 0.75
     off_s = [_apart_s(event, measured) for event in events]
     near_s = [value for value in off_s if value < same_s]
-    return float(np.median(near_s)) if len(near_s) >= max(_FEWEST, _MOST * len(events)) else math.inf
+    return float(np.median(near_s)) if len(near_s) >= max(fewest, most * len(events)) else math.inf
 
 
 # Two records of the same event are closer than this.
@@ -113,13 +114,8 @@ SAME_EVENT_S = 0.15
 # Least confidence of a kinematic strike that begins a stance: all that show a transition from the air to the floor have it
 # (0.95 to 0.99), extremes do not (0.67).
 _SURE = 0.9
-# Largest difference, in standard deviations, that is a bias of a person.
-_FAR_SD = 3.0
 # An unknown pelvis for this long may hide a strike and the next foot off: the number of strides is unknown.
-ABSENT_S = 1.0
-MIN_PHASE_S = 0.08  # neither stance nor swing is shorter, even in sprinting
 # Loads of the same foot on neighbouring plates belong to one stance.
-SAME_STANCE_S = 0.05
 _MISSING = "gait-event-missing"
 
 
@@ -166,8 +162,10 @@ def _none_of(source: str) -> Diagnostic:
 
 def _absences(pelvis_W: FloatArray, rate_hz: float) -> list[tuple[float, float]]:
     """Begin and end, s, of the stretches in which the pelvis (T, 3) is unknown for so long that a step may be missed."""
+    # An unknown pelvis for this long may hide a strike and the next foot off: the number of strides is unknown.
+    absent_s = 1.0
     unknown = finite_stretches(~np.isfinite(pelvis_W[:, 0]))
-    return [(first / rate_hz, stop / rate_hz) for first, stop in unknown if stop - first > ABSENT_S * rate_hz]
+    return [(first / rate_hz, stop / rate_hz) for first, stop in unknown if stop - first > absent_s * rate_hz]
 
 
 def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float) -> list[GaitEvent]:
@@ -176,6 +174,8 @@ def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float)
     One foot on several plates strikes with the first and leaves with the last. Where a load is cut (two feet on the plate) or
     reaches the end of the recording of `duration_s` there is no event; `frame_s` is the frame interval.
     """
+    # Loads of the same foot on neighbouring plates belong to one stance.
+    same_stance_s = 0.05
     events: list[GaitEvent] = []
     for side in SIDES:
         own_contacts = sorted(
@@ -183,7 +183,7 @@ def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float)
         )
         stances: list[list[Contact]] = []
         for contact in own_contacts:
-            if stances and contact.start_s < max(c.end_s for c in stances[-1]) + SAME_STANCE_S:
+            if stances and contact.start_s < max(c.end_s for c in stances[-1]) + same_stance_s:
                 stances[-1].append(contact)
             else:
                 stances.append([contact])
@@ -304,7 +304,9 @@ def _bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> fl
 
     Larger differences than between people belong to something else (a first step); they affect the confidence, not the bias.
     """
-    far_s = _FAR_SD * load_table("gait/events")[source][kind]["error_s"]
+    # Largest difference, in standard deviations, that is a bias of a person.
+    far_sd = 3.0
+    far_s = far_sd * load_table("gait/events")[source][kind]["error_s"]
     near = [value for value in late_s if abs(value) <= far_s]
     return float(np.median(near)) if near else 0.0
 
@@ -328,6 +330,7 @@ def _alternating(
     events: list[GaitEvent], side: Side, absences_s: Sequence[tuple[float, float]]
 ) -> tuple[list[GaitEvent], list[Diagnostic]]:
     """Drop the less certain of every second events of a side that contradict each other."""
+    min_phase_s = 0.08  # neither stance nor swing is shorter, even in sprinting
     sequence = sorted(events, key=lambda event: event.time_s)
     notes: list[Diagnostic] = []
     position = 0
@@ -335,7 +338,7 @@ def _alternating(
         first, second = sequence[position], sequence[position + 1]
         gap = second.time_s - first.time_s
         twins = first.kind == second.kind and gap < MIN_STRIDE_S
-        if not twins and (first.kind == second.kind or gap >= MIN_PHASE_S):
+        if not twins and (first.kind == second.kind or gap >= min_phase_s):
             position += 1
             continue
         weaker = first if first.confidence < second.confidence else second
@@ -347,7 +350,7 @@ def _alternating(
                 severity="info",
                 message=f"{_description(weaker, side)} ({weaker.source}) was found {why} within {gap:.3f} s and excluded.",
                 value=gap,
-                limit=MIN_STRIDE_S if twins else MIN_PHASE_S,
+                limit=MIN_STRIDE_S if twins else min_phase_s,
                 unit="s",
             )
         )

@@ -80,12 +80,8 @@ FEATURES = (
     "heel_upward_acceleration",
     "toe_upward_acceleration",
 )
-_LOW, _SIZE = 5.0, 95.0  # percentiles over the trial
 _STEP_S = 0.001  # resolution of the time of a strike
 # Frame rate of the training data: more frames contain no more information, because neighbours are correlated.
-_LEARNT_HZ = 100.0
-_LEAST_FRAMES = 5
-_WITHIN_SD = 2.0
 
 
 @dataclass(frozen=True)
@@ -118,17 +114,19 @@ def foot_kinematics(heel_W: FloatArray, toe_W: FloatArray, floor_velocity_W: Flo
 
     heel_W, toe_W: (T, 3) m, filtered. floor_velocity_W: (3,) m/s of the surface under the foot.
     """
-    if len(heel_W) < _LEAST_FRAMES or not np.isfinite(heel_W + toe_W).all(axis=1).any():
+    low, size_percentile = 5.0, 95.0  # percentiles over the trial
+    least_frames = 5
+    if len(heel_W) < least_frames or not np.isfinite(heel_W + toe_W).all(axis=1).any():
         return np.full((len(heel_W), len(FEATURES)), np.nan)
     heights, falls, speeds, accelerations = [], [], [], []
     for point in (heel_W, toe_W):
         velocity = np.gradient(point, 1.0 / rate_hz, axis=0) - floor_velocity_W
-        heights.append(point[:, 1] - np.nanpercentile(point[:, 1], _LOW))
+        heights.append(point[:, 1] - np.nanpercentile(point[:, 1], low))
         falls.append(velocity[:, 1])
         speeds.append(np.hypot(velocity[:, 0], velocity[:, 2]))
         accelerations.append(np.gradient(velocity[:, 1], 1.0 / rate_hz))
     features = np.column_stack([*heights, *falls, *speeds, *accelerations])
-    size = np.nanpercentile(np.abs(features), _SIZE, axis=0)
+    size = np.nanpercentile(np.abs(features), size_percentile, axis=0)
     return features / np.where(size > 0.0, size, np.nan)
 
 
@@ -137,18 +135,21 @@ def contact_transition(log_odds: FloatArray, rate_hz: float, about_s: float, hal
 
     log_odds: (T,) of contact. NaN where a part of the interval is unknown, or contains no transition from air to contact.
     """
+    # Frame rate of the training data: more frames contain no more information, because neighbours are correlated.
+    learnt_hz = 100.0
+    within_sd = 2.0
     at_s = np.arange(about_s - half_s, about_s + half_s, _STEP_S)
     first, last = math.floor(at_s[0] * rate_hz), math.ceil(at_s[-1] * rate_hz)
     if first < 0 or last >= len(log_odds) or not np.isfinite(log_odds[first : last + 1]).all():
         return math.nan, math.nan
     odds = np.interp(at_s * rate_hz, np.arange(first, last + 1), log_odds[first : last + 1])
-    before = np.concatenate(([0.0], np.cumsum(0.5 * (odds[1:] + odds[:-1])))) * _STEP_S * _LEARNT_HZ
+    before = np.concatenate(([0.0], np.cumsum(0.5 * (odds[1:] + odds[:-1])))) * _STEP_S * learnt_hz
     chance = np.exp(before.min() - before)
     chance /= chance.sum()
     mean = float(chance @ at_s)
     sd = float(np.sqrt(chance @ (at_s - mean) ** 2))
     # With the mean near an end of the interval the transition is outside it.
-    return (mean, sd) if at_s[0] + _WITHIN_SD * sd < mean < at_s[-1] - _WITHIN_SD * sd else (math.nan, math.nan)
+    return (mean, sd) if at_s[0] + within_sd * sd < mean < at_s[-1] - within_sd * sd else (math.nan, math.nan)
 
 
 def strikes_from_likelihood(
@@ -181,10 +182,6 @@ def strikes_from_likelihood(
             event = replace(event, time_s=time_s, confidence=sure)
         events.append(event)
     return events
-
-
-# Half width of the search for a mark of the foot: three standard deviations of the expected time.
-_WINDOW_S = 0.09
 
 
 def events_at_foot_marks(
@@ -243,8 +240,10 @@ def _rate(values: FloatArray, rate_hz: float) -> FloatArray:
 
 def _peak_near(signal: FloatArray, about_s: float, rate_hz: float) -> float:
     """Time (s) of the highest maximum of a signal (T,) within the window, by a parabola; NaN without any."""
-    first = max(round((about_s - _WINDOW_S) * rate_hz), 1)
-    stop = min(round((about_s + _WINDOW_S) * rate_hz) + 1, len(signal) - 1)
+    # Half width of the search for a mark of the foot: three standard deviations of the expected time.
+    window_s = 0.09
+    first = max(round((about_s - window_s) * rate_hz), 1)
+    stop = min(round((about_s + window_s) * rate_hz) + 1, len(signal) - 1)
     if stop - first < 1 or not np.isfinite(signal[first - 1 : stop + 1]).all():
         return float("nan")
     before, here, after = signal[first - 1 : stop - 1], signal[first:stop], signal[first + 1 : stop + 1]
@@ -254,13 +253,6 @@ def _peak_near(signal: FloatArray, about_s: float, rate_hz: float) -> float:
     best = int(peaks[np.argmax(here[peaks])])
     bend = before[best] - 2.0 * here[best] + after[best]
     return float((first + best + 0.5 * (before[best] - after[best]) / bend) / rate_hz)
-
-
-# Longest time from an event to stance (or swing), and largest error of an event, s.
-_STAND_S = 0.3
-_ERROR_S = 0.12
-# Least share of standing frames with which stance of a foot is considered known.
-_TOLD_SHARE = 0.1
 
 
 def leading_points(
@@ -295,16 +287,21 @@ def with_stance_changes(
     A pelvis that sways over standing feet also causes extremes of the feet relative to it. Where the sole (T, K, 3) m or its
     stance is unknown, the event is checked.
     """
+    # Longest time from an event to stance (or swing), and largest error of an event, s.
+    stand_s = 0.3
+    error_s = 0.12
+    # Least share of standing frames with which stance of a foot is considered known.
+    known_share = 0.1
     feet = visible_feet(soles_W, rate_hz)
     checked = []
     for event in events:
         foot = feet.get(event.side)
-        if foot is None or foot.bearing[foot.known].mean() < _TOLD_SHARE:
+        if foot is None or foot.bearing[foot.known].mean() < known_share:
             checked.append(event)
             continue
         strike = event.kind == "foot_strike"
-        before = _window(event.time_s - _STAND_S, event.time_s + _ERROR_S, rate_hz)
-        after = _window(event.time_s - _ERROR_S, event.time_s + _STAND_S, rate_hz)
+        before = _window(event.time_s - stand_s, event.time_s + error_s, rate_hz)
+        after = _window(event.time_s - error_s, event.time_s + stand_s, rate_hz)
         air, ground = (before, after) if strike else (after, before)
         if _any(~foot.bearing, foot.known, air) and _any(foot.bearing, foot.known, ground):
             checked.append(event)
@@ -326,9 +323,6 @@ def _any(wanted: BoolArray, known: BoolArray, window: tuple[int, int]) -> bool:
 KINDS: tuple[EventKind, EventKind] = ("foot_strike", "foot_off")
 #: Shortest time between two events of a side and kind.
 MIN_STRIDE_S = 0.4
-# Least fore-aft excursion of heel or toe in a gait, and prominence of a peak as a share of it.
-MIN_EXCURSION_M = 0.1
-PEAK_SHARE = 0.1
 
 
 def movement_events(
@@ -400,16 +394,19 @@ def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
 
 def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
     """Times in s of the distinct maxima of a signal (T,) m with gaps."""
+    # Least fore-aft excursion of heel or toe in a gait, and prominence of a peak as a share of it.
+    min_excursion_m = 0.1
+    peak_share = 0.1
     finite = np.isfinite(signal)
     if not finite.any():
         return []
     low, high = np.percentile(signal[finite], [5.0, 95.0])
-    if high - low < MIN_EXCURSION_M:
+    if high - low < min_excursion_m:
         return []
     times: list[float] = []
     for first, stop in finite_stretches(finite):
         part = signal[first:stop]
-        for peak in distinct_peaks(part, PEAK_SHARE * (high - low), max(1.0, MIN_STRIDE_S * rate_hz)):
+        for peak in distinct_peaks(part, peak_share * (high - low), max(1.0, MIN_STRIDE_S * rate_hz)):
             before, at, after = part[peak - 1 : peak + 2]
             bend = before - 2.0 * at + after
             shift = 0.5 * (before - after) / bend if bend < 0.0 else 0.0

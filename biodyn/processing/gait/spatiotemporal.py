@@ -27,10 +27,6 @@ from biodyn.recording import GroundReaction
 
 # Part of stance with a flat foot, in which its direction is taken.
 FOOT_FLAT_STANCE = (0.25, 0.6)
-# Change of the direction of a foot between strikes (SD 2 to 3 degrees in straight walking) above which the walk turns.
-TURNING_RAD = math.radians(15.0)
-# A foot that points this far to the side (60 degrees) does not walk along its direction.
-SIDEWAYS_COSINE = 0.5
 
 
 @dataclass(frozen=True)
@@ -86,11 +82,13 @@ def stride_parameters(
     In a cycle with a turn, lengths and width are along and across the line between the two footprints of the stride (Huxham et
     al. 2006, 10.1016/j.gaitpost.2005.01.001), and toe-out is relative to the displacement during the stance of the foot.
     """
+    # Change of the direction of a foot between strikes (SD 2 to 3 degrees in straight walking) above which the walk turns.
+    turning_rad = math.radians(15.0)
     side, opposite = cycle.side, other_side(cycle.side)
     duration = cycle.duration_s
     stride = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[side], cycle.start_s, rate_hz)
     displacement = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
-    turns = _turn_rad(cycle, toe_W[side] - heel_W[side], rate_hz) > TURNING_RAD
+    turns = _turn_rad(cycle, toe_W[side] - heel_W[side], rate_hz) > turning_rad
     forward = _direction(stride if turns else displacement)
     local = (
         _direction(_at(pelvis_W, cycle.off_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)) if turns else forward
@@ -214,12 +212,14 @@ def _facing(
     foot_W: FloatArray, cycle: GaitCycle, forward: FloatArray, local: FloatArray, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the directions of stride and stance relative to the foot: backwards reversed, sideways NaN."""
+    # A foot that points this far to the side (60 degrees) does not walk along its direction.
+    sideways_cosine = 0.5
     rows = slice(math.ceil(cycle.start_s * rate_hz), math.floor(cycle.end_s * rate_hz) + 1)
     mean = _direction(np.nan_to_num(foot_W[rows]).mean(axis=0) if rows.stop > rows.start else np.zeros(3))
     along = float(mean @ forward)
-    if not np.isfinite(along) or along > SIDEWAYS_COSINE:
+    if not np.isfinite(along) or along > sideways_cosine:
         return forward, local
-    if along < -SIDEWAYS_COSINE:
+    if along < -sideways_cosine:
         return -forward, -local
     return np.full(3, np.nan), np.full(3, np.nan)
 

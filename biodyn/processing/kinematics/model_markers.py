@@ -24,9 +24,6 @@ from biodyn.rigid_body.osim.model import Coordinate, OpenSimModel
 
 #: Markers with smaller distances were computed with this model.
 OWN_MARKERS_M = 1e-6
-_SHOWN = 6  # names in a message
-# OpenSim recommends 20 mm RMS; beyond the second limit markers mean other places, or the model is another person.
-_FAR_M, _TOO_FAR_M = 0.03, 0.08
 
 
 @dataclass(frozen=True)
@@ -220,6 +217,8 @@ def _starts(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
 
 
 def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: BoolArray) -> list[Diagnostic]:
+    # OpenSim recommends 20 mm RMS; beyond the second limit markers mean other places, or the model is another person.
+    far_m, too_far_m = 0.03, 0.08
     said = (
         (STOPPED, "ik-not-converged", "The fit did not converge in"),
         (UNDETERMINED, "ik-undetermined", f"The markers leave {_listed(unclear)} undetermined in"),
@@ -245,9 +244,9 @@ def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: Boo
             )
         )
     overall = float(rms(solution.marker_error.reshape(-1)))
-    if overall > _FAR_M:
+    if overall > far_m:
         message = (
-            f"Marker tracking error: {1e3 * overall:.0f} mm RMS (limit {1e3 * _FAR_M:.0f} mm). Do not use the torques."
+            f"Marker tracking error: {1e3 * overall:.0f} mm RMS (limit {1e3 * far_m:.0f} mm). Do not use the torques."
         )
         hint = (
             "Scale the model to the person (--scale-setup or --static), and check that equal names mean equal places."
@@ -255,10 +254,10 @@ def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: Boo
         notes.append(
             Diagnostic(
                 "model-far",
-                "error" if overall > _TOO_FAR_M else "warning",
+                "error" if overall > too_far_m else "warning",
                 message,
                 value=overall,
-                limit=_FAR_M,
+                limit=far_m,
                 unit="m",
                 hint=hint,
             )
@@ -267,5 +266,6 @@ def _fit_findings(solution: InverseKinematics, unclear: Sequence[str], lost: Boo
 
 
 def _listed(names: Sequence[str] | Mapping[str, object]) -> str:
+    most_names = 6  # names in a message
     shown = list(names)
-    return ", ".join(shown[:_SHOWN]) + (" ..." if len(shown) > _SHOWN else "") if shown else "none"
+    return ", ".join(shown[:most_names]) + (" ..." if len(shown) > most_names else "") if shown else "none"

@@ -152,7 +152,6 @@ def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
 
 
 # Smoothing of the heading of the pelvis: a rotation of 0.9 Hz in every stride is reduced to 8 %.
-_HEADING_SD_S = 0.4
 _ORDER_ZXY = {"z": 0, "x": 1, "y": 2}
 _COMPONENT = {"x": 0, "y": 1, "z": 2}
 
@@ -207,9 +206,11 @@ def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) 
 
     R_root: (K, 3, 3) attitude of the root in the frames `known` (K,); others are interpolated.
     """
+    # Smoothing of the heading of the pelvis: a rotation of 0.9 Hz in every stride is reduced to 8 %.
+    heading_sd_s = 0.4
     x = R_root[:, :, 0]
     angle = np.interp(np.arange(frames), known, np.unwrap(np.arctan2(-x[:, 2], x[:, 0])))
-    return np.asarray(gaussian_filter1d(angle, _HEADING_SD_S * rate_hz, mode="nearest"))
+    return np.asarray(gaussian_filter1d(angle, heading_sd_s * rate_hz, mode="nearest"))
 
 
 def _stride_angle(model: SubjectModel, R_WB: dict[str, FloatArray], facing: FloatArray) -> FloatArray:
@@ -243,10 +244,6 @@ def _about_vertical(angle: FloatArray) -> FloatArray:
     return from_cardan_zxy(np.stack([zero, zero, angle], axis=1))
 
 
-# Largest movement of an attached marker relative to its segment.
-_ATTACHMENT_LIMIT_M = 0.02
-
-
 def attach_by_movement(
     fit: Fit, markers: Markers, candidates: Mapping[str, str | None], weight: float
 ) -> tuple[tuple[AttachedMarker, ...], list[Diagnostic]]:
@@ -255,6 +252,8 @@ def attach_by_movement(
     candidates: labels with the segment of the marker set, or None if unknown: then the segment relative to which the marker
     moves least is used, within the limit.
     """
+    # Largest movement of an attached marker relative to its segment.
+    attachment_limit_m = 0.02
     model = fit.model
     bodies = [model.skeleton.root.name, *(body.definition.name for body in model.moving)]
     extra: list[AttachedMarker] = []
@@ -275,14 +274,14 @@ def attach_by_movement(
         if best is None:
             continue
         spread, body_name, place = best
-        if spread > _ATTACHMENT_LIMIT_M:
+        if spread > attachment_limit_m:
             notes.append(
                 Diagnostic(
                     "marker-not-used",
                     "info",
                     f"Marker {label} moves with no segment (nearest: {body_name}, {1000 * spread:.0f} mm): not used.",
                     value=spread,
-                    limit=_ATTACHMENT_LIMIT_M,
+                    limit=attachment_limit_m,
                     unit="m",
                     about=label,
                 )
@@ -308,12 +307,6 @@ def attach_by_movement(
     return tuple(extra), notes
 
 
-# Weight of a marker that is attached by its movement.
-_ATTACHED_WEIGHT = 0.3
-# Most rounds of outlier detection: worse outliers hide others.
-_MOST_ROUNDS = 6
-
-
 def fit_with(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
     """Fit the skeleton once, with the method of the settings."""
     return METHODS.named(settings.method)(model, signals, settings)
@@ -328,6 +321,8 @@ def track(
     recorded markers, before a filter spreads a jump. Without them gaps are filled and markers smoothed again, until no outlier
     is left.
     """
+    # Most rounds of outlier detection: worse outliers hide others.
+    most_rounds = 6
     if settings.unseen_segments == "carried":
         model = with_assumed(model)
     fit = fit_with(model, signals, settings)
@@ -336,7 +331,7 @@ def track(
     if settled is not model:
         fit = fit_with(settled, signals, settings)
     outliers: dict[str, dict[int, float]] = {}
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(most_rounds):
         error = _recorded_error(fit, signals.recorded)
         outlier = outlier_frames(error, outlier_limit_m)
         if not outlier.any():
@@ -367,6 +362,8 @@ def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
 
 def _with_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagnostic]]:
     """Move soft markers to their position in the walk, attach markers missing in the static trial, verify assumed attachments."""
+    # Weight of a marker that is attached by its movement.
+    attached_weight = 0.3
     markers, mapping = signals.markers, signals.mapping
     attached = {marker.label: marker for marker in fit.model.markers}
     guessed = {label for label, marker in attached.items() if marker.source == PLACED_WHILE_STANDING}
@@ -380,7 +377,7 @@ def _with_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, l
     model = relocate_soft_markers(fit, markers, mapping)
     if not unattached:
         return model, []
-    extra, notes = attach_by_movement(fit, markers, unattached, _ATTACHED_WEIGHT)
+    extra, notes = attach_by_movement(fit, markers, unattached, attached_weight)
     agreed = {
         marker.label for marker in extra if marker.label in guessed and attached[marker.label].body == marker.body
     }

@@ -28,8 +28,6 @@ BRIDGE_WEIGHT = 0.01
 REGULARISING_WEIGHT = 0.04**2
 # A jump begins and ends next to poorly determined frames, and is faster than a joint in walking.
 _MARGIN_S = 0.08
-_ASTRAY_RAD_S = 7.0
-_LONGEST_ASTRAY_S = 0.2
 #: Number of entries of the root in q and in v.
 ROOT_Q, ROOT_V = 7, 6
 
@@ -62,11 +60,13 @@ def with_jumps(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz: floa
     After a jump the lever may be long again: with the thigh rotated by 40 degrees the knee bends the other way, and the markers
     of the shank seem to determine it well.
     """
+    jump_rad_s = 7.0
+    longest_jump_s = 0.2
     extended = bad.copy()
-    close = np.ones(max(round(_LONGEST_ASTRAY_S * rate_hz), 1), dtype=bool)
+    close = np.ones(max(round(longest_jump_s * rate_hz), 1), dtype=bool)
     for column in np.flatnonzero(bad.any(axis=0)):
         rate = np.gradient(q[:, model.coordinates[column].q_index]) * rate_hz if len(q) > 1 else np.zeros(len(q))
-        leaps = bad[:, column] | (np.abs(np.nan_to_num(rate)) > _ASTRAY_RAD_S)
+        leaps = bad[:, column] | (np.abs(np.nan_to_num(rate)) > jump_rad_s)
         extended[:, column] = leaps | binary_closing(leaps, close)
     return extended
 
@@ -160,12 +160,7 @@ def long_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
     return lost
 
 
-# Limit of the fit: relative curvature that remains for a coordinate when all others may follow (`kernels.coupled`).
-_DETERMINED: Final = 1e-5
-_RIDGE: Final = 1e-10
 # Number of examined frames: undetermined coordinates depend on the visible markers, and hardly change within a walk.
-_MOST_FRAMES: Final = 20
-_RIDGE_M2: Final = 1e-8
 _JUDGED_EVERY_S: Final = 0.04
 
 
@@ -180,9 +175,11 @@ def undetermined(
 
     free: (n,) coordinates that may move. pulls: (n,) weights of their tasks, as in `fit_coordinates`.
     """
+    # Number of examined frames: undetermined coordinates depend on the visible markers, and hardly change within a walk.
+    most_frames = 20
     frames = np.flatnonzero(solution.status == UNDETERMINED)
     indices: set[int] = set()
-    looked_at = frames[:: max(1, len(frames) // _MOST_FRAMES)]
+    looked_at = frames[:: max(1, len(frames) // most_frames)]
     for t, J in zip(looked_at, markers.by_coordinates(coupled, solution.q[looked_at])[..., free], strict=True):
         H = np.einsum("m,mik,mil->kl", markers.weights[t], J, J)
         H += np.diag(pulls[free]) * markers.weights[t].sum()
@@ -204,6 +201,7 @@ def root_open(
     As `model.observability.root_unseen`, for an OpenSim model. turns: (n,) coordinates that rotate such a body. No frames if
     all markers together leave it equally open.
     """
+    ridge_m2 = 1e-8
     visible = markers.weights > 0.0
     turning = np.flatnonzero(turns[free])
     if visible.all() or not len(turning):
@@ -215,7 +213,7 @@ def root_open(
         found = []
         for shown in (visible, np.ones_like(visible)):
             H = np.einsum("tm,tmik,tmil->tkl", shown * weights, J, J)
-            covariance = np.linalg.inv(H + np.diag(pulls[free] + _RIDGE_M2))
+            covariance = np.linalg.inv(H + np.diag(pulls[free] + ridge_m2))
             worst = np.linalg.eigvalsh(covariance[:, turning[:, None], turning])[:, -1]
             found.append(1.0 / np.sqrt(worst))
         return np.stack(found, axis=1)
@@ -230,20 +228,19 @@ def _least_determined(H: FloatArray) -> BoolArray:
 
     The fit itself uses the exact curvature, which can be smaller due to marker residuals.
     """
+    # Limit of the fit: relative curvature that remains for a coordinate when all others may follow (`kernels.coupled`).
+    determined = 1e-5
+    ridge = 1e-10
     curvature = np.diag(H)
     moves = curvature > 0.0
     result = ~moves
     scale = np.sqrt(curvature[moves])
-    relative = H[np.ix_(moves, moves)] / scale[:, None] / scale + _RIDGE * np.eye(len(scale))
+    relative = H[np.ix_(moves, moves)] / scale[:, None] / scale + ridge * np.eye(len(scale))
     remaining = 1.0 / np.diag(np.linalg.inv(relative))
-    result[moves] = remaining < _DETERMINED
+    result[moves] = remaining < determined
     if not result.any():
         result[np.flatnonzero(moves)[np.argmin(remaining)]] = True
     return result
-
-
-# Share of the worst distance in a frame above which other candidates are outliers, too.
-_NEARLY_WORST = 0.6
 
 
 def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) -> SubjectModel:
@@ -279,6 +276,8 @@ def outlier_frames(error: FloatArray, limit_m: float) -> BoolArray:
     kept. One wrong marker pulls others along: of the candidates in a frame only those nearly as far off as the worst are
     outliers.
     """
+    # Share of the worst distance in a frame above which other candidates are outliers, too.
+    nearly_worst = 0.6
     seen = np.isfinite(error)
     usual = np.zeros(error.shape[1])
     whole = seen.all(axis=0)
@@ -289,4 +288,4 @@ def outlier_frames(error: FloatArray, limit_m: float) -> BoolArray:
     rare = off.sum(axis=0) <= 0.2 * np.maximum(seen.sum(axis=0), 1)
     candidates = (off & rare) | (seen & (usual > limit_m))
     worst = np.where(candidates, np.nan_to_num(error), 0.0).max(axis=1, keepdims=True)
-    return np.asarray(candidates & (np.nan_to_num(error) >= _NEARLY_WORST * worst))
+    return np.asarray(candidates & (np.nan_to_num(error) >= nearly_worst * worst))

@@ -17,14 +17,6 @@ from biodyn.geometry.rotations import cardan_zxy
 from biodyn.processing.signals.filtering import finite_stretches
 
 TURN = 2.0 * math.pi
-# Largest angular velocity of a person (spinning skaters: 40 rad/s); beyond it the pose is wrong.
-_FASTEST_RAD_S = 100.0
-# Both solutions coincide with the middle angle at a quarter turn; near it neighbours are compared one by one.
-_NEAR_GIMBAL_RAD = math.radians(75.0)
-# Shorter stretches may consist of wrong poses.
-_LONG_S = 0.2
-# Least displacement in a cycle with a walking direction.
-_LEAST_TRAVEL_M = 0.2
 # Frames outside a cycle that its splines use (`cycles.normalise`).
 _MARGIN_FRAMES = 11
 
@@ -34,12 +26,14 @@ def continuous_zxy(R: FloatArray, rate_hz: float) -> FloatArray:
 
     The first two are within half a turn of level in each stretch; the third, a heading, continues from the previous stretch.
     """
+    # Shorter stretches may consist of wrong poses.
+    long_s = 0.2
     angles = cardan_zxy(R)
     stretches = _stretches(R, rate_hz)
     for first, stop in stretches:
         angles[first:stop] = _levelled(_followed(angles[first:stop]))
     # Long stretches continue from one another; a short one is joined to its neighbour and moves nothing.
-    long = [span for span in stretches if span[1] - span[0] >= _LONG_S * rate_hz] or stretches
+    long = [span for span in stretches if span[1] - span[0] >= long_s * rate_hz] or stretches
     for before, span in pairwise(long):
         _join(angles, span, float(angles[before[1] - 1, 2]), span[0])
     for span in stretches:
@@ -75,11 +69,13 @@ def walking_heading(travel_W: FloatArray, R_WB: FloatArray) -> float:
     Of the two directions of the line, the one that the pelvis faces, so that walking backwards has no half turn. Without
     displacement the mean direction that the pelvis faces; NaN if unknown.
     """
+    # Least displacement in a cycle with a walking direction.
+    least_travel_m = 0.2
     facing = R_WB[:, :, 0] * (1.0, 0.0, 1.0)
     facing = facing[np.isfinite(facing).all(axis=1)]
     mean = facing.mean(axis=0) if len(facing) else np.full(3, np.nan)
     direction = travel_W * (1.0, 0.0, 1.0)
-    if not np.linalg.norm(direction) >= _LEAST_TRAVEL_M:
+    if not np.linalg.norm(direction) >= least_travel_m:
         direction = mean
     elif direction @ mean < 0.0:
         direction = -direction
@@ -93,12 +89,14 @@ def _join(angles: FloatArray, span: tuple[int, int], heading: float, at: int) ->
 
 def _stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]]:
     """Stretches of frames with a pose, divided where the rotation is faster than humanly possible."""
+    # Largest angular velocity of a person (spinning skaters: 40 rad/s); beyond it the pose is wrong.
+    fastest_rad_s = 100.0
     known: BoolArray = np.asarray(np.isfinite(R).all(axis=(1, 2)))
     parts = []
     for first, stop in finite_stretches(known):
         trace = np.einsum("tij,tij->t", R[first : stop - 1], R[first + 1 : stop])
         step = np.arccos(np.clip(0.5 * (trace - 1.0), -1.0, 1.0))
-        cuts = first + 1 + np.flatnonzero(step > _FASTEST_RAD_S / rate_hz)
+        cuts = first + 1 + np.flatnonzero(step > fastest_rad_s / rate_hz)
         edges = [first, *cuts.tolist(), stop]
         parts += list(pairwise(edges))
     return parts
@@ -106,7 +104,9 @@ def _stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]]:
 
 def _followed(angles: FloatArray) -> FloatArray:
     """Solution of each frame (n, 3) that is nearest to the previous frame."""
-    if np.abs(angles[:, 1]).max() < _NEAR_GIMBAL_RAD:
+    # Both solutions coincide with the middle angle at a quarter turn; near it neighbours are compared one by one.
+    near_gimbal_rad = math.radians(75.0)
+    if np.abs(angles[:, 1]).max() < near_gimbal_rad:
         followed: FloatArray = np.unwrap(angles, axis=0)
         return followed
     followed = angles.copy()

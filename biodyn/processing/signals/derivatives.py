@@ -140,10 +140,7 @@ def _vector_of_product(a: FloatArray, b: FloatArray) -> FloatArray:
     return a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + cross(a[:, 1:], b[:, 1:])
 
 
-_ORDER = 3
 _DEGREE = 5
-# Derivatives that are zero at both ends of a natural quintic spline.
-_VANISHING = (3, 4)
 # Relative difference of time steps due to the digits of a file.
 _UNEVEN: Final = 1e-9
 #: Least number of rows of a quintic spline with these ends.
@@ -171,8 +168,10 @@ def _is_even(time_s: FloatArray) -> bool:
 
 
 def _natural(time_s: FloatArray, values: FloatArray) -> BSpline[np.float64]:
+    # Derivatives that are zero at both ends of a natural quintic spline.
+    vanishing = (3, 4)
     flat = np.zeros(values.shape[1])
-    ends: Any = [(order, flat) for order in _VANISHING]  # the stubs know one condition an end
+    ends: Any = [(order, flat) for order in vanishing]  # the stubs know one condition an end
     spline: BSpline[np.float64] = make_interp_spline(time_s, values, k=_DEGREE, bc_type=(ends, ends))
     return spline
 
@@ -187,13 +186,14 @@ def _padded(time_s: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _lowpassed(time_s: FloatArray, values: FloatArray, cutoff_hz: float) -> tuple[FloatArray, FloatArray]:
+    order = 3
     from scipy.signal import butter, lfilter, lfilter_zi  # 0.4 s that a walk with markers does not need
 
     step = float(np.diff(time_s).min())
     if not _is_even(time_s):
         even = time_s[0] + step * np.arange(int((time_s[-1] - time_s[0]) / step) + 1)
         time_s, values = even, _natural(time_s, values)(even)
-    b, a = butter(_ORDER, min(cutoff_hz * 2.0 * step, 0.999))
+    b, a = butter(order, min(cutoff_hz * 2.0 * step, 0.999))
     start = lfilter_zi(b, a)[:, None]
     for _ in range(2):
         values = lfilter(b, a, values, axis=0, zi=start * values[0])[0][::-1]

@@ -12,7 +12,6 @@ from biodyn.errors import SettingsError
 from biodyn.kernels.signals import FILTER_ROWS, LANES, filter_both_ways
 
 _LEAST_FRAMES = 60
-_NORMAL_MAD = 1.4826  # standard deviation of normal numbers / their median absolute deviation
 
 
 def measured_noise(raw: FloatArray, rate_hz: float, from_hz: float, order: int) -> FloatArray:
@@ -21,6 +20,7 @@ def measured_noise(raw: FloatArray, rate_hz: float, from_hz: float, order: int) 
     Walking has no components there. Robust against jumps (median absolute deviation); the share of white noise that the
     high-pass lets through is known exactly.
     """
+    normal_mad = 1.4826  # standard deviation of normal numbers / their median absolute deviation
     from_hz = min(from_hz, 0.3 * rate_hz)
     rest = raw - butterworth_lowpass(raw, rate_hz, from_hz, order)
     impulse = np.zeros(2 * _LEAST_FRAMES + 1)
@@ -30,13 +30,11 @@ def measured_noise(raw: FloatArray, rate_hz: float, from_hz: float, order: int) 
     for m in range(raw.shape[1]):
         values = rest[np.isfinite(rest[:, m, 0]), m]
         if len(values) >= _LEAST_FRAMES:
-            sd[m] = _NORMAL_MAD * np.median(np.abs(values)) / np.sqrt(passed)
+            sd[m] = normal_mad * np.median(np.abs(values)) / np.sqrt(passed)
     return sd
 
 
 PASSES = 2  # once forwards, once backwards
-PADDING_PERIODS = 3  # the start-up transient of a Butterworth pair is below 1e-6 after three cut-off periods
-_ROWS = 64  # rows filtered at once, for the processor cache
 
 
 def finite_stretches(finite: BoolArray) -> list[tuple[int, int]]:
@@ -87,6 +85,8 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
     three cut-off periods: value and slope continue, so that end velocities are preserved. Raises SettingsError for a cut-off at
     or above half the sampling rate, or an odd order.
     """
+    padding_periods = 3  # the start-up transient of a Butterworth pair is below 1e-6 after three cut-off periods
+    block_rows = 64  # rows filtered at once, for the processor cache
     x = np.asarray(x, dtype=np.float64)
     if cutoff_hz == 0:
         return x.copy()
@@ -113,8 +113,8 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
             length = stop - first
             if length <= period:
                 continue
-            pad = min(PADDING_PERIODS * period, length - 1)
-            for rows in np.split(members, range(_ROWS, len(members), _ROWS)):
+            pad = min(padding_periods * period, length - 1)
+            for rows in np.split(members, range(block_rows, len(members), block_rows)):
                 filtered[rows, first:stop] = _both_ways(columns[rows, first:stop], pad, sections)
     return np.ascontiguousarray(np.moveaxis(filtered.reshape(columns_first.shape), -1, axis))
 

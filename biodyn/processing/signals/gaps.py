@@ -17,7 +17,6 @@ from biodyn.recording import Markers
 # Spike: least distance from the median of the neighbouring frames (not reached by a walking person at 60 Hz or more).
 SPIKE_M = 0.03
 # At lower rates: largest acceleration of a foot that turns back, m/s2; and multiple of the usual distance of a noisy marker.
-_TURNING_M_S2, _NOISE = 100.0, 6.0
 _WINDOW = 5
 
 
@@ -35,8 +34,10 @@ def without_spikes(markers: Markers, off: FloatArray | None = None) -> Markers:
 
 def spike_limit_m(off: FloatArray, rate_hz: float) -> FloatArray:
     """Return the distance (M,) m from the median of the neighbouring frames that is a spike; off (T, M): `jumps`."""
+    # At lower rates: largest acceleration of a foot that turns back, m/s2; and multiple of the usual distance of a noisy marker.
+    turning_m_s2, noise = 100.0, 6.0
     usual = np.median(off, axis=0) if len(off) else np.zeros(off.shape[1])
-    return np.asarray(np.maximum(max(SPIKE_M, _TURNING_M_S2 / rate_hz**2), _NOISE * usual))
+    return np.asarray(np.maximum(max(SPIKE_M, turning_m_s2 / rate_hz**2), noise * usual))
 
 
 def jumps(markers: Markers) -> FloatArray:
@@ -64,10 +65,8 @@ def median_of_five(p: FloatArray) -> FloatArray:
 GapMethod = Literal["spline", "rigid", "left"]
 # Frames on either side that the spline passes through, at most and at least: no extrapolation.
 NEIGHBOURS = 10
-MIN_NEIGHBOURS = 2
 # Least number of markers of a pose, and their least extent across their longest line (second singular value).
 MIN_MARKERS = 3
-MIN_SPREAD_M = 0.01
 
 
 @dataclass(frozen=True)
@@ -133,6 +132,7 @@ def fill_gaps(
 
 def _spline_all(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[FloatArray, list[Gap]]:
     """Fill every gap of at most `limit` frames; return the positions and all gaps, open ones as `left`."""
+    min_neighbours = 2
     filled = positions.copy()
     gaps: list[Gap] = []
     for marker in range(positions.shape[1]):
@@ -141,7 +141,7 @@ def _spline_all(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[Flo
             method: GapMethod = "left"
             before = frames[(frames < first) & (frames >= first - NEIGHBOURS)]
             after = frames[(frames >= stop) & (frames < stop + NEIGHBOURS)]
-            if stop - first <= limit and min(len(before), len(after)) >= MIN_NEIGHBOURS:
+            if stop - first <= limit and min(len(before), len(after)) >= min_neighbours:
                 known = np.concatenate([before, after])
                 spline = make_interp_spline(known, positions[known, marker], k=3)
                 filled[first:stop, marker] = spline(np.arange(first, stop))
@@ -152,6 +152,7 @@ def _spline_all(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[Flo
 
 def _rigid(positions: FloatArray, gap: Gap, mates: Sequence[int]) -> FloatArray | None:
     """Path (n, 3) m of a marker through a gap from the pose of its segment; None where the pose is unknown."""
+    min_spread_m = 0.01
     frames = len(positions)
     edges = [frame for frame in (gap.first - 1, gap.last + 1) if 0 <= frame < frames]
     edges = [frame for frame in edges if np.isfinite(positions[frame, gap.marker]).all()]
@@ -162,7 +163,7 @@ def _rigid(positions: FloatArray, gap: Gap, mates: Sequence[int]) -> FloatArray 
     if len(usable) < MIN_MARKERS:
         return None
     shape = positions[edges[0], usable]
-    if np.linalg.svd(shape - shape.mean(axis=0), compute_uv=False)[1] < MIN_SPREAD_M:
+    if np.linalg.svd(shape - shape.mean(axis=0), compute_uv=False)[1] < min_spread_m:
         return None
     R, p = rigid_fit(shape, positions[rows][:, usable])
     ends = [int(edge - rows[0]) for edge in edges]

@@ -20,18 +20,7 @@ from biodyn.geometry.rotations import angle_between, cross
 from biodyn.recording import ForcePlate, Recording
 
 _AXIS_NAMES = "XYZ"
-# Least displacement in walking: less than half a step, more than sway or drift on a treadmill.
-_LEAST_TRAVEL_M = 0.35
-# Least speed of a treadmill belt; foot markers of a standing person stay below 0.05 m/s.
-_LEAST_BELT_M_S = 0.15
-_LOW_SHARE = 0.15  # markers in this lowest part of the body's height are on the feet
-_TURN_DEG = 45.0
-_FOOT_HEIGHT_M = 0.13  # above the lowest marker: malleoli are below, shank wands above
 _COMMON = 6  # least number of common markers
-# Least height of an upright body over its transverse extent, with arms held sideways, too.
-_UPRIGHT = 0.5
-# Cosine between the normal of a plate and its axis, at least; ramps and inaccurate corners are well within.
-_NORMAL_COSINE = 0.9
 
 
 @dataclass(frozen=True)
@@ -162,6 +151,8 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
     Y_SCREEN alone where the body is twice as long along it. The sign follows from the data, because files may be wrong: the
     body is above the plates, or above the floor at 0.
     """
+    # Least height of an upright body over its transverse extent, with arms held sideways, too.
+    upright = 0.5
     frames = positions[np.isfinite(positions[..., 0]).any(axis=1)]
     markers = point_by_point(frames)
     spans = np.median(np.nanmax(markers, axis=0) - np.nanmin(markers, axis=0), axis=0)
@@ -170,7 +161,7 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
     sources = []
     if recording.vertical is not None:
         stated = int(np.argmax(np.abs(recording.vertical)))
-        votes[stated] += 2.0 if spans[stated] >= _UPRIGHT * spans.max() else 0.5
+        votes[stated] += 2.0 if spans[stated] >= upright * spans.max() else 0.5
         sources.append("the file")
     normal = _plate_axis(recording)
     if normal is not None:
@@ -191,7 +182,7 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
                 hint="Correct the vertical axis in the capture software's export.",
             )
         )
-    if spans[axis] < _UPRIGHT * spans.max():
+    if spans[axis] < upright * spans.max():
         notes.append(
             Diagnostic(
                 "vertical-uncertain",
@@ -199,7 +190,7 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
                 f"The body is longer along {_AXIS_NAMES[int(np.argmax(spans))]} than along the vertical axis "
                 f"{_AXIS_NAMES[axis]} stated by {' and '.join(sources)}.",
                 value=float(spans[axis]),
-                limit=float(_UPRIGHT * spans.max()),
+                limit=float(upright * spans.max()),
                 unit="m",
             )
         )
@@ -210,6 +201,8 @@ def _find_up(recording: Recording, positions: FloatArray) -> tuple[FloatArray, s
 
 def _plate_axis(recording: Recording) -> int | None:
     """The laboratory axis normal to all plates, None without plates or with different axes."""
+    # Cosine between the normal of a plate and its axis, at least; ramps and inaccurate corners are well within.
+    normal_cosine = 0.9
     normals = []
     for plate in recording.plates:
         c = plate.corners
@@ -217,7 +210,7 @@ def _plate_axis(recording: Recording) -> int | None:
         length = float(np.linalg.norm(n))
         if length > 0:
             normals.append(np.abs(n) / length)
-    if not normals or min(n.max() for n in normals) < _NORMAL_COSINE:
+    if not normals or min(n.max() for n in normals) < normal_cosine:
         return None
     axes = {int(np.argmax(n)) for n in normals}
     return axes.pop() if len(axes) == 1 else None
@@ -240,10 +233,14 @@ def _find_forward(
     positions: FloatArray, rate_hz: float, up: FloatArray, hint_L: FloatArray | None
 ) -> tuple[FloatArray, str, list[Diagnostic]]:
     """Forward as a signed horizontal laboratory axis, with the reason."""
+    # Least displacement in walking: less than half a step, more than sway or drift on a treadmill.
+    least_travel_m = 0.35
+    # Least speed of a treadmill belt; foot markers of a standing person stay below 0.05 m/s.
+    least_belt_m_s = 0.15
     horizontal = np.eye(3) - np.outer(up, up)
     travel = _displacement(positions) @ horizontal
     distance = float(np.linalg.norm(travel))
-    if distance >= _LEAST_TRAVEL_M:
+    if distance >= least_travel_m:
         forward = _nearest_axis(travel)
         return (
             forward,
@@ -252,7 +249,7 @@ def _find_forward(
         )
     belt = _belt_velocity(positions, rate_hz, up) @ horizontal
     speed = float(np.linalg.norm(belt))
-    if speed >= _LEAST_BELT_M_S:
+    if speed >= least_belt_m_s:
         forward = _nearest_axis(-belt)
         return forward, f"{_name(forward)} is forward, against a treadmill belt of {speed:.2f} m/s", []
     if hint_L is not None and np.linalg.norm(horizontal @ hint_L) > 0:
@@ -284,18 +281,19 @@ def _displacement(positions: FloatArray) -> FloatArray:
 
 def _path_notes(positions: FloatArray, horizontal: FloatArray, forward: FloatArray) -> list[Diagnostic]:
     """Return a finding about a path that turns."""
+    turn_limit_deg = 45.0
     notes = []
     third = positions.shape[0] // 3
     headings = [_displacement(positions[:third]) @ horizontal, _displacement(positions[-third:]) @ horizontal]
     turn_deg = math.degrees(angle_between(*headings)) if min(np.linalg.norm(h) for h in headings) > 0.1 else 0.0
-    if turn_deg > _TURN_DEG:
+    if turn_deg > turn_limit_deg:
         notes.append(
             Diagnostic(
                 "turning",
                 "info",  # joint moments do not depend on World's axes
                 f"The path turns by {turn_deg:.0f} degrees; World X stays on one laboratory axis ({_name(forward)}).",
                 value=turn_deg,
-                limit=_TURN_DEG,
+                limit=turn_limit_deg,
                 unit="deg",
                 hint="Pelvis angles are relative to that axis, gait cycles and step lengths to the direction of each cycle.",
             )
@@ -316,9 +314,10 @@ def _belt_velocity(positions: FloatArray, rate_hz: float, up: FloatArray) -> Flo
 
     A foot marker is down in the lowest tenth of its own range of heights.
     """
+    low_share = 0.15  # markers in this lowest part of the body's height are on the feet
     if positions.shape[0] < 3:
         return np.zeros(3)
-    feet = positions[:, _foot_columns(positions, up) <= _LOW_SHARE]
+    feet = positions[:, _foot_columns(positions, up) <= low_share]
     velocity = np.gradient(feet, 1.0 / rate_hz, axis=0)
     heights = feet @ up
     low, high = np.nanmin(heights, axis=0), np.nanmax(heights, axis=0)
@@ -332,9 +331,10 @@ def _facing(positions: FloatArray, up: FloatArray) -> FloatArray:
     The legs are side by side, so their markers spread more across than ahead. The highest markers of a foot are at the ankle;
     the toes are where the foot extends farther from there (toes 12-20 cm, heel 5-10 cm).
     """
+    foot_height_m = 0.13  # above the lowest marker: malleoli are below, shank wands above
     middle = np.nanmedian(positions[:, np.isfinite(positions[..., 0]).any(axis=0)], axis=0)
     heights = middle @ up - (middle @ up).min()
-    feet = heights <= _FOOT_HEIGHT_M
+    feet = heights <= foot_height_m
     legs = ~feet & (heights <= 0.5 * heights.max())
     spread = np.ptp(middle[legs if legs.sum() >= 2 else feet], axis=0)
     spread[np.abs(up) > 0.5] = -1.0  # never the vertical, also where a single marker spreads nowhere

@@ -23,19 +23,12 @@ from biodyn.recording.wrenches import PlateZero, ZeroSource
 _LOADED_N = 50.0
 # Shortest flat top that is checked ...
 _FLAT_S = 0.005
-# ... if its value is farther than this from the unloaded level, as a share of the range.
-_AWAY_SHARE = 0.2
-_SLOPE_S, _SLOPE_SHARE = 0.01, 0.25  # time, or share of the flat top, over which the slope next to it is taken
-# Saturated: the parabola rises above the top by more than this share of the range. A smooth peak stored in steps is flat,
-# too, but falls by 9/4 of a step over a quarter of its flat top (a parabola), and one more by rounding.
-_OVERSHOOT_SHARE, _FALL_STEPS = 0.02, 6.0
 # Spike: distance from the median of five samples as a share of the range (no load rises and falls within two samples), and as
 # a multiple of the usual distance.
 _SPIKE_SHARE, _SPIKE_NOISE = 1.5, 20.0
 _WINDOW = 5
 # Type 1 stores forces, the centre of pressure and the free moment.
 _PLACES_TYPE, _VERTICAL, _PLACES = 1, 2, 3
-_ROUNDING = 1e-6  # smaller differences of stored values are round-off of their scale
 
 
 #: Saturated samples [first, stop) by column.
@@ -223,21 +216,28 @@ def _flat_tops(values: FloatArray, seen: FloatArray, rest: float, rate_hz: float
 
     A parabola over the duration D with slopes s and -s at its ends rises by s D / 4 in between.
     """
+    # ... if its value is farther than this from the unloaded level, as a share of the range.
+    away_share = 0.2
+    slope_s, slope_share = 0.01, 0.25  # time, or share of the flat top, over which the slope next to it is taken
+    # Saturated: the parabola rises above the top by more than this share of the range. A smooth peak stored in steps is flat,
+    # too, but falls by 9/4 of a step over a quarter of its flat top (a parabola), and one more by rounding.
+    overshoot_share, fall_steps = 0.02, 6.0
+    rounding = 1e-6  # smaller differences of stored values are round-off of their scale
     top, reach = float(seen.max()), float(np.ptp(seen))
-    if top - rest < _AWAY_SHARE * reach:
+    if top - rest < away_share * reach:
         return []  # the unloaded level: some software stores it without noise
     tops = []
     step = float("nan")
     for first, stop in finite_stretches(values == top):
         length = stop - first
-        margin = max(2, round(_SLOPE_S * rate_hz), round(_SLOPE_SHARE * length))
+        margin = max(2, round(slope_s * rate_hz), round(slope_share * length))
         if length < max(3, _FLAT_S * rate_hz) or first < margin or stop + margin > len(values):
             continue
         if not np.isfinite(step):
             steps = np.diff(np.unique(seen))
-            step = float(steps[steps > _ROUNDING * reach].min(initial=reach))
+            step = float(steps[steps > rounding * reach].min(initial=reach))
         fall = 0.5 * (2.0 * top - values[first - margin] - values[stop + margin - 1])
-        if fall > _FALL_STEPS * step and fall / margin * length / 4.0 > _OVERSHOOT_SHARE * reach:
+        if fall > fall_steps * step and fall / margin * length / 4.0 > overshoot_share * reach:
             tops.append((first, stop))
     return tops
 
@@ -247,16 +247,9 @@ _LARGEST_OFFSET_N = 60.0
 _BLOCK_S = 0.05  # length of a block
 # Standard deviation within an unloaded block: usual and largest limit (belts are noisier than plates).
 _STEADY_N, _NOISIEST_N = 5.0, 20.0
-_SHORTEST_UNLOADED_S = 0.25
-_SHORTEST_BESIDE_S = 0.1  # sufficient where the feet are known to be elsewhere
-# 80 % of the block means of an unloaded plate are within this around a straight line.
-_LEVEL_SPREAD_N = 10.0
 # A drift is a straight line through unloaded frames that span half of the recording, or a third if the line explains most of
 # the variance. A smaller drift is noise.
 _DRIFT_SPAN, _CLEAR_SPAN, _CLEAR_SHARE = 0.5, 1.0 / 3.0, 0.9
-_LEAST_DRIFT_N = 2.0
-_DRIFT_ERRORS = 5.0
-_WORTH_SAYING_N = 2.0
 
 
 @dataclass(frozen=True)
@@ -312,13 +305,14 @@ def find_offset(plate: ForcePlate, up: FloatArray, marker_rate_hz: float, clear:
 
 def offset_notes(number: int, zero: PlateZero, feet_known: bool, largest_n: float) -> tuple[Diagnostic, ...]:
     """Return findings about a removed offset, or an unknown one of a loaded plate (up to `largest_n`, N)."""
+    reported_n = 2.0
     if zero.source == "unknown":
         if not feet_known or largest_n < _LARGEST_OFFSET_N:
             return ()
         text = f"Plate {number} is never unloaded: its offset is unknown and was not removed."
         hint = "Record a moment with the plate unloaded, or zero it before the recording."
         return (Diagnostic("plate-zero-unknown", "warning", text, hint=hint),)
-    if abs(zero.offset_n) <= _WORTH_SAYING_N and abs(zero.drift_n) <= _WORTH_SAYING_N:
+    if abs(zero.offset_n) <= reported_n and abs(zero.drift_n) <= reported_n:
         return ()
     how = {
         "feet": f"no foot is over it for {zero.unloaded_s:.1f} s",
@@ -349,15 +343,18 @@ def _at_samples(frames: BoolArray, count: int, ratio: float) -> BoolArray:
 
 def _level_without_feet(up: FloatArray, rate_hz: float, clear: BoolArray) -> BoolArray:
     """Samples of blocks without a foot over the plate at one steady level, or on one straight line."""
+    shortest_beside_s = 0.1  # sufficient where the feet are known to be elsewhere
+    # 80 % of the block means of an unloaded plate are within this around a straight line.
+    level_spread_n = 10.0
     none = np.zeros(len(up), dtype=bool)
     means, spreads = _blocks(np.where(clear, up, np.nan), rate_hz)
     rows = np.flatnonzero(np.isfinite(means))
-    if len(rows) * _BLOCK_S < _SHORTEST_BESIDE_S:
+    if len(rows) * _BLOCK_S < shortest_beside_s:
         return none
     level = means[rows]
     deviation = level - _robust_line(rows.astype(np.float64), level, len(means))
     low, high = np.percentile(deviation, [10.0, 90.0])
-    if high - low > _LEVEL_SPREAD_N:
+    if high - low > level_spread_n:
         return none  # a hand, a stick, a person without markers
     size = _block_size(rate_hz)
     expected = float(np.median(spreads[rows])) / np.sqrt(size)
@@ -390,6 +387,8 @@ def _line(values: FloatArray, unloaded: BoolArray, time: FloatArray, drifts: boo
 
 def _drifts(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: float) -> bool:
     """Whether the unloaded level changes over the recording, visible over enough of it and distinct from noise."""
+    least_drift_n = 2.0
+    drift_errors = 5.0
     means, _ = _blocks(np.where(unloaded, up, np.nan), rate_hz)
     rows = np.flatnonzero(np.isfinite(means))
     span = (rows[-1] - rows[0]) / len(means) if len(rows) >= 6 else 0.0
@@ -400,7 +399,7 @@ def _drifts(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: floa
     residual = means[rows] - (constant + slope * x)
     error = float(np.sqrt(np.sum(residual**2) / (len(rows) - 2) / np.sum((x - x.mean()) ** 2)))
     clear = span >= _DRIFT_SPAN or float(np.var(residual)) <= (1.0 - _CLEAR_SHARE) * float(np.var(means[rows]))
-    return bool(clear and abs(slope) > max(_LEAST_DRIFT_N, _DRIFT_ERRORS * error))
+    return bool(clear and abs(slope) > max(least_drift_n, drift_errors * error))
 
 
 def _from_force_and_file(
@@ -438,6 +437,7 @@ def _low_level(up: FloatArray, rate_hz: float) -> BoolArray:
 
     Blocks with hardly any variation, at the level nearest to no force, for long enough together.
     """
+    shortest_unloaded_s = 0.25
     none = np.zeros(len(up), dtype=bool)
     means, spreads = _blocks(up, rate_hz)
     known = np.isfinite(spreads)
@@ -449,7 +449,7 @@ def _low_level(up: FloatArray, rate_hz: float) -> BoolArray:
         return none
     rows = np.flatnonzero(steady & (np.abs(np.nan_to_num(means) - np.median(means[steady])) < _STEADY_N))
     size = _block_size(rate_hz)
-    return _samples_of(rows, size, len(up)) if len(rows) * size >= _SHORTEST_UNLOADED_S * rate_hz else none
+    return _samples_of(rows, size, len(up)) if len(rows) * size >= shortest_unloaded_s * rate_hz else none
 
 
 def _named_samples(plate: ForcePlate, up: FloatArray, marker_rate_hz: float) -> BoolArray:

@@ -31,13 +31,8 @@ from biodyn.processing.signals.plate_channels import (
 )
 from biodyn.recording import ForcePlate, PlateWrench
 
-SUPPORTED_TYPES = (1, 2, 3, 4, 5, 6, 7)
-
-_FASTEST_HZ = 1e7  # faster than any converter: such a number is damaged
 # Force of a loaded plate for the decision about signs (not the contact threshold of the settings).
 _LOADED_N = 50.0
-# Relative change of a channel for its contribution: too small to change a sign.
-_MORE = 1e-3
 
 
 class _PlateAxes(NamedTuple):
@@ -57,16 +52,18 @@ def plate_wrench(
     against the data. frame_count, marker_rate_hz (Hz): of the markers. unloaded: (frame_count,) frames in which no foot is over
     the plate, None where the feet are not known yet. Raises PlateError for an unsupported type or inconsistent channels.
     """
-    if plate.type not in SUPPORTED_TYPES:
+    supported_types = (1, 2, 3, 4, 5, 6, 7)
+    fastest_hz = 1e7  # faster than any converter: such a number is damaged
+    if plate.type not in supported_types:
         raise PlateError(
-            f"Force plate {plate.number} is of type {plate.type}; supported are {SUPPORTED_TYPES}.",
+            f"Force plate {plate.number} is of type {plate.type}; supported are {supported_types}.",
             "Let the capture software export the plate as type 2 (forces and moments).",
         )
     rates = (plate.rate_hz, marker_rate_hz)
-    if not all(np.isfinite(rate) and 0.0 < rate < _FASTEST_HZ for rate in rates):
+    if not all(np.isfinite(rate) and 0.0 < rate < fastest_hz for rate in rates):
         raise PlateError(
             f"Force plate {plate.number} has {rates[0]:g} samples per second at {rates[1]:g} frames per second; expected "
-            f"positive numbers below {_FASTEST_HZ:g}.",
+            f"positive numbers below {fastest_hz:g}.",
             "Check POINT:RATE and ANALOG:RATE, and export the trial again.",
         )
     expected = round(frame_count * plate.rate_hz / marker_rate_hz)
@@ -120,6 +117,8 @@ def channel_shares(
     as the wrench of the plate was processed. The signs of force and ORIGIN are those of the whole plate. Exact except for a
     manufacturer's correction of the centre of pressure, which is linearised.
     """
+    # Relative change of a channel for its contribution: too small to change a sign.
+    gain_step = 1e-3
     axes = _plate_axes(plate)
     plate, _ = without_spikes(plate)
     offset = find_offset(plate, _vertical_force(plate, axes, plate.channels), marker_rate_hz, None)
@@ -128,8 +127,8 @@ def channel_shares(
     shares = []
     for column in range(channels.shape[1]):
         more = channels.copy()
-        more[:, column] *= 1.0 + _MORE
-        shares.append((_reaction(plate, axes, more)[0] - whole) / _MORE)
+        more[:, column] *= 1.0 + gain_step
+        shares.append((_reaction(plate, axes, more)[0] - whole) / gain_step)
     return np.array(shares)
 
 

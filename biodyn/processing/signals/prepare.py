@@ -77,8 +77,6 @@ def is_filtered(record: Mapping[str, Any]) -> bool:
     return method_of(record) == BUTTERWORTH
 
 
-# Least share of visible frames of a marker that determines a coordinate.
-_TRACKED_SHARE = 0.5
 #: Bandwidth of the forces of walking and running, impacts included.
 FULL_BANDWIDTH_HZ = 50.0
 #: Largest cut-off as a share of the sampling rate.
@@ -146,13 +144,15 @@ class TrialSignals:
 
         A recording may begin long before the person comes and end long after.
         """
+        # Least share of visible frames of a marker that determines a coordinate.
+        tracked_share = 0.5
         labels = self.markers.labels
         seen = np.isfinite(self.markers.positions[..., 0])
         there = person_is_there(seen[:, [self.mapping.role(label) is not None for label in labels]])
         if not there.any():
             return frozenset()
         share = seen[there].mean(axis=0)
-        return frozenset(label for label, part in zip(labels, share, strict=True) if part >= _TRACKED_SHARE)
+        return frozenset(label for label, part in zip(labels, share, strict=True) if part >= tracked_share)
 
 
 def _hertz(cutoff_hz: float) -> str:

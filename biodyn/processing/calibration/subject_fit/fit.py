@@ -37,9 +37,6 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
 )
 from biodyn.rigid_body import inverse_kinematics
 
-# Degrees of freedom of the Student t distribution: large deviations are accepted rather than pulled back.
-_STUDENT = 3.0
-
 
 @dataclass(frozen=True)
 class InformationForm:
@@ -173,7 +170,9 @@ def prior_information(unknowns: Unknowns, priors: Priors, theta: FloatArray, mea
 
 def _student(distance: float, dimensions: int) -> float:
     """Weight of a deviation in standard deviations, relative to a normal distribution."""
-    return (_STUDENT + dimensions) / (_STUDENT + dimensions + distance**2)
+    # Degrees of freedom of the Student t distribution: large deviations are accepted rather than pulled back.
+    student = 3.0
+    return (student + dimensions) / (student + dimensions + distance**2)
 
 
 def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArray:
@@ -187,16 +186,8 @@ def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArr
     return row
 
 
-_MOST_STEPS = 6
-# Smallest and largest step, in prior standard deviations; a smaller one is far below the accuracy.
-_SMALL_STEP = 0.1
-_LARGEST_STEP = 3.0
-# Markers farther off are excluded from a step: exchanged, ghosts, or a still wrong model.
-_OUTLIER_M = 0.06
 # Range of the scale of marker errors of a segment relative to the prior, and number of errors that the prior counts.
-_ERROR_SCALE = (1.0, 2.5)
 _PRIOR_ERRORS = 20.0
-_TOLERANCE = 1e-6  # of the coordinates, rad and m
 
 
 @dataclass(frozen=True)
@@ -285,10 +276,14 @@ class _Problem:
 
         None where no frame can be solved, for instance with exchanged labels.
         """
+        most_steps = 6
+        # Smallest and largest step, in prior standard deviations; a smaller one is far below the accuracy.
+        small_step = 0.1
+        largest_step = 3.0
         theta, model, marker_m = np.zeros(self.unknowns.count), self.model, self.unknowns.marker_m
         information, skin = np.eye(self.unknowns.count), soft_tissue_of(self.model, self.unknowns, self.priors)
         mean = np.zeros(self.unknowns.count)
-        for _ in range(_MOST_STEPS):
+        for _ in range(most_steps):
             solved = [
                 solved_frames for f in frames if len((solved_frames := self._without_outliers(model, marker_m, f)).q)
             ]
@@ -308,10 +303,10 @@ class _Problem:
             information = evidence.information
             step = np.linalg.solve(information, evidence.gradient)
             size = float(np.max(np.abs(step / self.unknowns.sd)))
-            step *= min(1.0, _LARGEST_STEP / max(size, _SMALL_STEP))
+            step *= min(1.0, largest_step / max(size, small_step))
             theta = theta + step
             model = self.made(theta)
-            if size < _SMALL_STEP:
+            if size < small_step:
                 break
             mean = self.placement.nonlinear_part(theta - mean)
         return theta, model, information, marker_m
@@ -333,6 +328,7 @@ class _Problem:
 
     def configurations(self, model: SubjectModel, marker_m: FloatArray, frames: Frames) -> FloatArray:
         """Return configurations (T, nq) by inverse kinematics with marker errors (M,) m, NaN for unsolved frames."""
+        tolerance = 1e-6  # of the coordinates, rad and m
         links, p_LM, _ = model.marker_arrays()
         lower, upper = model.limits()
         start = model.static_configuration(np.eye(3), np.zeros(3))
@@ -345,7 +341,7 @@ class _Problem:
             lower,
             upper,
             q0=start,
-            tolerance=_TOLERANCE,
+            tolerance=tolerance,
         )
         return solution.q
 
@@ -363,8 +359,10 @@ class _Problem:
 
     def _without_outliers(self, model: SubjectModel, marker_m: FloatArray, frames: Frames) -> _Solved:
         """Return the solved frames without markers that are far off, with configurations without these."""
+        # Markers farther off are excluded from a step: exchanged, ghosts, or a still wrong model.
+        outlier_m = 0.06
         first = _solved(model, self.configurations(model, marker_m, frames), frames)
-        far = first.distance_m > _OUTLIER_M
+        far = first.distance_m > outlier_m
         if not far.any():
             return first
         remaining = replace(frames, seen_W=np.where(far[..., None], np.nan, first.seen_W))
@@ -378,6 +376,8 @@ class _Problem:
         free: `free_columns` of each. The variance is the mean of the prior one, which counts as `_PRIOR_ERRORS` errors, and of
         the errors in independent frames that the coordinates could not follow.
         """
+        # Range of the scale of marker errors of a segment relative to the prior, and number of errors that the prior counts.
+        error_scale = (1.0, 2.5)
         believed = self.unknowns.marker_m
         squares, counts = np.zeros(len(believed)), np.zeros(len(believed))
         for f, columns in zip(solved, free, strict=True):
@@ -389,7 +389,7 @@ class _Problem:
         for body in {marker.body for marker in model.markers}:
             of_body = np.array([marker.body == body for marker in model.markers])
             variance = (_PRIOR_ERRORS + squares[of_body].sum()) / (_PRIOR_ERRORS + counts[of_body].sum())
-            scale[of_body] = np.clip(np.sqrt(variance), *_ERROR_SCALE)
+            scale[of_body] = np.clip(np.sqrt(variance), *error_scale)
         return believed * scale
 
 

@@ -30,10 +30,7 @@ from biodyn.processing.calibration.subject_fit.unknowns import (
 
 _LEAST_MARKERS = 3  # of a rigid pose
 _LEAST_FRAMES = 20
-_BALL = 3  # free rotations
 # Least second and largest range of rotation: smaller ones determine no centre, no axis.
-_LEAST_SECOND_RAD = np.deg2rad(15.0)
-_LEAST_FIRST_RAD = np.deg2rad(30.0)
 
 
 @dataclass(frozen=True)
@@ -59,6 +56,7 @@ class FunctionalJoint:
 
 def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -> tuple[FunctionalJoint, ...]:
     """Return the joints of the legs from functional trials, each from every trial that moves it far enough."""
+    ball = 3  # free rotations
     root = model.bodies[0].definition.name
     soles = set(model.sole_body.values())
     joints = []
@@ -73,9 +71,9 @@ def functional_joints(trials: Sequence[CalibrationTrial], model: SubjectModel) -
             relative = _relative(trial, model, definition.parent, definition.name)
             if relative is None or not free:
                 continue
-            if definition.parent == root and free >= _BALL:
+            if definition.parent == root and free >= ball:
                 joint = _centre(trial.name, definition.name, *relative, body.p_PB)
-            elif free < _BALL:
+            elif free < ball:
                 axis = np.asarray(definition.rotations[0].axis, dtype=float)
                 joint = _axis(trial.name, definition.name, *relative, body.p_PB, axis)
             else:
@@ -124,8 +122,10 @@ def _ranges(R: FloatArray) -> tuple[float, float]:
 
 
 def _centre(trial: str, segment: str, R: FloatArray, p: FloatArray, believed: FloatArray) -> FunctionalJoint | None:
+    # Least second and largest range of rotation: smaller ones determine no centre, no axis.
+    least_second_rad = np.deg2rad(15.0)
     ranges = _ranges(R)
-    if ranges[1] < _LEAST_SECOND_RAD:
+    if ranges[1] < least_second_rad:
         return None
     centre, _, residual = _solved(R, p, 6)
     return FunctionalJoint(trial, segment, "SCoRE", ranges, residual, float(np.linalg.norm(believed - centre)))
@@ -134,8 +134,9 @@ def _centre(trial: str, segment: str, R: FloatArray, p: FloatArray, believed: Fl
 def _axis(
     trial: str, segment: str, R: FloatArray, p: FloatArray, believed: FloatArray, axis: FloatArray
 ) -> FunctionalJoint | None:
+    least_first_rad = np.deg2rad(30.0)
     ranges = _ranges(R)
-    if ranges[0] < _LEAST_FIRST_RAD:
+    if ranges[0] < least_first_rad:
         return None
     point, V, residual = _solved(R, p, 5)
     along = V[5, :3] / np.linalg.norm(V[5, :3])
@@ -305,46 +306,41 @@ def _rms(error: FloatArray) -> float:
     return float(np.sqrt(np.mean(seen**2))) if len(seen) else float("nan")
 
 
-# Smaller changes are within the variation of careful marker placement.
-_TELLING_SHIFT_M = 0.010
-_TELLING_TURN_RAD = np.deg2rad(5.0)
-# Changes above this multiple of the prior standard deviation suggest misplaced markers.
-_STRANGE = 3.0
-_MOST_OFF_M = 0.015
-# Soft tissue causes errors of SCoRE and SARA of about half of these.
-_FUNCTIONAL_M = 0.020
-_FUNCTIONAL_RAD = np.deg2rad(12.0)
-
-
 def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
     """Return findings about joint centres and axes that moved far, and markers that moved since the static trial.
 
     wands: segments whose axes depend on a skin wand.
     """
+    # Smaller changes are within the variation of careful marker placement.
+    reported_shift_m = 0.010
+    reported_turn_rad = np.deg2rad(5.0)
+    # Changes above this multiple of the prior standard deviation suggest misplaced markers.
+    strange = 3.0
+    most_off_m = 0.015
     notes = []
     for centre in fit.centres:
         size = float(np.linalg.norm(centre.shift_m))
         far = float(np.max(np.abs(centre.shift_m) / centre.prior_sd_m))
-        if size >= _TELLING_SHIFT_M:
+        if size >= reported_shift_m:
             notes.append(
                 Diagnostic(
                     "centre-from-walk",
-                    "warning" if far >= _STRANGE else "info",
+                    "warning" if far >= strange else "info",
                     f"The joint centre of {centre.segment} was refined by {1000 * size:.0f} mm from its landmark position to fit "
                     "the walking trial.",
                     value=size,
-                    limit=_STRANGE * float(np.linalg.norm(centre.prior_sd_m)),
+                    limit=strange * float(np.linalg.norm(centre.prior_sd_m)),
                     unit="m",
                     hint="Misplaced markers cause such a shift; check those of the joint.",
                 )
             )
     for turn in fit.turns:
-        if abs(turn.turn_rad) >= _TELLING_TURN_RAD:
-            limit_deg = float(np.rad2deg(_STRANGE * turn.prior_sd_rad))
+        if abs(turn.turn_rad) >= reported_turn_rad:
+            limit_deg = float(np.rad2deg(strange * turn.prior_sd_rad))
             notes.append(
                 Diagnostic(
                     "axis-from-walk",
-                    "warning" if abs(turn.turn_rad) >= _STRANGE * turn.prior_sd_rad else "info",
+                    "warning" if abs(turn.turn_rad) >= strange * turn.prior_sd_rad else "info",
                     f"Axial rotation offset of {turn.segment}: {np.rad2deg(turn.turn_rad):+.0f} degrees, refined to fit "
                     "the walking trial.",
                     value=float(np.rad2deg(turn.turn_rad)),
@@ -357,14 +353,14 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
             )
     for marker in fit.markers:
         off = float(np.linalg.norm(marker.off_m))
-        if off > _MOST_OFF_M and not marker.soft:
+        if off > most_off_m and not marker.soft:
             notes.append(
                 Diagnostic(
                     "marker-off-place",
                     "warning",
                     f"Marker {marker.label} is {1000 * off:.0f} mm from its position in the static trial throughout the walk.",
                     value=off,
-                    limit=_MOST_OFF_M,
+                    limit=most_off_m,
                     unit="m",
                     hint="It was moved between the trials, or its segment moves differently from the model.",
                     about=marker.label,
@@ -375,8 +371,11 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
 
 def _disagreement(joint: FunctionalJoint) -> Diagnostic | None:
     """Finding about a joint with different positions in a functional trial alone and in the fitted model."""
-    turned = joint.off_rad is not None and joint.off_rad > _FUNCTIONAL_RAD
-    if joint.off_m <= _FUNCTIONAL_M and not turned:
+    # Soft tissue causes errors of SCoRE and SARA of about half of these.
+    functional_m = 0.020
+    functional_rad = np.deg2rad(12.0)
+    turned = joint.off_rad is not None and joint.off_rad > functional_rad
+    if joint.off_m <= functional_m and not turned:
         return None
     what = f"{1000 * joint.off_m:.0f} mm" + (
         "" if joint.off_rad is None else f" and {np.rad2deg(joint.off_rad):.0f} degrees"
@@ -387,7 +386,7 @@ def _disagreement(joint: FunctionalJoint) -> Diagnostic | None:
         f"{joint.trial}: {joint.method} locates the joint of {joint.segment} {what} from that of the model (markers of "
         f"both segments agree to {1000 * joint.residual_m:.0f} mm, range {np.rad2deg(joint.range_rad[0]):.0f} degrees).",
         value=joint.off_m,
-        limit=_FUNCTIONAL_M,
+        limit=functional_m,
         unit="m",
         hint='Soft tissue of the thigh, or misplaced markers; compare with [model] fit = "trial".',
         about=joint.segment,

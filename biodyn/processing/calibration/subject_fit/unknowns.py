@@ -24,10 +24,6 @@ from biodyn.rigid_body import body_poses
 
 # Number of free rotations of a ball joint, whose axes do not affect the markers.
 _BALL = 3
-# Largest ratio of the error of a light marker to that of the heaviest of its segment.
-_MOST_SPREAD = 2.0
-# Reflection in the sagittal plane X-Y.
-_MIRROR = (1.0, 1.0, -1.0)
 
 
 @dataclass(frozen=True)
@@ -97,6 +93,8 @@ def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> U
     Axes rotate where the far end of the segment is a hinge visible from both sides. The covariance is that of the intrinsic
     scatter; `marker_placement` adds the effect of misplaced markers.
     """
+    # Reflection in the sagittal plane X-Y.
+    mirror = (1.0, 1.0, -1.0)
     marked = {marker.body for marker in model.markers}
     free = Counter(coordinate.body for coordinate in model.coordinates)
     jointed = [d.name for d in (body.definition for body in model.moving) if d.name in marked and d.parent in marked]
@@ -126,7 +124,7 @@ def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> U
     }
     covariance = np.diag(np.square(sd))
     for right, left in side_pairs(centres):
-        for axis, sign in enumerate(_MIRROR):
+        for axis, sign in enumerate(mirror):
             i, j = centres[right] + axis, centres[left] + axis
             covariance[i, j] = covariance[j, i] = sign * priors.symmetry * sd[i] * sd[j]
     for right, left in side_pairs(turns):
@@ -137,12 +135,14 @@ def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> U
 
 def _marker_errors(model: SubjectModel, priors: Priors) -> FloatArray:
     """Standard deviation (M,) m of each marker's error per axis; infinite without weight."""
+    # Largest ratio of the error of a light marker to that of the heaviest of its segment.
+    most_spread = 2.0
     largest: dict[str, float] = {}
     for marker in model.markers:
         largest[marker.body] = max(marker.weight, largest.get(marker.body, 0.0))
     return np.array(
         [
-            priors.marker_m[m.body] * min((largest[m.body] / m.weight) ** 0.5, _MOST_SPREAD)
+            priors.marker_m[m.body] * min((largest[m.body] / m.weight) ** 0.5, most_spread)
             if m.weight > 0.0 and m.body in priors.marker_m
             else np.inf
             for m in model.markers
@@ -154,9 +154,6 @@ def side_pairs(names: Mapping[str, int]) -> list[tuple[str, str]]:
     """Return right and left names that exist on both sides."""
     bare = [name.removesuffix("_r") for name in names if name.endswith("_r")]
     return [(f"{name}_r", f"{name}_l") for name in bare if f"{name}_l" in names]
-
-
-_UP = np.array([0.0, 1.0, 0.0])
 
 
 @dataclass(frozen=True)
@@ -192,6 +189,7 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: M
     below the segment b beyond the joint move relative to each other by (R_a - R_b) s, with R the rotations of the segments
     since standing. Hinges follow the axes of the segment above, which follow its long axis.
     """
+    up = np.array([0.0, 1.0, 0.0])
     figure = StaticFigure.of(model)
     J = np.zeros((len(q), len(model.markers), 3, unknowns.of_joints))
     since = {name: R @ figure.R_WB[name].T for name, R in at.R_WB.items()}  # turns since standing
@@ -212,7 +210,7 @@ def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: M
     for name, column in unknowns.turns.items():
         end = figure.far_end.get(name)
         if end in hinges:
-            J[:, on[end], :, column : column + 1] += hinges[end] @ _UP[:, None]
+            J[:, on[end], :, column : column + 1] += hinges[end] @ up[:, None]
     for name, column in unknowns.postures.items():
         above = figure.parent[name]
         J[:, on[name], :, column : column + 3] += at.R_WB[above][:, None]
@@ -316,8 +314,6 @@ def _sided(rows: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 _Pose = tuple[FloatArray, FloatArray]
-# small relative to a limb, large relative to round-off
-_STEP_M = 1e-4
 
 
 class Scaling(Protocol):
@@ -374,6 +370,8 @@ def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, 
     A lateral knee marker too far forward moves the knee and rotates the axis; a wand does both. Each marker slides along the skin
     separately, placement_m (one standard deviation) in both directions.
     """
+    # small relative to a limb, large relative to round-off
+    step_m = 1e-4
     start = unknowns.start
     root = model.bodies[0].definition.name
     soles = set(model.sole_body.values())
@@ -386,8 +384,8 @@ def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, 
         if body == root or body in legs:
             others = [p for owner, p in markers.values() if owner == body]
             for direction in _along_skin(place, body, others, start):
-                moved = scaling.poses(chain, model.height_m, {label: _STEP_M * direction})
-                columns.append(_change(unknowns, base, moved) * placement_m / _STEP_M)
+                moved = scaling.poses(chain, model.height_m, {label: step_m * direction})
+                columns.append(_change(unknowns, base, moved) * placement_m / step_m)
                 labels.append(label)
                 directions.append(direction)
     A = np.array(columns).reshape(-1, unknowns.count).T
@@ -425,10 +423,7 @@ def _change(unknowns: Unknowns, before: Mapping[str, _Pose], after: Mapping[str,
 CalibrationUse = Literal["walk", "functional"]
 # Sampled frames per trial, of all trials together, and least of each: enough to cover a stride.
 _FRAMES = 60
-_ALL_FRAMES = 180
-_FEW_FRAMES = 16
 _LEAST_FRAMES = 10
-_SHOWN = 0.8  # share of the largest number of visible markers in a frame of the trial
 
 
 @dataclass(frozen=True)
@@ -462,7 +457,9 @@ def select_frames(trials: Sequence[CalibrationTrial], model: SubjectModel, prior
     independent frames at most, so that joint centres do not follow the soft tissue of walking. Trials with too few markers are
     excluded.
     """
-    most = int(np.clip(_ALL_FRAMES // max(len(trials), 1), _FEW_FRAMES, _FRAMES))
+    all_frames = 180
+    few_frames = 16
+    most = int(np.clip(all_frames // max(len(trials), 1), few_frames, _FRAMES))
     samples = [frames for trial in trials if (frames := _chosen(trial, model, priors, most)) is not None]
     walked = sum(frames.independent for frames in samples if frames.trial.use == "walk")
     share = min(1.0, max(priors.most_independent, priors.most_independent_walks) / max(walked, 1.0))
@@ -470,11 +467,12 @@ def select_frames(trials: Sequence[CalibrationTrial], model: SubjectModel, prior
 
 
 def _chosen(trial: CalibrationTrial, model: SubjectModel, priors: Priors, most: int) -> Frames | None:
+    shown = 0.8  # share of the largest number of visible markers in a frame of the trial
     markers = trial.markers
     columns = np.array([markers.labels.index(m.label) if m.label in markers.labels else -1 for m in model.markers])
     positions = np.where((columns >= 0)[:, None], markers.positions[:, columns], np.nan)
     seen = np.isfinite(positions[..., 0]).sum(axis=1)
-    usable = np.flatnonzero(seen >= _SHOWN * seen.max()) if seen.any() else np.empty(0, dtype=np.int64)
+    usable = np.flatnonzero(seen >= shown * seen.max()) if seen.any() else np.empty(0, dtype=np.int64)
     if len(usable) < _LEAST_FRAMES:
         return None
     rows = usable[np.unique(np.linspace(0, len(usable) - 1, min(most, len(usable))).astype(int))]

@@ -27,12 +27,8 @@ from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.rigid_body import InverseKinematics, inverse_kinematics
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 
-# Share of its weight below which a marker does not count as visible.
-_HALF_FADED = 0.5
 # Interval of the analysis of visibility; postures change little in it.
 _JUDGED_EVERY_S = 0.04
-# Smaller differences between fit and bridge need no new start.
-_RESTART_RAD = np.radians(2.0)
 
 _Solve = Callable[..., InverseKinematics]
 
@@ -132,9 +128,13 @@ def _bridged(
     Also return (T, C) the coordinates that are lost for too long. root_open: (T,) frames with a bridged root. ramp: (T, M)
     share of the weight of each marker. held: (nv,) weights that hold coordinates at their static angle.
     """
+    # Share of its weight below which a marker does not count as visible.
+    half_faded = 0.5
+    # Smaller differences between fit and bridge need no new start.
+    restart_rad = np.radians(2.0)
     static = model.static_configuration(np.eye(3), np.zeros(3))
     step = max(round(_JUDGED_EVERY_S * rate_hz), 1)
-    visible = ramp >= _HALF_FADED
+    visible = ramp >= half_faded
     # Determined by the posture, not by gaps, which fade and are bridged.
     whole = levers_through(model, solution.q, np.ones_like(visible), step)
     unseen = whole < LEAST_LEVER_M if visible.all() else unseen_coordinates(model, solution.q, visible, step)
@@ -155,6 +155,6 @@ def _bridged(
         bridges[:ROOT_V], q_prior[:, :ROOT_Q] = bridge_root(solution.q, root_open)
     # Where the bridge differs from the fit, the solution starts from the previous frame.
     pulled = [c.q_index for c in model.coordinates if bridges[c.v_index]]
-    elsewhere = (np.abs(q_prior[:, pulled] - solution.q[:, pulled]) > _RESTART_RAD).any(axis=1) | root_open
+    elsewhere = (np.abs(q_prior[:, pulled] - solution.q[:, pulled]) > restart_rad).any(axis=1) | root_open
     q_near = np.where(elsewhere[:, None], np.nan, solution.q)
     return solve(np.where(bridges > 0.0, bridges, held), q_prior, q_near), lost

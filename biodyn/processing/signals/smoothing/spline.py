@@ -30,10 +30,8 @@ from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMe
 
 # Bounds: several harmonics of a walking stride, and the highest frequency of bones under the skin.
 LOWEST_HZ, HIGHEST_HZ = 2.0, 25.0
-_MOST_OF_RATE = 0.4
 _BENT = 3  # m: order of the penalised derivative
 _TRIED = 24  # cut-offs at equal logarithmic steps (a ninth each), refined by a parabola
-_AT_CUTOFF = np.sqrt(2.0) - 1.0  # gain 1 / (1 + this) = 1 / sqrt(2)
 
 
 def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
@@ -73,7 +71,8 @@ def optimal_cutoffs(
             cross-validation score; NaN excludes a marker.
         lowest_hz, tried: begin of the search, and number of cut-offs.
     """
-    tried_hz = np.geomspace(lowest_hz, min(HIGHEST_HZ, _MOST_OF_RATE * rate_hz), tried)
+    most_of_rate = 0.4
+    tried_hz = np.geomspace(lowest_hz, min(HIGHEST_HZ, most_of_rate * rate_hz), tried)
     chosen = np.full(positions.shape[1], np.nan)
     for seen, markers in gap_patterns(all_finite(positions).T):
         stretches = _long_enough(seen)
@@ -89,7 +88,8 @@ def _long_enough(seen: BoolArray) -> list[slice]:
 
 def stiffness(cutoff_hz: float, rate_hz: float, m: int) -> float:
     """Return lambda of the spline with 1/sqrt(2) of the amplitude at a cut-off."""
-    return float(_AT_CUTOFF / (2.0 * np.sin(np.pi * cutoff_hz / rate_hz)) ** (2 * m))
+    at_cutoff = np.sqrt(2.0) - 1.0  # gain 1 / (1 + this) = 1 / sqrt(2)
+    return float(at_cutoff / (2.0 * np.sin(np.pi * cutoff_hz / rate_hz)) ** (2 * m))
 
 
 def spline_residual(samples: FloatArray, lam: float, m: int) -> FloatArray:
@@ -196,10 +196,7 @@ LOWEST_AUTOMATIC_HZ, HIGHEST_AUTOMATIC_HZ = 6.0, 25.0
 _MOST_OF_RATE_automatic_cutoff = 0.4
 _NOISE_FROM_HZ, _ORDER = 20.0, 4
 # Soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s.
-_SKIN_S = 0.0002
-_SPEED_CUTOFF_HZ = 6.0
 _TRIED_FROM_HZ, _TRIED = 4.0, 14
-_LEAST_NOISE_MM = 0.01  # lower noise: the markers were filtered before they were stored
 
 
 @dataclass(frozen=True)
@@ -223,13 +220,14 @@ class AutomaticCutoff:
     @property
     def reason(self) -> str:
         """Reason for this cut-off, in words."""
+        least_noise_mm = 0.01  # lower noise: the markers were filtered before they were stored
         if not np.isfinite(self.optimal_hz):
             return f"the lowest automatic cut-off: the {self.points} are visible too briefly for an estimate of their noise"
         noise_mm = 1000.0 * self.noise_m
         noise = (
             f"noise {noise_mm:.2f} mm"
-            if noise_mm >= _LEAST_NOISE_MM
-            else f"noise below {_LEAST_NOISE_MM} mm, probably filtered before"
+            if noise_mm >= least_noise_mm
+            else f"noise below {least_noise_mm} mm, probably filtered before"
         )
         quartile = f"25th percentile of the optimal cut-offs of the {self.points} ({noise}): {self.optimal_hz:.1f} Hz"
         if self.cutoff_hz > self.optimal_hz + 0.5:
@@ -241,8 +239,10 @@ class AutomaticCutoff:
 
 def automatic_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
     """Return the cut-off for markers (T, M, 3) m, NaN where missing; the lowest for short recordings."""
+    # Soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s.
+    skin_s = 0.0002
     noise, speed = measured_noise(positions, rate_hz, _NOISE_FROM_HZ, _ORDER), relative_speed(positions, rate_hz)
-    error = np.hypot(noise, _SKIN_S * speed)
+    error = np.hypot(noise, skin_s * speed)
     known: BoolArray = np.asarray(np.isfinite(error))
     if not known.any():  # too short, or no visible marker
         return AutomaticCutoff(LOWEST_AUTOMATIC_HZ, float("nan"), float("nan"), float("nan"))
@@ -257,10 +257,11 @@ def automatic_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
 
 def relative_speed(positions: FloatArray, rate_hz: float) -> FloatArray:
     """Return the root mean square speed (M,) m/s of markers (T, M, 3) relative to the mean of all; NaN without visible frames."""
+    speed_cutoff_hz = 6.0
     if len(positions) < 2:
         return np.full(positions.shape[1], np.nan)
     smooth = butterworth_lowpass(
-        positions, rate_hz, min(_SPEED_CUTOFF_HZ, _MOST_OF_RATE_automatic_cutoff * rate_hz), _ORDER
+        positions, rate_hz, min(speed_cutoff_hz, _MOST_OF_RATE_automatic_cutoff * rate_hz), _ORDER
     )
     velocity = np.gradient(smooth, 1.0 / rate_hz, axis=0)
     seen = all_finite(velocity)
