@@ -86,10 +86,10 @@ def factors_by_body(model: OpenSimModel, standing: StandingMarkers) -> tuple[dic
     least_pair_m = 0.05
     sums: dict[str, FloatArray] = {}
     for body in {marker.body for marker in model.markers if marker.body is not None}:
-        own = [m for m in model.markers if m.body == body and m.name in standing.labels]
+        common = [m for m in model.markers if m.body == body and m.name in standing.labels]
         total = np.zeros(2)
-        for i, a in enumerate(own):
-            for b in own[:i]:
+        for i, a in enumerate(common):
+            for b in common[:i]:
                 modelled = float(np.linalg.norm(np.subtract(a.place_m, b.place_m)))
                 recorded = standing.distance(a.name, b.name)
                 if modelled >= least_pair_m and np.isfinite(recorded):
@@ -103,7 +103,7 @@ def factors_by_body(model: OpenSimModel, standing: StandingMarkers) -> tuple[dic
         )
     overall = float(whole[0] / whole[1])
     factors, measured = {}, []
-    for body in (one.name for one in model.multibody.bodies if "/" not in one.name):
+    for body in (b.name for b in model.multibody.bodies if "/" not in b.name):
         both = sums.get(body, np.zeros(2)) + sums.get(_other_side(body), np.zeros(2))
         factors[body] = float(both[0] / both[1]) if both[1] > 0.0 else overall
         if both[1] > 0.0:

@@ -40,7 +40,7 @@ _LEAST_FRAMES = 10
 class Standing:
     """Mean marker positions (3,) m by label over the quietest window; frames [first, last]; movement of the markers, m.
 
-    Without a static trial the positions are those of an assembled person over all frames of the walk, and `movement_m` is the
+    Without a static trial the positions are from an assembled person over all frames of the walk, and `movement_m` is the
     typical distance of markers from their mean position on the segment.
     """
 

@@ -285,7 +285,7 @@ def _timed(item: PlateContact, start_s: float, end_s: float) -> PlateContact:
 
 
 def _whole_sole(item: PlateContact, scale: _Scale) -> PlateContact:
-    """Reject a contact of a sole that is entirely on plates where the force cannot be that of the foot alone.
+    """Reject a contact of a sole that is entirely on plates where the force cannot be from the foot alone.
 
     A measured force above the required one is rejected where several contacts agree on body weight. A missing force is attributed
     to the foot where it acts at the foot; otherwise an unmeasured support carries it, and the force on the foot is correct.

@@ -53,7 +53,7 @@ REASON = "set by the user"
 def with_overrides(
     contacts: Sequence[PlateContact], numbers: Sequence[int], overrides: Sequence[ContactOverride], rate_hz: float
 ) -> list[PlateContact]:
-    """Return the contacts with those of the user; `numbers` of the plates in the file.
+    """Return the contacts with the overrides of the user; `numbers` of the plates in the file.
 
     An override applies to the load of its plate at `from_s`, from there (from the begin of the load, where that is near) to
     `until_s` or the end of the load. Raises SettingsError with the available loads where it matches none.
@@ -278,7 +278,7 @@ def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
         return [replace(alone, cut_before=part.cut_before, cut_after=part.cut_after)]
     parts = _decide(load)
     begin_s, end_s = times_above(load.plate, part, level_n + load.threshold_n)
-    # The frames stay those of the wider part: they contain what the filter spreads of the force.
+    # The frames remain the wider part: they contain what the filter spreads of the force.
     first = parts[0]
     parts[0] = replace(first, contact=replace(first.contact, start_s=begin_s), cut_before=part.cut_before)
     last = parts[-1]
@@ -287,7 +287,7 @@ def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
 
 
 def _credible(load: Load, part_contact: PlateContact, level_n: float) -> PlateContact:
-    """Reject a contact whose measured force is not that of the foot alone, or incomplete."""
+    """Reject a contact whose measured force is not from the foot alone, or incomplete."""
     contact = part_contact.contact
     reason = ""
     if level_n > OTHER_LOAD_SHARE * contact.evidence["peak_n"]:
@@ -320,7 +320,7 @@ def _decide(load: Load) -> list[PlateContact]:
 
 
 def _stated_by_file(load: Load, side: Side, feet: Mapping[Side, FootEvidence]) -> PlateContact:
-    """Decide about a load whose foot the file states, unless the centre of pressure contradicts it."""
+    """Decide about a load with a foot stated by the file, unless the centre of pressure contradicts it."""
     name, other = SIDE_NAMES[side], SIDE_NAMES[other_side(side)]
     if is_near(feet[side]):
         reason = f"the file assigns this force to the {name} foot, and the centre of pressure is within its outline"
@@ -376,7 +376,7 @@ def _force_in_swing(load: Load, side: Side) -> float:
 
 
 def _without_foot(load: Load, feet: Mapping[Side, FootEvidence], best: Side) -> PlateContact:
-    """Reject a load that fits no foot; the reaction of the nearest foot is unknown where it stands on the plate."""
+    """Reject a load that fits no foot; the reaction of the nearest foot is unknown while on the plate."""
     unseen = [SIDE_NAMES[side] for side in SIDES if feet[side].known_share < 0.5]
     if unseen:
         reason = f"the {' and the '.join(unseen)} foot is not visible"

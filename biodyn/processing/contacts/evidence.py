@@ -23,7 +23,7 @@ MAX_SOLE_HEIGHT_M = 0.08
 REACH_M = 0.10
 # Errors of sole, markers and plates move the centre of pressure of a standing foot this far outside its outline.
 MAX_FOOT_DISTANCE_M = 0.05
-# Shorter loads are no foot contact: the shortest stances of running last 0.15 s.
+# Shorter loads are not foot contacts: the shortest stances of running last 0.15 s.
 MIN_CONTACT_S = 0.1
 # Shorter stretches without a foot are ignored: ringing of the plate, error of the motion.
 MIN_ABSENT_S = 0.1
@@ -43,7 +43,7 @@ class Part:
 def contact_windows(
     plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float
 ) -> dict[Side | Literal["any"], BoolArray]:
-    """Return the frames (T,) in which any foot can load the plate, and those of each foot."""
+    """Return the frames (T,) in which any foot can load the plate, and each foot separately."""
     windows: dict[Side | Literal["any"], BoolArray] = {"any": foot_may_load(plate, foot_outlines, rate_hz)}
     return windows | {side: foot_may_load(plate, {side: sole}, rate_hz) for side, sole in foot_outlines.items()}
 
@@ -115,7 +115,7 @@ def mean_force(plate: PlateSignals, part: Part) -> float:
 
 
 def times_above(plate: PlateSignals, part: Part, level_n: float) -> tuple[float, float]:
-    """Begin and end in s of the longest loading of a part above `level_n`; those of the part without any.
+    """Begin and end in s of the longest loading of a part above `level_n`; the whole part without any.
 
     A part ends about 0.1 s after the foot has left; the force shows the time itself.
     """
@@ -199,7 +199,7 @@ class PlateContact:
         contact: the record for tables and reports.
         plate: index into the given plates (not the number in the file).
         first, stop: marker frames of the raw load, stop exclusive.
-        feet: sides whose ground reaction the contact concerns: the assigned one, or those that stay unknown.
+        feet: sides whose ground reaction the contact concerns: the assigned one, or the ones that stay unknown.
         cut_before, cut_after: the load continues without a break before or after this contact (two feet on one plate).
         frame_overhang_m: (n,) overhang of the low part of the sole over the edges of the plates in each frame, for a contact
             that is rejected only because of it; None for all others.
@@ -263,7 +263,7 @@ def is_near(foot: FootEvidence) -> bool:
 
 
 def evidence_record(load: Load, side: Side | None, feet: Mapping[Side, FootEvidence]) -> dict[str, float]:
-    """Return the evidence for tables and reports: that of the assigned foot, else of the nearest one."""
+    """Return the evidence for tables and reports: of the assigned foot, else of the nearest one."""
     subject: Side = side if side is not None else nearest_foot(feet)
     foot, rival = feet[subject], feet[other_side(subject)]
     zero = load.plate.zero
@@ -341,7 +341,7 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
 def _may_carry(load: Load, side: Side) -> BoolArray:
     """Frames (n,) in which a foot may stand on a plate without known edges, by the centre of pressure alone.
 
-    The foot that the file states; else the one whose sole is at the centre of pressure, or both where it is between two soles.
+    The foot that the file states; else the one with its sole at the centre of pressure, or both where it is between two soles.
     """
     rows = slice(load.first, load.stop)
     if load.plate.side is not None:

@@ -196,7 +196,7 @@ def ground_reaction(
     points, moments = {}, {}
     for side in SIDES:
         wrench[side][~measured[side]] = np.nan
-        with np.errstate(divide="ignore", invalid="ignore"):  # no height where there is no force
+        with np.errstate(divide="ignore", invalid="ignore"):  # no height without force
             height = surface[side] / wrench[side][:, 4]
         points[side], moments[side] = pressure_at_height(wrench[side], height, threshold_n)
     return GroundReaction(
@@ -360,7 +360,7 @@ def ground_reaction_from_forces(
     rate_hz: float,
     threshold_n: float,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """Return contacts and ground reaction of feet whose forces are given.
+    """Return contacts and ground reaction of feet with given forces.
 
     Parameters:
         wrenches: per side (T, 6) F_Wo_W. heights: per side (T,) m, of the point of application, NaN = at the sole.
@@ -474,7 +474,7 @@ def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnos
 
 
 def _noisy_plates(contacts: Sequence[Contact]) -> list[Diagnostic]:
-    """Findings about plates whose noise raised the contact threshold."""
+    """Findings about plates with noise that raised the contact threshold."""
     notes = []
     plates = {contact.plate: contact.evidence for contact in contacts}
     for number, evidence in sorted(plates.items()):

@@ -195,7 +195,7 @@ def forces_at_plate_rate(
     Parameters:
         contacts: assigned contacts of these plates. plates: unfiltered, at their own rates. order: of the low-pass filter.
         reaction: at the frames; where it is unknown, the result is unknown.
-        threshold_n: vertical force below which there is no centre of pressure.
+        threshold_n: least vertical force with a centre of pressure.
 
     Every plate passes the same filter at any frame rate, so that peaks of different laboratories are comparable. A load of two
     feet on one plate without known shares belongs to neither.
@@ -228,15 +228,17 @@ def forces_at_plate_rate(
         wrench[side][rows] += part
         height = np.nan_to_num(centre_of_pressure(part, plate.corners, threshold_n)[:, 1])
         surface[side][rows] += np.where(height != 0.0, height * part[:, 4], 0.0)
-        own = slice(max(int(np.ceil(contact.start_s * rate_hz)), 0), int(np.floor(contact.end_s * rate_hz)) + 1)
-        loaded[side][own] = True
+        rows_of_contact = slice(
+            max(int(np.ceil(contact.start_s * rate_hz)), 0), int(np.floor(contact.end_s * rate_hz)) + 1
+        )
+        loaded[side][rows_of_contact] = True
         if share is None and _is_part_of_a_whole(contact, contacts):
-            wrench[side][own] = np.nan
+            wrench[side][rows_of_contact] = np.nan
     points, moments = {}, {}
     for side in sides:
         wrench[side][~_known(reaction.measured[side], frame_rate_hz, rate_hz, count)] = np.nan
         loaded[side] &= np.isfinite(wrench[side]).all(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):  # no height where there is no force
+        with np.errstate(divide="ignore", invalid="ignore"):  # no height without force
             height = surface[side] / wrench[side][:, 4]
         points[side], moments[side] = pressure_at_height(wrench[side], height, threshold_n)
     return FootForces(rate_hz, wrench, loaded, points, moments)
@@ -355,7 +357,7 @@ def _seen(contact: Contact) -> bool:
 
 
 def without_aid_contacts(contacts: Sequence[Contact], loads: Sequence[OtherLoad]) -> tuple[Contact, ...]:
-    """Return the contacts with those unassigned whose centre of pressure a walking aid moved out of the foot.
+    """Return the contacts with unassigned ones where the centre of pressure a walking aid moved out of the foot.
 
     Only where `loads` show that a walking aid is used.
     """

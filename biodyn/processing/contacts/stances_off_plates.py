@@ -66,7 +66,7 @@ def unmeasured_stances(
     strikes_s: FloatArray,
     rate_hz: float,
 ) -> list[UnmeasuredStance]:
-    """Return the stances of a foot off the plates, and those on a plate whose load could not be assigned to it.
+    """Return the stances of a foot off the plates, and stances on a plate with a load that could not be assigned to it.
 
     strikes_s: (N,) s, strikes of the foot from gait events.
     """

@@ -54,7 +54,8 @@ def share_double_support(
     """Share the load of a plate between rear and leading foot; None where the centre of pressure does not determine it.
 
     Args:
-        wrench: (n, 6) F_Wo_W of the plate, unfiltered, from single support of the rear foot to that of the leading foot.
+        wrench: (n, 6) F_Wo_W of the plate, unfiltered, from single support of the rear foot to single support of the leading
+            foot.
         rate_hz: samples per second.
         rear, lead: soles at these samples.
         height_m: World height of the surface.

@@ -35,7 +35,7 @@ class ModelMotion:
     R_WG: FloatArray = field(default_factory=lambda: np.eye(3))
 
     def columns_of(self, model: ImportedModel) -> list[int]:
-        """Return the columns of the coordinates of a body model among those of the model."""
+        """Return the columns of the coordinates of a body model among all columns of the model."""
         return [self.names.index(c.name) for c in model.coordinates]
 
 
@@ -100,7 +100,7 @@ def imported_dynamics(
 
     Parameters:
         wrenches: (T, K, 6) all loads about the world origin, World, on the bodies (K,) of the tree of the model.
-        covered: (T, n) coordinates whose torques the measured loads determine.
+        covered: (T, n) coordinates with torques determined by the measured loads.
     """
     model = fit.model
     assert isinstance(model, ImportedModel)
@@ -117,16 +117,15 @@ def imported_dynamics(
     below = distal_feet(model, sides)
     columns = motion.columns_of(model)
     valid_body = {
-        name: np.logical_and.reduce([known, *(reaction.measured[side] for side in own)]) for name, own in below.items()
+        name: np.logical_and.reduce([known, *(reaction.measured[side] for side in feet)])
+        for name, feet in below.items()
     }
     determined = covered[:, columns] & np.isfinite(motion.tau[:, columns])
     torque_valid = (
         determined & np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
     )
     all_known = np.logical_and.reduce([known, *(reaction.balanced(side) for side in sides)])
-    balanced = (
-        all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)
-    )  # without forces there is no residual
+    balanced = all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)  # no residual without forces
     torques = np.where(torque_valid, motion.tau[:, columns], np.nan)
     R_root = fit.link_R_W[:, 0]
     return dynamics_of(

@@ -279,7 +279,7 @@ def dynamics_of(
 
 
 def distal_feet(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]:
-    """Return the feet at or beyond the joint of each segment, whose contacts must be known for its load."""
+    """Return the feet at or beyond the joint of each segment; their contacts must be known for its load."""
     parent = {body.definition.name: body.definition.parent for body in model.bodies}
     below: dict[str, list[Side]] = {name: [] for name in parent}
     for side in sides:

@@ -41,7 +41,7 @@ def visible_feet(soles_W: Mapping[Side, FloatArray], rate_hz: float) -> dict[Sid
 
 
 def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, rate_hz: float) -> list[FootStep]:
-    """Return the steps of all feet in order of time; lifting a foot in place is no step."""
+    """Return the steps of all feet in order of time; lifting a foot in place does not count."""
     # Least distance of a step (shorter: toe-tapping, rocking), and least rise of a step up.
     least_move_m = 0.15
     steps: list[FootStep] = []
@@ -118,7 +118,7 @@ def standing_share(feet: Mapping[Side, FootOutline]) -> float:
 ActivityKind = Literal["walking", "running", "stairs", "turning", "jump", "squat", "other"]
 Direction = Literal["forwards", "backwards", "sideways", ""]
 
-# Less horizontal travel is no gait.
+# Less horizontal travel is not a gait.
 _STILL_M, _STILL_STANDING = 0.03, 0.95  # sway and share of standing frames in quiet standing
 
 
@@ -157,7 +157,7 @@ WALKING = Activity("walking", "not determined")
 
 def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz: float) -> Activity:
     """Return the activity from heels, soles and pelvis and the loads of the plates."""
-    # Less horizontal travel is no gait.
+    # Less horizontal travel is not a gait.
     least_travel_m = 0.5
     feet = visible_feet(points.sole, rate_hz)
     found_steps = foot_steps(feet, points.floor_velocity, rate_hz)

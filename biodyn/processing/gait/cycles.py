@@ -26,7 +26,7 @@ class GaitCycle:
         start_s, end_s: the two strikes.
         off_s: foot off of the same side.
         opposite_off_s, opposite_strike_s: events of the other foot inside the cycle, in walking in this order.
-        confidence: that of the less certain strike.
+        confidence: of the less certain strike.
     """
 
     side: Side
@@ -124,12 +124,12 @@ def _spline(samples: FloatArray, at: FloatArray) -> FloatArray:
     diagonal, above, below = np.full(count, 4.0), np.ones(count - 1), np.ones(count - 1)
     diagonal[[0, -1]], above[0], below[-1] = 1.0, 2.0, 2.0
     slope = dgtsv(below, diagonal, above, slope)[3]
-    left = np.clip(np.floor(at).astype(np.int64), 0, count - 2)
-    s = (at - left)[:, None]
-    rise, begin, end = rise[left], slope[left], slope[left + 1]
+    at_left = np.clip(np.floor(at).astype(np.int64), 0, count - 2)
+    s = (at - at_left)[:, None]
+    rise, begin, end = rise[at_left], slope[at_left], slope[at_left + 1]
     bend = begin + end - 2.0 * rise
     z = s * s
-    return np.asarray(samples[left] + begin * s + (rise - begin - bend) * z + bend * (z * s))
+    return np.asarray(samples[at_left] + begin * s + (rise - begin - bend) * z + bend * (z * s))
 
 
 def _only(events: Sequence[GaitEvent], side: Side, kind: str) -> float:

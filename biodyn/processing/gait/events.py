@@ -31,7 +31,7 @@ _OPPOSITE: dict[EventKind, EventKind] = {"foot_strike": "foot_off", "foot_off": 
 def consistent_events(
     stored: Sequence[GaitEvent], measured: Sequence[GaitEvent], stride_s: float, same_s: float, selected: bool = False
 ) -> tuple[list[GaitEvent], tuple[Diagnostic, ...]]:
-    """Return the stored events that are consistent with those of plates and movement, and a warning about the others.
+    """Return the stored events that are consistent with plates and movement, and a warning about the others.
 
     Args:
         stored: of the file. measured: of plates and movement; alternately strikes and offs of each foot, where none was missed.
@@ -92,7 +92,7 @@ def _note(
     return Diagnostic(
         "gait-events-exchanged" if is_explained else "gait-events-contradicted",
         "warning",
-        f"{len(wrong)} of {count} gait events of the file contradict those of plates and movement ({times} s) and "
+        f"{len(wrong)} of {count} gait events of the file contradict plates and movement ({times} s) and "
         f"{done}.{guess if is_explained else ''}",
         value=float(len(wrong)),
         limit=0.0,
@@ -172,7 +172,7 @@ def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float)
     """Events of the assigned contacts: raw force through the threshold, sub-frame.
 
     One foot on several plates strikes with the first and leaves with the last. Where a load is cut (two feet on the plate) or
-    reaches the end of the recording of `duration_s` there is no event; `frame_s` is the frame interval.
+    reaches the end of the recording of `duration_s` no event is returned; `frame_s` is the frame interval.
     """
     # Loads of the same foot on neighbouring plates belong to one stance.
     same_stance_s = 0.05
@@ -209,7 +209,7 @@ def strikes_by_movement(
     Only strikes with a confidence of `_SURE`, which show a transition from the air to the floor.
 
     Args:
-        contacts: plate contacts, whose strikes show the bias of the movement in this trial.
+        contacts: plate contacts; their strikes show the bias of the movement in this trial.
         kinematic: events of the movement (`movement_events.movement_events`).
         duration_s, frame_s: of the recording and of a frame.
     """
@@ -227,7 +227,7 @@ def merge_events(
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Merge events of several sources into one plausible sequence, sorted by time.
 
-    `auto` takes the event of the plate where available, else the kinematic one, else that of the file where it is consistent
+    `auto` takes the event of the plate where available, else the kinematic one, else the one of the file where it is consistent
     (`consistent_events`); any other source is used alone. Kinematic events are shifted by the median difference to the plate
     events of the trial, per kind; the confidence of an event is the measured probability to be within 20 ms of the truth
     (`library/gait/events.toml`). Events outside the recording, 0 to `last_s`, are excluded. Per side strikes and offs

@@ -45,7 +45,7 @@ def distinct_peaks(x: FloatArray, prominence: float, distance: float) -> IntArra
     """Return the samples of the maxima of a signal (T,) without gaps, as `scipy.signal.find_peaks` does.
 
     Of maxima closer than `distance` samples the highest is selected; the others must have a `prominence` in the unit of `x`.
-    The peak of a plateau is its middle; an end is no maximum. Implemented here because importing `scipy.signal` is slow.
+    The peak of a plateau is its middle; ends are not maxima. Implemented here because importing `scipy.signal` is slow.
     """
     change = np.flatnonzero(np.diff(x))  # last samples of stretches of equal values
     heights = x[np.append(change, len(x) - 1)]
@@ -163,7 +163,7 @@ def strikes_from_likelihood(
     """Return the events with each foot strike at its most likely time, with the confidence of that time.
 
     Parameters:
-        expected: approximate events. heel_W, toe_W: per side (T, 3) m, filtered at 6 Hz. odds: None = those of the library.
+        expected: approximate events. heel_W, toe_W: per side (T, 3) m, filtered at 6 Hz. odds: None = library values.
 
     Foot offs, and strikes without a transition from air to contact, are unchanged.
     """

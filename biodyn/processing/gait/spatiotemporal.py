@@ -1,8 +1,8 @@
 """Spatio-temporal parameters of each gait cycle, their mean and standard deviation, and the signals of a trial.
 
-Usual definitions (Perry & Burnfield 2010, Winter 2009): a step belongs to the foot whose strike ends it. Lengths are measured
-between heels, each at its own strike, along the displacement of the pelvis during the cycle, so that the two step lengths add
-up to the stride length.
+Usual definitions (Perry & Burnfield 2010, Winter 2009): a step belongs to the foot with the strike that ends it. Lengths are
+measured between heels, each at its own strike, along the displacement of the pelvis during the cycle, so that the two step
+lengths add up to the stride length.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def stride_parameters(
     stance = 100.0 * (cycle.off_s - cycle.start_s) / duration
     initial = 100.0 * (cycle.opposite_off_s - cycle.start_s) / duration
     single = 100.0 * (cycle.opposite_strike_s - cycle.opposite_off_s) / duration
-    # In running there is no double support.
+    # Running has no double support.
     walked = cycle.start_s < cycle.opposite_off_s < cycle.opposite_strike_s < cycle.off_s
     flight = cycle.opposite_strike_s - cycle.off_s
     return StrideParameters(
@@ -126,7 +126,7 @@ def summarise(parameters: Sequence[StrideParameters]) -> dict[str, ParameterSumm
     """Return mean and standard deviation of every parameter over the cycles with a known value."""
     summary: dict[str, ParameterSummary] = {}
     for field in fields(StrideParameters):
-        values = np.array([getattr(one, field.name) for one in parameters], dtype=np.float64)
+        values = np.array([getattr(stride, field.name) for stride in parameters], dtype=np.float64)
         known = values[np.isfinite(values)]
         summary[field.name] = ParameterSummary(
             mean=float(known.mean()) if len(known) else math.nan,
@@ -146,7 +146,7 @@ def spatiotemporal(
 ) -> tuple[tuple[StrideParameters, ...], dict[Side, dict[str, ParameterSummary]]]:
     """Return the parameters of every cycle, in the order of `cycles`, and their summary per side.
 
-    On a treadmill `floor_velocity_W` (3,) m/s is that of the belt (`feet.floor_velocity`): lengths and the direction of
+    On a treadmill `floor_velocity_W` (3,) m/s is the belt velocity (`feet.floor_velocity`): lengths and the direction of
     progression are relative to the belt.
     """
     travelled = np.arange(len(pelvis_W))[:, None] / rate_hz * np.asarray(floor_velocity_W, dtype=np.float64)
@@ -155,7 +155,8 @@ def spatiotemporal(
     pelvis_W = pelvis_W - travelled
     each = tuple(stride_parameters(cycle, heel_W, toe_W, pelvis_W, rate_hz) for cycle in cycles)
     per_side = {
-        side: summarise([one for cycle, one in zip(cycles, each, strict=True) if cycle.side == side]) for side in SIDES
+        side: summarise([stride for cycle, stride in zip(cycles, each, strict=True) if cycle.side == side])
+        for side in SIDES
     }
     return each, per_side
 
@@ -265,7 +266,7 @@ class CycleSignal:
     Attributes:
         variable, unit: as in the table `gait_cycles`. values: (T,), NaN where not valid.
         kind: "angle" depends on the pose, "base" and "heading" also on the walking direction of the cycle (`values`: relative
-            to World X), "load" also on the contacts of the feet below the segment, "ground" on that of the foot.
+            to World X), "load" also on the contacts of the feet below the segment, "ground" on the contact of the foot.
         body: segment of the joint, "" for the ground. coordinate: column of the free coordinates, -1 if none.
     """
 

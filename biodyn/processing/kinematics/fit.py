@@ -16,7 +16,7 @@ from biodyn.recording import Markers, Motion
 from biodyn.rigid_body import InverseKinematics, body_poses
 from biodyn.rigid_body.marker_fit import UNDETERMINED
 
-# Frames at the ends of a spline whose curvature depends on the rounding of the last samples.
+# Frames at the ends of a spline where the curvature depends on the rounding of the last samples.
 _SPLINE_EDGE_FRAMES = 2
 
 
@@ -32,7 +32,7 @@ class Fit:
         status, iterations: (T,) of the solver; UNDETERMINED where the markers leave the root open, bridged where `solved`.
         motion: q, v, vdot (NaN rows where unknown).
         link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved.
-        own: values and rates (T, C) of the free coordinates that are not those of single axes (OpenSim model); None otherwise.
+        own: values and rates (T, C) of the free coordinates that do not belong to single axes (OpenSim model); None otherwise.
     """
 
     labels: tuple[str, ...]

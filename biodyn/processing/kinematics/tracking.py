@@ -383,9 +383,9 @@ def _with_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, l
     }
     extra = tuple(marker for marker in extra if marker.label not in agreed)
     # An assumed attachment is replaced where the movement contradicts it.
-    kept = tuple(marker for marker in model.markers if marker.label not in guessed - agreed)
+    verified = tuple(marker for marker in model.markers if marker.label not in guessed - agreed)
     notes = [note for note in notes if note.about not in agreed]
-    return with_attached(replace(model, markers=kept), extra), notes
+    return with_attached(replace(model, markers=verified), extra), notes
 
 
 def _unused_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:
@@ -444,7 +444,7 @@ def _assumed_motion(model: SubjectModel) -> list[Diagnostic]:
             "assumed-motion",
             "info",
             f"The motion of {', '.join(bodies)} is not measured (no markers). Assumed: trunk and head upright and facing along "
-            "the walk, arms swinging opposite to the legs. Leg torques of a filtered motion do not depend on it, those of an "
+            "the walk, arms swinging opposite to the legs. Leg torques of a filtered motion do not depend on it, torques of an "
             "estimate slightly; the pelvis residual and the centre of mass do.",
             value=share,
             unit="of body mass",

@@ -24,7 +24,7 @@ from biodyn.rigid_body.marker_fit import MIN_MARKERS, UNDETERMINED, InverseKinem
 
 #: Weight of a bridge: that of a marker of weight 1 at a lever of 10 cm, weak against well placed markers.
 BRIDGE_WEIGHT = 0.01
-#: Weight over poorly determined frames: about that of the remaining information.
+#: Weight over poorly determined frames: about as large as the remaining information.
 REGULARISING_WEIGHT = 0.04**2
 # A jump begins and ends next to poorly determined frames, and is faster than a joint in walking.
 _MARGIN_S = 0.08
@@ -35,12 +35,12 @@ ROOT_Q, ROOT_V = 7, 6
 def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
     """Return weights (T, M) in 0-1 that fall to 0 towards the edges of a gap over `ramp_frames`; 1 far from gaps.
 
-    The ends of the trial are no gap, nor are frames without enough markers for a pose, because no other marker is affected. The
-    fade is a raised cosine with zero slope at both ends.
+    The ends of the trial do not count as gaps, nor do frames without enough markers for a pose, because no other marker is
+    affected. The fade is a raised cosine with zero slope at both ends.
     """
     if ramp_frames < 1 or seen.all():
         return seen.astype(float)
-    # frames without enough markers are no gap
+    # frames without enough markers do not count as gaps
     gone = np.where(seen.sum(axis=1) < MIN_MARKERS, np.inf, 0.0)
     distance = np.minimum(_since_gap(seen, gone), _since_gap(seen[::-1], gone[::-1])[::-1])
     phase = np.clip(distance / (ramp_frames + 1.0), 0.0, 1.0)
@@ -210,21 +210,21 @@ def root_open(
 
     def judge(q: FloatArray, visible: BoolArray) -> FloatArray:
         J = markers.by_coordinates(coupled, q)[..., free]
-        found = []
+        levers = []
         for shown in (visible, np.ones_like(visible)):
             H = np.einsum("tm,tmik,tmil->tkl", shown * weights, J, J)
             covariance = np.linalg.inv(H + np.diag(pulls[free] + ridge_m2))
             worst = np.linalg.eigvalsh(covariance[:, turning[:, None], turning])[:, -1]
-            found.append(1.0 / np.sqrt(worst))
-        return np.stack(found, axis=1)
+            levers.append(1.0 / np.sqrt(worst))
+        return np.stack(levers, axis=1)
 
     lever = through_frames(judge, q, visible, max(round(_JUDGED_EVERY_S * rate_hz), 1))
     return np.asarray((lever[:, 0] < LEAST_LEVER_M) & ~(lever[:, 1] < LEAST_LEVER_M))
 
 
 def _least_determined(H: FloatArray) -> BoolArray:
-    """Coordinates (n,) whose curvature H (n, n) vanishes when the others follow; without any, the one with the least curvature
-    remaining.
+    """Coordinates (n,) with a curvature H (n, n) that vanishes when the others follow; without any, the one with the least
+    curvature remaining.
 
     The fit itself uses the exact curvature, which can be smaller due to marker residuals.
     """
@@ -271,7 +271,7 @@ def outlier_frames(error: FloatArray, limit_m: float) -> BoolArray:
 
     error: (T, M) m distance from the position on the fitted skeleton, NaN where not visible.
 
-    Off means farther than `limit_m` and than 2.5 times its own median error. A marker whose median error exceeds `limit_m` is
+    Off means farther than `limit_m` and than 2.5 times its own median error. A marker with a median error above `limit_m` is
     off in all frames; one that is off in more than a fifth of its frames without that shows a wrong model, and its error is
     kept. One wrong marker pulls others along: of the candidates in a frame only those nearly as far off as the worst are
     outliers.

@@ -150,7 +150,7 @@ LEAST_ROWS = 7
 def coordinate_motion(
     time_s: FloatArray, values: FloatArray, cutoff_hz: float, at_s: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return values, rates and accelerations (T', C) at the times `at_s` (T',) s, those of the rows where omitted.
+    """Return values, rates and accelerations (T', C) at the times `at_s` (T',) s, default: at the rows.
 
     time_s: (T,) increasing, T >= `LEAST_ROWS`. values: (T, C), no NaN. cutoff_hz: 0 = no filter.
     """

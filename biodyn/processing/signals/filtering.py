@@ -67,8 +67,8 @@ def second_cutoff_hz(passed_hz: float, wanted_hz: float, order: int = 4) -> floa
     if passed_hz <= wanted_hz:
         return 0.0
     lost = math.sqrt(2.0) - 1.0
-    left = math.sqrt(2.0) / (1.0 + lost * (wanted_hz / passed_hz) ** order) - 1.0
-    return wanted_hz * (lost / left) ** (1.0 / order)
+    remaining = math.sqrt(2.0) / (1.0 + lost * (wanted_hz / passed_hz) ** order) - 1.0
+    return wanted_hz * (lost / remaining) ** (1.0 / order)
 
 
 def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: int = 4, axis: int = 0) -> FloatArray:

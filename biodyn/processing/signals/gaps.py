@@ -110,7 +110,7 @@ def fill_gaps(
         spline_gap_s: longest gap for a cubic spline through the neighbouring frames. Gaps at the ends are not splined.
         rigid_gap_s: longest gap for a rigid registration of at least three other markers of the segment, visible (or splined)
             throughout. The offset of the marker in the segment changes linearly between the edges of the gap, so that nothing
-            jumps; at the ends of the trial it is that of the one edge.
+            jumps; at the ends of the trial it is the offset at the one edge.
     """
     positions = np.array(p_WM, dtype=np.float64)
     seen = all_finite(positions)

@@ -359,7 +359,7 @@ MIRROR: FloatArray = np.diag([1.0, 1.0, -1.0])
 
 
 def corners_reversed(plates: Sequence[ForcePlate]) -> bool:
-    """Whether the corners (World, Y up) of all plates are in the opposite order to that of the format.
+    """Whether the corners (World, Y up) of all plates are in the opposite order to the format.
 
     From above they are clockwise: +x+y, -x+y, -x-y, +x-y of axes with z pointing down (C3D user guide, FORCE_PLATFORM), as in
     every plate of some fifteen laboratories; a mirror image reverses them. False without a plate.

@@ -56,7 +56,7 @@ class SignalSettings(Section):
 
     @property
     def forces_hz(self) -> float:
-        """Cut-off of the plate forces, Hz, where the markers have that of the settings; 0 = none."""
+        """Cut-off of the plate forces, Hz, where the markers have the cut-off of the settings; 0 = none."""
         return self.markers_hz if self.force_cutoff_hz is None else self.force_cutoff_hz
 
     @property

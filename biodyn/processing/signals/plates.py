@@ -46,7 +46,7 @@ class _PlateAxes(NamedTuple):
 def plate_wrench(
     plate: ForcePlate, frame_count: int, marker_rate_hz: float, unloaded: BoolArray | None = None
 ) -> PlateWrench:
-    """Return the reaction of a plate on what is on it, as F_Wo_W [moment; force] at the analog rate.
+    """Return the reaction of a plate on its load, as F_Wo_W [moment; force] at the analog rate.
 
     `plate.corners` must already be in World (Y up). The offset is removed; the sign of the force and of ORIGIN are checked
     against the data. frame_count, marker_rate_hz (Hz): of the markers. unloaded: (frame_count,) frames in which no foot is over
@@ -114,7 +114,7 @@ def channel_shares(
     this.
 
     `plate.corners` must be in World. `smoothed` processes (Ta, C) channels without their offset to (T, C) at the marker frames,
-    as the wrench of the plate was processed. The signs of force and ORIGIN are those of the whole plate. Exact except for a
+    as the wrench of the plate was processed. The signs of force and ORIGIN follow from the whole plate. Exact except for a
     manufacturer's correction of the centre of pressure, which is linearised.
     """
     # Relative change of a channel for its contribution: too small to change a sign.

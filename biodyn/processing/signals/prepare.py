@@ -1,7 +1,7 @@
 """Signals of a trial: gaps filled, markers smoothed, low-pass filtered wrenches of the plates, and the choice of the method.
 
 The estimate of motion and forces is at least as accurate as a filter wherever it is possible (docs/methods.md, section 2). It
-needs markers, because errors of measured segment poses are not those of single points. A cut-off or filter order in the
+needs markers, because errors of measured segment poses differ from errors of single points. A cut-off or filter order in the
 settings selects the filter.
 """
 
@@ -67,9 +67,9 @@ def filter_fallback(why: str) -> MethodChoice:
 
 
 def method_of(record: Mapping[str, Any]) -> str:
-    """Return the method that made a result, by its run.json; older versions kept that of the settings, or had but the filter."""
-    found = str(record.get("method") or record["settings"].get("signals", {}).get("method", BUTTERWORTH))
-    return BUTTERWORTH if found == "auto" else found
+    """Return the method of a result from its run.json; older versions stored that in the settings, or had only the filter."""
+    name = str(record.get("method") or record["settings"].get("signals", {}).get("method", BUTTERWORTH))
+    return BUTTERWORTH if name == "auto" else name
 
 
 def is_filtered(record: Mapping[str, Any]) -> bool:
@@ -118,7 +118,7 @@ class TrialSignals:
 
     @property
     def force_cutoff_hz(self) -> float:
-        """Cut-off of the plate forces, 0 = none: that of the settings, else that of the markers."""
+        """Cut-off of the plate forces, 0 = none: from the settings, else as for the markers."""
         given = self.settings.force_cutoff_hz
         return self.cutoff_hz if given is None else given
 

@@ -114,7 +114,7 @@ def without_soft_tissue(evidence: InformationForm, skin: SoftTissue) -> Informat
 def redundancy(free: FloatArray, weights: FloatArray) -> FloatArray:
     """Return (T, M) how many of a marker's three errors the coordinates cannot follow; weights (T, M), 0 where missing.
 
-    The trace of 1 - H with the hat matrix H of the fit, whose `free_columns` are `free`.
+    The trace of 1 - H with the hat matrix H of the fit with `free_columns` `free`.
     """
     follows = _followed(np.sqrt(weights)[..., None, None] * free)
     return np.where(weights > 0.0, 3.0 - np.sum(follows**2, axis=(2, 3)), 0.0)
@@ -219,8 +219,8 @@ def fit_subject(
     Parameters:
         trials: walks and functional trials of the same person, markers in World.
         model: of the static trial. scaling: builds it again.
-        soft: labels of markers whose position on the segment is not known from the static trial.
-        priors: those of the library where omitted.
+        soft: labels of markers without a known position on the segment in the static trial.
+        priors: default: the library.
 
     Gauss-Newton on joint centres, axial rotation offsets, postures and marker positions; the coordinates of every frame follow by
     inverse kinematics.
@@ -260,14 +260,15 @@ class _Problem:
         made, _ = self.scaling.model(known=known)
         made = with_moved_centres(with_coordinates_of(made, self.model), self.unknowns.posture_shifts(theta))
         shifts = self.unknowns.marker_shifts(theta)
-        own = {marker.label: marker for marker in made.markers}
+        made_markers = {marker.label: marker for marker in made.markers}
         markers = tuple(
-            replace(own[m.label], p_BM=own[m.label].p_BM + shifts.get(m.label, 0.0)) for m in self.model.markers
+            replace(made_markers[m.label], p_BM=made_markers[m.label].p_BM + shifts.get(m.label, 0.0))
+            for m in self.model.markers
         )
         # A leg without a position in the static trial keeps an unknown sole.
         outlines = {
-            side: own if np.isfinite(self.model.foot_outlines[side]).all() else np.full_like(own, np.nan)
-            for side, own in made.foot_outlines.items()
+            side: outline if np.isfinite(self.model.foot_outlines[side]).all() else np.full_like(outline, np.nan)
+            for side, outline in made.foot_outlines.items()
         }
         return replace(made, markers=markers, foot_outlines=outlines)
 
@@ -371,7 +372,7 @@ class _Problem:
     def _marker_errors(
         self, model: SubjectModel, marker_m: FloatArray, solved: Sequence[_Solved], free: Sequence[FloatArray]
     ) -> FloatArray:
-        """Standard deviations (M,) m of the markers: those of the prior, scaled for each segment to the residuals.
+        """Standard deviations (M,) m of the markers: prior values, scaled for each segment to the residuals.
 
         free: `free_columns` of each. The variance is the mean of the prior one, which counts as `_PRIOR_ERRORS` errors, and of
         the errors in independent frames that the coordinates could not follow.

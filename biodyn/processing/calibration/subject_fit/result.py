@@ -243,7 +243,7 @@ def fit_summary(
     marker_m: FloatArray,
     trials: Sequence[CalibrationTrial],
 ) -> SubjectFit:
-    """Return the summary of a solution theta (P,) with posterior sd (P,); `model` is that of the static trial.
+    """Return the summary of a solution theta (P,) with posterior sd (P,); `model`: of the static trial.
 
     before, after: distances (T, M) m and errors (T, M, 3) m in segment axes of the markers of each trial; NaN where missing.
     """
@@ -309,7 +309,7 @@ def _rms(error: FloatArray) -> float:
 def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
     """Return findings about joint centres and axes that moved far, and markers that moved since the static trial.
 
-    wands: segments whose axes depend on a skin wand.
+    wands: segments with axes from a skin wand.
     """
     # Smaller changes are within the variation of careful marker placement.
     reported_shift_m = 0.010
@@ -331,7 +331,7 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                     value=size,
                     limit=strange * float(np.linalg.norm(centre.prior_sd_m)),
                     unit="m",
-                    hint="Misplaced markers cause such a shift; check those of the joint.",
+                    hint="Misplaced markers cause such a shift; check the markers of the joint.",
                 )
             )
     for turn in fit.turns:
@@ -383,7 +383,7 @@ def _disagreement(joint: FunctionalJoint) -> Diagnostic | None:
     return Diagnostic(
         "functional-disagrees",
         "warning",
-        f"{joint.trial}: {joint.method} locates the joint of {joint.segment} {what} from that of the model (markers of "
+        f"{joint.trial}: {joint.method} locates the joint of {joint.segment} {what} from the model (markers of "
         f"both segments agree to {1000 * joint.residual_m:.0f} mm, range {np.rad2deg(joint.range_rad[0]):.0f} degrees).",
         value=joint.off_m,
         limit=functional_m,
@@ -426,9 +426,9 @@ class SoftTissue:
         R = at.R_WB[model.markers[i].body]
         angles = [model.coordinates[self.coordinate[k]].q_index for k in slides]
         bent = q[:, angles] - self.static_rad[slides]
-        moved = R[:, :, None, :] * bent[:, None, :, None]
+        effect = R[:, :, None, :] * bent[:, None, :, None]
         numbers = (3 * np.array(slides)[:, None] + np.arange(3)).ravel()
-        return numbers, moved.reshape(len(q), 3, -1)
+        return numbers, effect.reshape(len(q), 3, -1)
 
 
 def soft_tissue_of(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> SoftTissue:

@@ -22,7 +22,7 @@ from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 
-# Number of free rotations of a ball joint, whose axes do not affect the markers.
+# Number of free rotations of a ball joint; its axes do not affect the markers.
 _BALL = 3
 
 
@@ -36,7 +36,7 @@ class Unknowns:
         markers: by marker of the model, index of the first of three entries; these are last.
         covariance: (P, P) of the prior.
         marker_m: (M,) standard deviation of the error of each marker of the model; infinite without weight.
-        soft: labels of markers whose position on the segment is not known from the static trial.
+        soft: labels of markers without a known position on the segment in the static trial.
     """
 
     start: StaticFigure
@@ -90,7 +90,7 @@ class Unknowns:
 def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> Unknowns:
     """Return the unknowns of a model: centres between segments with markers on both, and all markers with weight.
 
-    Axes rotate where the far end of the segment is a hinge visible from both sides. The covariance is that of the intrinsic
+    Axes rotate where the far end of the segment is a hinge visible from both sides. The covariance contains the intrinsic
     scatter; `marker_placement` adds the effect of misplaced markers.
     """
     # Reflection in the sagittal plane X-Y.
@@ -135,7 +135,7 @@ def fit_unknowns(model: SubjectModel, soft: frozenset[str], priors: Priors) -> U
 
 def _marker_errors(model: SubjectModel, priors: Priors) -> FloatArray:
     """Standard deviation (M,) m of each marker's error per axis; infinite without weight."""
-    # Largest ratio of the error of a light marker to that of the heaviest of its segment.
+    # Largest ratio of the error of a light marker to the heaviest one of its segment.
     most_spread = 2.0
     largest: dict[str, float] = {}
     for marker in model.markers:
@@ -228,7 +228,7 @@ def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: ModelPoses) -> 
 def _hinges(
     model: SubjectModel, figure: StaticFigure, q: FloatArray, at: ModelPoses, on: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
-    """By segment with a joint that is no ball: (T, m, 3, 3) movement of the markers beyond for a rotation w of the axes above.
+    """By segment with a joint other than a ball: (T, m, 3, 3) movement of the markers beyond for a rotation w of the axes above.
 
     The first rotation D of the joint becomes D + w x D - D w x: the markers beyond rotate by w - D w about the centre.
     """
@@ -365,7 +365,7 @@ class Placement:
 
 
 def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, placement_m: float) -> Placement:
-    """Return the effect of misplaced markers of pelvis and legs, with the unknowns whose prior includes it.
+    """Return the effect of misplaced markers of pelvis and legs, with the unknowns and a prior that includes it.
 
     A lateral knee marker too far forward moves the knee and rotates the axis; a wand does both. Each marker slides along the skin
     separately, placement_m (one standard deviation) in both directions.
@@ -384,8 +384,8 @@ def marker_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, 
         if body == root or body in legs:
             others = [p for owner, p in markers.values() if owner == body]
             for direction in _along_skin(place, body, others, start):
-                moved = scaling.poses(chain, model.height_m, {label: step_m * direction})
-                columns.append(_change(unknowns, base, moved) * placement_m / step_m)
+                shifted_poses = scaling.poses(chain, model.height_m, {label: step_m * direction})
+                columns.append(_change(unknowns, base, shifted_poses) * placement_m / step_m)
                 labels.append(label)
                 directions.append(direction)
     A = np.array(columns).reshape(-1, unknowns.count).T

@@ -83,7 +83,7 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
     short, long = _root_open(
         model, solution.q, np.isfinite(p_WM[..., 0]), markers.rate_hz, signals.settings.spline_gap_s
     )
-    if long.any():  # treated as frames without markers, so that nothing fades towards them
+    if long.any():  # treated as frames without markers, so that nothing fades next to them
         solve, ramp = solver(np.where(long[:, None, None], np.nan, p_WM))
         solution = solve(*prior)
     longest_s = signals.settings.rigid_gap_s
