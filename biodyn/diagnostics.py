@@ -85,6 +85,11 @@ class Check:
         values = {name: value for name, value in asdict(self).items() if name != "found"}
         return values | {"hint": self.hint if self.status in ("warn", "fail") else "", "covers": list(self.covers)}
 
+    def as_cause_dict(self) -> dict[str, Any]:
+        """Return a cause of a verdict as plain values."""
+        names = ("code", "title", "status", "text", "hint")
+        return {name: getattr(self, name) for name in names}
+
     def as_data_dict(self) -> dict[str, Any]:
         """Return a check of the recording as plain values: what it measured (SI) and found."""
         return {
@@ -98,26 +103,15 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Cause:
-    """A check or finding that decided a verdict."""
-
-    code: str
-    title: str
-    status: Status
-    text: str
-    hint: str
-
-
-@dataclass(frozen=True)
 class Verdict:
-    """Verdict of a trial: status, checks, and causes with the most severe first; no causes if it passes.
+    """Verdict of a trial: status, checks, and causes (decisive checks and findings), the most severe first.
 
     begin_with: codes of the primary causes.
     """
 
     status: Status
     checks: tuple[Check, ...]
-    causes: tuple[Cause, ...]
+    causes: tuple[Check, ...]
     begin_with: frozenset[str] = frozenset()
 
     def besides(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -126,7 +120,7 @@ class Verdict:
         return [finding for finding in findings if finding.code not in covered]
 
     @property
-    def to_look_at(self) -> list[Cause]:
+    def to_look_at(self) -> list[Check]:
         """Causes in the order of inspection: primary causes first."""
         return sorted(self.causes, key=lambda cause: cause.code not in self.begin_with)
 

@@ -12,7 +12,7 @@ from biodyn.checks.body import with_consistency
 from biodyn.checks.estimators.residual import begin_with
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckDefinition, CheckResult, Kind, ask_in_turn, checks, finding_title
-from biodyn.diagnostics import STATUS_WORDS, Cause, Check, Diagnostic, Status, Verdict, gravest
+from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, Status, Verdict, gravest
 
 
 def examine(analysis: TrialAnalysis) -> TrialAnalysis:
@@ -46,11 +46,11 @@ def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Ver
     decisive = [check for check in outcomes if check.status in ("warn", "fail") or _missed(check)]
     covered = {code for check in decisive for code in check.covers}
     causes = [  # findings name causes, checks their consequences
-        Cause(note.code, finding_title(note.code), note.status, note.message, note.hint)
+        Check(note.code, finding_title(note.code), note.status, note.message, hint=note.hint)
         for note in findings
         if note.severity != "info" and note.code not in covered
     ]
-    causes += [Cause(check.code, check.title, check.status, check.text, check.hint) for check in decisive]
+    causes += decisive
     order = list(STATUS_WORDS)
     causes.sort(key=lambda cause: order.index(cause.status))
     first = begin_with([cause.code for cause in causes], findings)

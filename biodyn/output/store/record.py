@@ -508,7 +508,7 @@ def versions() -> dict[str, str]:
 PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "record_version": lambda _: RECORD_VERSION,
     "verdict": lambda analysis: verdict_of(analysis).status,
-    "verdict_checks": lambda analysis: [asdict(cause) for cause in verdict_of(analysis).to_look_at],
+    "verdict_checks": lambda analysis: [cause.as_cause_dict() for cause in verdict_of(analysis).to_look_at],
     "versions": lambda _: versions(),
     "input": input_record,
     "static": static_record,
