@@ -108,7 +108,7 @@ def test_loads_that_are_not_there_are_refused(tmp_path):
     with pytest.raises(InputFileError, match=r"none\.mot"):
         read_external_loads(_written(tmp_path, xml.format("none.mot"), "loads.xml"))
     damaged = {
-        "names the <datafile> '1 1": xml.format("1\t" * 2500),
+        "names the file '1 1": xml.format("1\t" * 2500),
         "columns that begin with 'é'": xml.format(table.name).replace("a_v", "é\u200b"),
         "must be true or false, found 'the'": xml.format(table.name).replace(
             "<applied", "<isDisabled>the</isDisabled><applied"

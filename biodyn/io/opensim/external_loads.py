@@ -62,7 +62,7 @@ def read_external_loads(path: str | Path) -> ExternalForces:
     file = text_of(loads_element, "datafile")
     if not file or file.lower() == "unassigned":
         raise InputFileError(f"'{path.name}' names no <datafile> with the forces.")
-    table = read_storage(_beside(path, file))
+    table = read_storage(named_file(path, file))
     loads = []
     for element in members(loads_element, "objects") if loads_element.find("objects") is not None else loads_element:
         if element.tag not in ("ExternalForce", "PrescribedForce"):
@@ -88,14 +88,15 @@ def read_external_loads(path: str | Path) -> ExternalForces:
     return ExternalForces(tuple(loads), table)
 
 
-def _beside(path: Path, file: str) -> Path:
-    """Return the path of a file that an XML names: as stated, else its last part in the folder of the XML."""
-    places = (path.parent / file, path.parent / re.split(r"[\\/]", file)[-1])
+def named_file(path: Path, file: str) -> Path:
+    """Return the file that an XML names: as stated, else its last part in the folder of the XML."""
+    file = file.strip()
+    stated = path.parent / file
     try:
-        return places[0] if places[0].is_file() else places[1]
-    except OSError as error:  # no system takes such a name
+        return stated if stated.is_file() else path.parent / re.split(r"[\\/]", file)[-1]
+    except OSError as error:  # not a valid file name
         raise InputFileError(
-            f"'{path.name}' names the <datafile> '{shown(file)}': {error.strerror}.", "Name the table of the forces."
+            f"'{path.name}' names the file '{shown(file)}': {error.strerror}.", "Correct the name of the file."
         ) from error
 
 

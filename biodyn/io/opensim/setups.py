@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError
+from biodyn.io.opensim.external_loads import named_file
 from biodyn.rigid_body.osim.document import is_true, members, name_of, number, numbers, read_document, text_of
 
 # The misspelt one occurs in files of OpenSim 2.
@@ -100,13 +100,6 @@ def tasks_of(tasks: ET.Element, file: str) -> tuple[dict[str, float], tuple[Coor
         value = number(task, "value", 0.0) if kind == "manual_value" else None
         coordinates.append(CoordinateTask(name, weight, value, given))
     return markers, tuple(coordinates)
-
-
-def named_file(path: Path, file: str) -> Path:
-    """Return the file that a set-up names: as stated, else its last part in the folder of the set-up."""
-    file = file.strip()
-    there = path.parent / file
-    return there if there.is_file() else path.parent / re.split(r"[\\/]", file)[-1]
 
 
 def _range(tool: ET.Element) -> tuple[float, float] | None:
