@@ -358,7 +358,7 @@ def test_a_weight_for_nobody_is_said(laboratory: Laboratory, tmp_path: Path, qui
         file.write("[inverse_kinematics.marker_weights]\nLASIX = 1.0\n")
     result = biodyn("run", laboratory.walk, "--settings", quick, "--out", tmp_path / "out")
     assert result.exit_code == FINE
-    assert "The settings weigh LASIX" in result.stdout
+    assert "not in the walk: LASIX" in result.stdout
 
 
 def test_settings_that_are_not_there(laboratory: Laboratory, tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_what_cannot_be_followed_is_refused_in_a_sentence(hinge, tmp_path, fault
         "weights of zero": "weight above 0",
         "negative weight": "not negative",
         "no tasks": "names no marker",
-        "other markers": "0 markers in common that the set-up follows",
+        "other markers": "0 markers in common with a task in the set-up",
     }
     with pytest.raises((InputFileError, ModelError), match=words[fault]):
         run_markers(walk, model, ik_setup=setup)

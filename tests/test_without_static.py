@@ -153,7 +153,7 @@ def test_frames_of_standing_are_counted_as_the_file_counts_them(laboratory: Labo
 
 
 def test_frames_in_which_nobody_stands_are_refused(laboratory: Laboratory) -> None:
-    with pytest.raises(StaticTrialError, match="in the frames that were named"):
+    with pytest.raises(StaticTrialError, match="in the given frames"):
         run_trial(laboratory.walk, NO_STATIC, static_frames=(1, 120))
 
 

@@ -275,5 +275,5 @@ def test_one_event_at_another_time_is_left_out_and_the_others_stay():
     alone, notes = merge_events([*found, *stored_like(found), slip], "file")
     assert slip.time_s in [event.time_s for event in alone]
     assert {event.source for event in alone} == {"file"}
-    assert "are used, as gait.events = 'file' asks" in notes[0].message
+    assert "are used, because gait.events = 'file'" in notes[0].message
     assert "'auto'" in notes[0].hint

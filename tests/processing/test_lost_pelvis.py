@@ -79,7 +79,7 @@ def test_no_torque_beside_a_lost_pelvis_is_far_from_the_truth(
         assert (note.value, note.limit) == (pytest.approx(0.3), pytest.approx(0.1))
         assert note.frames == (FIRST, FIRST + frames - 1)
         assert note.hint
-        assert "no visible markers tell how the pelvis lies" in analysis.dynamics.reason[FIRST + 15]
+        assert "no visible markers determine the orientation of the pelvis" in analysis.dynamics.reason[FIRST + 15]
     np.testing.assert_array_equal(analysis.fit.solved, ~gone)
     assert np.isnan(analysis.dynamics.torques[gone]).all()
 
