@@ -11,7 +11,7 @@ the same criteria require it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -67,41 +67,29 @@ _REVERSED = tuple(
     for turns in range(4)
 )
 
+
+def _sign_faults(
+    code: str, hints: tuple[str, str], faults: Mapping[str, tuple[float, float, float]]
+) -> Iterator[PlateFault]:
+    """Yield sign faults of force or moment by the names of their channels; hints: of the first and of the other faults."""
+    for names, factors in faults.items():
+        hint = hints[0] if names == next(iter(faults)) else hints[1]
+        what = f"as if {names} had the opposite sign"
+        if code == "plate-force-sign":
+            yield PlateFault(code, what, hint, force=factors)
+        else:
+            yield PlateFault(code, what, hint, moment=factors)
+
+
 _TURNED = "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS."
 _ORDER = "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables."
-_MOMENT_SIGN = "Check the sign of the moment channels (ANALOG:SCALE)."
-_FORCE_SIGN = "Check the sign of the force channels (ANALOG:SCALE)."
 _FAULTS = (
-    PlateFault(
-        "plate-rotated",
-        "as if the plate were turned by 90 degrees",
-        _TURNED,
-        quarter_turns=1,
+    *(
+        PlateFault("plate-rotated", f"as if the plate were turned by {angle} degrees", _TURNED, quarter_turns=turns)
+        for turns, angle in ((1, 90), (3, -90), (2, 180))
     ),
-    PlateFault(
-        "plate-rotated",
-        "as if the plate were turned by -90 degrees",
-        _TURNED,
-        quarter_turns=3,
-    ),
-    PlateFault(
-        "plate-rotated",
-        "as if the plate were turned by 180 degrees",
-        _TURNED,
-        quarter_turns=2,
-    ),
-    PlateFault(
-        "plate-axes-exchanged",
-        "as if Fx and Fy were swapped",
-        _ORDER,
-        exchange=True,
-    ),
-    PlateFault(
-        "plate-axes-exchanged",
-        "as if Mx and My were swapped",
-        _ORDER,
-        exchange_moments=True,
-    ),
+    PlateFault("plate-axes-exchanged", "as if Fx and Fy were swapped", _ORDER, exchange=True),
+    PlateFault("plate-axes-exchanged", "as if Mx and My were swapped", _ORDER, exchange_moments=True),
     PlateFault(
         "plate-axes-exchanged",
         "as if Fx and Fy, and Mx and My, were swapped",
@@ -110,41 +98,21 @@ _FAULTS = (
         exchange_moments=True,
         z_up=False,  # equivalent to a reversed order of corners for z up
     ),
-    PlateFault(
+    *_sign_faults(
         "plate-moment-sign",
-        "as if the moments had the opposite sign",
-        "Check the sign of the moment channels (ANALOG:SCALE) and the sense in which the file stores the reaction.",
-        moment=(-1.0, -1.0, -1.0),
+        (
+            "Check the sign of the moment channels (ANALOG:SCALE) and the sense in which the file stores the reaction.",
+            "Check the sign of the moment channels (ANALOG:SCALE).",
+        ),
+        {"the moments": (-1.0, -1.0, -1.0), "Mx": (-1.0, 1.0, 1.0), "My": (1.0, -1.0, 1.0)},
     ),
-    PlateFault(
-        "plate-moment-sign",
-        "as if Mx had the opposite sign",
-        _MOMENT_SIGN,
-        moment=(-1.0, 1.0, 1.0),
-    ),
-    PlateFault(
-        "plate-moment-sign",
-        "as if My had the opposite sign",
-        _MOMENT_SIGN,
-        moment=(1.0, -1.0, 1.0),
-    ),
-    PlateFault(
+    *_sign_faults(
         "plate-force-sign",
-        "as if Fx and Fy had the opposite sign",
-        "Check the sign of the horizontal force channels (ANALOG:SCALE).",
-        force=(-1.0, -1.0, 1.0),
-    ),
-    PlateFault(
-        "plate-force-sign",
-        "as if Fx had the opposite sign",
-        _FORCE_SIGN,
-        force=(-1.0, 1.0, 1.0),
-    ),
-    PlateFault(
-        "plate-force-sign",
-        "as if Fy had the opposite sign",
-        _FORCE_SIGN,
-        force=(1.0, -1.0, 1.0),
+        (
+            "Check the sign of the horizontal force channels (ANALOG:SCALE).",
+            "Check the sign of the force channels (ANALOG:SCALE).",
+        ),
+        {"Fx and Fy": (-1.0, -1.0, 1.0), "Fx": (-1.0, 1.0, 1.0), "Fy": (1.0, -1.0, 1.0)},
     ),
     *_REVERSED,
 )
