@@ -113,7 +113,7 @@ class Archive:
 
 
 def is_archive(head: bytes) -> bool:
-    """True where the head is that of an archive: a length that a header can have, then the first field of the header."""
+    """Return whether the head is that of an archive: a length that a header can have, then the first field of the header."""
     most_header_bytes = 200_000_000  # models as text, and one number for every frame
     length = int.from_bytes(head[:_LENGTH_BYTES], "little")
     return 0 < length <= most_header_bytes and len(head) > _LENGTH_BYTES and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
@@ -164,7 +164,7 @@ def _check(path: Path, header: Any, data_bytes: int) -> None:
 
 
 def _stride(header: Any, trial: Any) -> int:
-    """Bytes of one frame of a trial with its passes."""
+    """Return the bytes of one frame of a trial with its passes."""
     size: int = header.sensor_frame_bytes + len(getattr(trial, "pass")) * header.pass_frame_bytes
     return size
 

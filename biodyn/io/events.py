@@ -69,7 +69,7 @@ def later(events: Sequence[GaitEvent], start_s: float, frame_count: int, rate_hz
 
 @lru_cache(1024)
 def is_gait_event(label: str) -> bool:
-    """True where an event's label, with its side or without, is that of a foot strike or foot off."""
+    """Return whether an event's label, with its side or without, is that of a foot strike or foot off."""
     return _meaning(label, "")[0] is not None
 
 
@@ -94,7 +94,7 @@ def _same(name: str) -> str:
 
 
 def _meaning(label: str, context: str) -> tuple[EventKind | None, Side | None]:
-    """Kind and side of an event from its label and context: 'Foot Strike1' + 'Left', 'RHS', 'left toe off'."""
+    """Return kind and side of an event from its label and context: 'Foot Strike1' + 'Left', 'RHS', 'left toe off'."""
     word = letters(label)
     side = _side(letters(context))
     kind = _kind(word)

@@ -151,7 +151,7 @@ def bare_name(stem: str) -> str:
 
 
 def _parts(stem: str) -> list[str]:
-    """The words of a file's name: a change from small to large letters begins one (walk1GRF, WalkForces)."""
+    """Return the words of a file's name: a change from small to large letters begins one (walk1GRF, WalkForces)."""
     parts = re.split(r"[\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", stem))
     return [part.lower() for part in parts if part]
 

@@ -111,7 +111,7 @@ def _without_prefix(
 
 
 def _are_segments(prefixes: Counter[str], labels: Sequence[str]) -> bool:
-    """True where several prefixes are segments of one person: the labels differ without the prefixes."""
+    """Return whether several prefixes are segments of one person: the labels differ without the prefixes."""
     pattern = matcher(tuple(names()["subject_prefix"]["segments"]), True)
     named = [label for label in labels if label]
     return len(prefixes) > 1 and len(set(named)) == len(named) and all(pattern.fullmatch(prefix) for prefix in prefixes)
@@ -260,7 +260,7 @@ def _apply_rule(rule: dict[str, Any], labels: Sequence[str], kinds: list[str]) -
 
 
 def _are_axes(four: FloatArray, table: dict[str, Any]) -> bool:
-    """True where (T, 4, 3) is an origin and three perpendicular points at one distance, in twenty frames."""
+    """Return whether (T, 4, 3) is an origin and three perpendicular points at one distance, in twenty frames."""
     seen = np.flatnonzero(np.isfinite(four).all(axis=(1, 2)))
     if not seen.size:
         return True  # never seen at all: the four names are what there is to go by

@@ -97,7 +97,7 @@ class Record(Mapping[str, Value]):
         return len(self._fields)
 
     def record(self, name: str) -> Record | None:
-        """The only element of the structure of this name, None where it is something else; nothing else is read for it."""
+        """Return the only element of the structure of this name, None where it is something else; nothing else is read for it."""
         array = _array(self._fields[name], self._order)
         if array.kind != _Type.STRUCTURE or array.count != 1:
             return None
@@ -105,7 +105,7 @@ class Record(Mapping[str, Value]):
 
 
 def is_matlab(head: bytes) -> bool:
-    """Whether the first bytes of a file belong to MATLAB, version 5 or 7.3."""
+    """Return whether the first bytes of a file belong to MATLAB, version 5 or 7.3."""
     return head.startswith((MARK, MARK_73))
 
 
@@ -128,7 +128,7 @@ def variables_of(content: bytes) -> Record:
 
 
 def _elements(data: memoryview, order: str) -> Iterator[_Element]:
-    """The elements that follow each other in some bytes."""
+    """Return the elements that follow each other in some bytes."""
     at = 0
     while at < len(data):
         if len(data) - at < 8:
@@ -166,7 +166,7 @@ def _inflated(element: _Element, order: str) -> _Element:
 
 
 def _array(data: memoryview, order: str) -> _Array:
-    """The head of an array; the head of an empty array if there are no bytes."""
+    """Return the head of an array; the head of an empty array if there are no bytes."""
     if not len(data):
         return _Array(_Type.FIRST_NUMBER, (0, 0), "", iter(()))
     content = _elements(data, order)
@@ -185,7 +185,7 @@ def _array(data: memoryview, order: str) -> _Array:
 
 
 def _value(array: _Array, order: str, depth: int) -> Value:
-    """What an array holds."""
+    """Return the contents of an array."""
     if depth > _DEEPEST:
         raise MatlabError("it is nested too deeply")
     if array.kind == _Type.CELL:
@@ -205,7 +205,7 @@ def _value(array: _Array, order: str, depth: int) -> Value:
 
 
 def _as_many(parts: Iterator[_Element], count: int) -> list[memoryview]:
-    """The bytes of as many arrays as there are places."""
+    """Return the bytes of as many arrays as there are places."""
     elements = list(parts)
     if len(elements) != count or any(part[0] != _Type.ARRAY for part in elements):
         raise MatlabError("a list does not hold as many arrays as it has places")
@@ -213,7 +213,7 @@ def _as_many(parts: Iterator[_Element], count: int) -> list[memoryview]:
 
 
 def _records(array: _Array, order: str, depth: int) -> tuple[Record, ...]:
-    """The elements of a structure."""
+    """Return the elements of a structure."""
     head = list(islice(array.content, 2))
     if len(head) < 2:
         raise MatlabError("a structure lacks its fields")
@@ -236,7 +236,7 @@ def _text(parts: list[_Element], order: str) -> str:
 
 
 def _numbers(element: _Element, order: str) -> NDArray[np.generic]:
-    """The numbers of an element."""
+    """Return the numbers of an element."""
     letter = _NUMBERS.get(element[0])
     if letter is None:
         raise MatlabError("numbers are of no known kind")

@@ -67,7 +67,7 @@ class PlateLoads:
         return int(np.argmax(np.nansum(np.abs(self.force), axis=0)))
 
     def on_person(self, up: FloatArray) -> PlateLoads:
-        """The same as the ground's action on the person, where the programs also write what the person does to the plate.
+        """Return the loads as the ground's action on the person; programs may write the opposite.
 
         up: (3,) in the axes of the loads.
         """
@@ -75,7 +75,7 @@ class PlateLoads:
         return replace(self, force=sense * self.force, moment=sense * self.moment)
 
     def until(self, row: int) -> PlateLoads:
-        """The rows before one."""
+        """Return the rows before one."""
         return replace(self, force=self.force[:row], moment=self.moment[:row], pressure=self.pressure[:row])
 
     @property
@@ -95,7 +95,7 @@ class PlateLoads:
         return unknown_rows(self.force, self.pressure, least_load_n(np.linalg.norm(self.force, axis=1)))
 
     def at_pressure(self, up: int) -> tuple[FloatArray, bool]:
-        """The moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file tells it."""
+        """Return the moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file tells it."""
         free, _, is_known = free_moment(
             np.nan_to_num(self.force), np.nan_to_num(self.moment), np.nan_to_num(self.pressure), self.loaded, up
         )
@@ -156,7 +156,7 @@ _DEVICE: Final = re.compile(r"(?i)(?P<device>.+?)\s+-\s+(?P<what>force|moment|co
 
 
 def has_plates(section: Section) -> bool:
-    """Whether a table "Devices" names the centres of pressure of plates."""
+    """Return whether a table "Devices" names the centres of pressure of plates."""
     return bool(re.search(r"(?i) - cop\b", "".join(section.lines[1:2])))
 
 
@@ -251,7 +251,7 @@ def plate_files_of(path: Path) -> tuple[Path, ...]:
 
 
 def is_plate_file(head: str) -> bool:
-    """Whether a text begins as a plate's file of Qualisys Track Manager."""
+    """Return whether a text begins as a plate's file of Qualisys Track Manager."""
     return _CORNER_WORD in head
 
 

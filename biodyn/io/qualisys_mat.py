@@ -35,7 +35,7 @@ from biodyn.recording import Recording
 
 
 def records(record: Record, field: str, count: int | None = None) -> tuple[Record, ...]:
-    """The elements of a structure; none where the field is not there or empty, unless `count` are needed."""
+    """Return the elements of a structure; none where the field is not there or empty, unless `count` are needed."""
     value = record.get(field)
     elements = value if isinstance(value, tuple) else ()
     if count is not None and len(elements) != count:
@@ -49,7 +49,7 @@ def numbers(record: Record, field: str, *sizes: int | None) -> FloatArray:
 
 
 def finite(record: Record, field: str, *sizes: int | None) -> FloatArray:
-    """The same of numbers with NaN where one has no end, as an empty place may be written."""
+    """Return an array as `numbers` does, with NaN for infinite numbers."""
     value = _shaped(record, field, *sizes)
     return _possible(np.where(np.isfinite(value), value, np.nan), field)
 
@@ -187,7 +187,7 @@ class Measurement:
 
 
 def holds_measurement(path: Path) -> bool:
-    """Whether a file of MATLAB is a measurement of Qualisys Track Manager; False also where it cannot be read."""
+    """Return whether a file of MATLAB is a measurement of Qualisys Track Manager; False also where it cannot be read."""
     try:
         return path.suffix.lower() == SUFFIX and is_matlab(file_head(path, len(MARK))) and bool(_stored(path))
     except InputFileError:
@@ -228,7 +228,7 @@ def _with_plates(made: Recording, plates: Sequence[_Plate]) -> Recording:
 
 
 def _stored(path: Path, content: bytes | None = None) -> Record:
-    """The fields of the measurement."""
+    """Return the fields of the measurement."""
     content = file_bytes(path) if content is None else content
     if content.startswith(MARK_73):
         raise InputFileError(

@@ -141,7 +141,7 @@ def _with_person(recording: Recording, known: Format) -> Recording:
 
 
 def _noted(recording: Recording, name: str) -> Recording:
-    """The recording, with a note where the file's name says that it is of another format."""
+    """Return the recording, with a note where the file's name says that it is of another format."""
     suffix = recording.path.suffix.lower()
     if suffix in FORMATS[name].suffixes or all(suffix not in known.suffixes for known in FORMATS.values()):
         return recording

@@ -125,7 +125,7 @@ def unseen_held_positions(recording: Recording) -> tuple[Recording, Findings]:
 
 
 def _held(path: FloatArray, least: int, rate_hz: float) -> BoolArray:
-    """Frames (T,) of a trajectory (T, 3) in which one position is held that it starts from, or comes to, all at once."""
+    """Return frames (T,) of a trajectory (T, 3) in which one position is held that it starts from, or comes to, all at once."""
     result = np.zeros(len(path), dtype=bool)
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
     if np.mean(steps == 0.0) > _MOST_REPEATED:  # it was put there, or is fixed to the floor
@@ -215,7 +215,7 @@ def _rms(rows: FloatArray) -> float:
 
 
 def _scaled(plate: ForcePlate, factor: float) -> ForcePlate:
-    """The plate with its three moments times the factor."""
+    """Return the plate with its three moments times the factor."""
     if plate.type not in _WITH_MOMENTS or factor == 1.0:
         return plate
     factors = np.where(np.arange(6) < 3, 1.0, factor)

@@ -59,7 +59,7 @@ def virtual_points(poses: SegmentPoses, system: PoseSystem) -> Markers:
 
 
 def _place(point: PosePoint, parameters: Mapping[str, Sequence[object]]) -> FloatArray | None:
-    """The place (3,) m that a parameter tells, in numbers or in digits; None where it tells none that can be."""
+    """Return the position (3,) m in a parameter, as numbers or text; None if absent or not possible."""
     longest_m = 0.5  # largest distance of a landmark of the foot from its segment's origin
     try:
         numbers = [float(str(value)) for value in parameters.get(point.parameter, ())]
@@ -108,7 +108,7 @@ def checked_poses(
 
 
 def _errors(matrices: FloatArray, gone: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """How far (T, S) each matrix is from a pose, and its upper corner from a rotation: largest element of R R^T - 1."""
+    """Return how far (T, S) each matrix is from a pose, and its upper corner from a rotation: largest element of R R^T - 1."""
     squared, error = np.zeros(gone.shape), np.zeros(gone.shape)
     seen = matrices[~gone]
     R = seen[:, :3, :3]
@@ -120,7 +120,7 @@ def _errors(matrices: FloatArray, gone: BoolArray) -> tuple[FloatArray, FloatArr
 
 
 def _nearest_rotation(R: FloatArray) -> FloatArray:
-    """The nearest rotations (K, 3, 3) in the sense of least squares."""
+    """Return the nearest rotations (K, 3, 3) in the sense of least squares."""
     if not len(R):
         return R
     u, _, vt = np.linalg.svd(R)

@@ -133,7 +133,7 @@ def with_person(recording: Recording) -> Recording:
 
 
 def _skeleton_parameters(path: Path, text: str) -> list[tuple[str, str]]:
-    """Names and values of the parameters of a .vsk: empty elements, which need no tree."""
+    """Return names and values of the parameters of a .vsk: empty elements, which need no tree."""
     if "<KinematicModel" not in text or "</KinematicModel>" not in text:
         raise InputFileError(f"'{path.name}' is not a complete skeleton file.", "Save it again in Vicon Nexus.")
     parameters = [dict(_ATTRIBUTE.findall(attributes)) for attributes in _PARAMETER.findall(text)]

@@ -39,7 +39,7 @@ def parameters_of(entries: Sequence[Entry], subject: str = "") -> SubjectParamet
 
 @cache
 def _measure_names() -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Every spelling of a measure -> its name and the sides it gives: both where a sided measure names none."""
+    """Return every spelling of a measure -> its name and the sides it gives: both where a sided measure names none."""
     spellings: dict[str, tuple[str, tuple[str, ...]]] = {}
     for measure, rule in names()["subject"]["measures"].items():
         for name in rule["names"]:
@@ -60,7 +60,7 @@ def _first(entries: Sequence[Entry], rule: Mapping[str, Any]) -> float | None:
 
 
 def _in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
-    """The value in SI by its stated unit, else by the first unit that makes it plausible; None where nothing does."""
+    """Return the value in SI by its stated unit, else by the first unit that makes it plausible; None where nothing does."""
     _, stored, unit = entry
     try:
         value = float(stored)

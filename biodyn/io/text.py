@@ -47,7 +47,7 @@ def clean_texts(raws: Sequence[bytes]) -> tuple[str, ...]:
 
 
 def _east_asian(raws: Sequence[bytes]) -> list[str] | None:
-    """Texts in the East Asian encoding in which at least half of those that are not ASCII hold words of markers."""
+    """Return texts in the East Asian encoding in which at least half of those that are not ASCII hold words of markers."""
     ended = [raw.lstrip(b"\0 ").partition(b"\0")[0] for raw in raws]
     if sum(not raw.isascii() for raw in ended) < _LEAST_KNOWN:
         return None
@@ -88,7 +88,7 @@ def _decoded(raw: bytes) -> str:
 
 
 def _is_japanese(text: str) -> bool:
-    """True where all but ASCII is in Japanese words; two Latin-1 letters too can be the bytes of one kanji."""
+    """Return whether all but ASCII is in Japanese words; two Latin-1 letters too can be the bytes of one kanji."""
     return bool(_JAPANESE_WORD.search(text)) and not _JAPANESE.search(_JAPANESE_WORD.sub("", text))
 
 

@@ -51,7 +51,7 @@ class Markers:
 
 
 def person_is_there(seen: BoolArray) -> BoolArray:
-    """Frames (T,) in which at least half as many markers are `seen` (T, M) as at best; the others are an empty volume."""
+    """Return the frames (T,) with at least half of the largest number of markers that are `seen` (T, M)."""
     # The person is there while this share of the markers is seen that are seen at best.
     there_share = 0.5
     count = seen.sum(axis=1)
@@ -191,7 +191,7 @@ class Coordinates:
         return np.arange(self.frame_count) / self.rate_hz
 
     def column(self, label: str) -> FloatArray:
-        """Values of one coordinate, (T,); KeyError if it is not there."""
+        """Return values of one coordinate, (T,); KeyError if it is not there."""
         if label not in self.labels:
             raise KeyError(label)
         column: FloatArray = self.values[:, self.labels.index(label)]

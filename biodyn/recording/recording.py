@@ -130,7 +130,7 @@ class StoredMotion:
         )
 
     def held(self) -> tuple[str, ...]:
-        """Names of the forms that are there, for messages."""
+        """Return names of the forms that are there, for messages."""
         named = (
             ("markers", None if self.markers is None or self.markers.virtual else self.markers),
             ("segment poses", self.poses),

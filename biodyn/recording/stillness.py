@@ -71,7 +71,7 @@ def _seen_throughout(positions: FloatArray) -> BoolArray:
 
 
 def _quietest(parts: Sequence[FloatArray]) -> tuple[int, float]:
-    """Index and movement of the quietest of the parts."""
+    """Return the index and movement of the quietest of the parts."""
     least_shown = 0.5  # of the markers that the part with most markers shows
     shown = np.array([_seen_throughout(part).sum() for part in parts])
     movement = np.array([movement_m(part) for part in parts])

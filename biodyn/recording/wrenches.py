@@ -153,7 +153,7 @@ class GroundReaction:
         return self.full_bandwidth or self
 
     def balanced(self, side: Side) -> BoolArray:
-        """Frames (T,) in which the foot's wrench is known and belongs to the filtered motion."""
+        """Return frames (T,) in which the foot's wrench is known and belongs to the filtered motion."""
         known = self.measured[side]
         return known & ~self.near_unmeasured[side] if side in self.near_unmeasured else known
 

@@ -122,7 +122,7 @@ def _looked_into(root: Path, path: Path) -> FoundFile | str:
 
 
 def _is_forces(path: Path, facts: FileFacts) -> bool:
-    """Whether a table holds ground forces and no motion; other columns may only look like coordinates."""
+    """Return whether a table holds ground forces and no motion; other columns may only look like coordinates."""
     if path.suffix.lower() not in TABLE_SUFFIXES or not facts.plate_count:
         return not facts.has_motion
     beginnings = tuple(load_table("formats/opensim_names")["coordinates"]["beginnings"])
@@ -130,7 +130,7 @@ def _is_forces(path: Path, facts: FileFacts) -> bool:
 
 
 def _twins(root: Path, paths: list[Path]) -> dict[Path, Path]:
-    """Every second path of one file (a link to it) -> the first; files themselves come before links."""
+    """Return every second path of one file (a link to it) -> the first; files themselves come before links."""
     seen: dict[tuple[int, int], Path] = {}
     twins: dict[Path, Path] = {}
     for path in sorted(paths, key=lambda path: (root / path).is_symlink()):
@@ -145,7 +145,7 @@ def _twins(root: Path, paths: list[Path]) -> dict[Path, Path]:
 
 
 def _copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
-    """Every file with the content of another -> that one: the one with fewer folders and the shorter name."""
+    """Return every file with the content of another -> that one: the one with fewer folders and the shorter name."""
     by_size: dict[int, list[Path]] = defaultdict(list)
     for path in paths:
         with suppress(OSError):
@@ -182,7 +182,7 @@ def _conversions(paths: list[Path]) -> dict[Path, Path]:
 
 
 def _content(path: Path, size: int) -> str:
-    """A hash of the content; of a long file, of its beginning and its end, where two recordings are never alike."""
+    """Return a hash of the content; of a long file, of its beginning and its end, where two recordings are never alike."""
     if size <= 2 * _END_BYTES:
         return file_sha256(path)
     with path.open("rb") as stream:
@@ -192,7 +192,7 @@ def _content(path: Path, size: int) -> str:
 
 
 def _direct(root: Path, folder: Path, holds: IsRecording) -> list[Path]:
-    """The recordings in a folder itself, as far as it can be opened."""
+    """Return the recordings in a folder itself, as far as it can be opened."""
     try:
         names = sorted(entry.name for entry in os.scandir(root / folder))
     except OSError:
@@ -246,5 +246,5 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _leads_up(root: Path, path: Path) -> bool:
-    """True where a link leads to a folder that holds the whole study: following it would leave the study."""
+    """Return whether a link leads to a folder that holds the whole study: following it would leave the study."""
     return root.resolve().is_relative_to((root / path).resolve())

@@ -122,7 +122,7 @@ def _bids_labels(p: SubjectAssignment) -> Labels:
 
 
 def _joined(text: str, said: Sequence[Token]) -> list[str]:
-    """Texts of the tokens; those that touch each other are one word again: no FF -> noFF."""
+    """Return texts of the tokens; those that touch each other are one word again: no FF -> noFF."""
     words: list[str] = []
     end = -1
     for token in said:
@@ -135,7 +135,7 @@ def _joined(text: str, said: Sequence[Token]) -> list[str]:
 
 
 def _numbered_sessions(text: str, words: Sequence[Token]) -> list[str]:
-    """Session words of a folder, each with the number behind it: 'post 2' is not 'post 1'."""
+    """Return session words of a folder, each with the number behind it: 'post 2' is not 'post 1'."""
     following = [*words[1:], None]
     return [
         text[token.start : after.end if after is not None and after.kind == "counter" else token.end]
@@ -149,14 +149,14 @@ def _once(words: Iterable[str]) -> list[str]:
 
 
 def _is_session_code(words: Sequence[Token]) -> bool:
-    """A folder below the person's that is a number or a code like T1 or V02."""
+    """Return whether a folder below the person's is a number or a code like T1 or V02."""
     if len(words) != 1:
         return False
     return words[0].kind == "number" or words[0].word in vocabulary()["session_numbered"]
 
 
 def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
-    """Folders below people's, named like nothing else, that each hold a static trial of their own.
+    """Return the folders below people's, named like nothing else, that each hold a static trial of their own.
 
     Sessions where somebody at the site has several; a lone one may be a condition.
     """
@@ -178,14 +178,14 @@ def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
 
 
 def _site(person: Subject) -> tuple[str, ...]:
-    """Folders around people without those that name groups or conditions."""
+    """Return the folders around people without those that name groups or conditions."""
     if len(person.sites) > 1:
         return ()
     return tuple(name for name in person.sites[0] if not any(t.kind == "group" for t in tokens(name)))
 
 
 def _code_meanings(person: Subject) -> dict[str, str]:
-    """What codes like T1 or C2 in the names of the person's walks are: "session", "condition"; others count trials.
+    """Return the meaning of codes like T1 or C2 in the names of a person's walks: "session", "condition"; others count trials.
 
     A trial's number follows it somewhere, or several walks share it; copies of a walk are not counted.
     """
@@ -212,7 +212,7 @@ def _code_meanings(person: Subject) -> dict[str, str]:
 
 
 def _idle_words(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[str]]:
-    """Words of file names that tell no condition.
+    """Return words of file names that do not state a condition.
 
     They are in every walk of a site, or in all files of one person and in no other's, or in a single file. A code is
     only idle where the person's static has it too.
@@ -246,7 +246,7 @@ def _idle_words(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[
 
 
 def _is_lone(token: Token, uses: Counter[str]) -> bool:
-    """A word that only one file has tells no condition; nor does the letter after a number in 'walk02b'."""
+    """Return whether a word does not state a condition: only one file has it, or it is the letter in 'walk02b'."""
     return token.kind == "plain" and (uses[token.text.casefold()] < 2 or len(token.text) == 1)
 
 
@@ -266,7 +266,7 @@ def _with_activity(
 
 
 def _spelling(texts: Iterable[str]) -> dict[str, str]:
-    """The commonest spelling of texts that differ in case only."""
+    """Return the commonest spelling of texts that differ in case only."""
     counts = Counter(texts)
     best: dict[str, str] = {}
     for text, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):

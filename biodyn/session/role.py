@@ -103,7 +103,7 @@ def _kind(quiet: QuietPart, typical: float, still: float, feet: FloatArray) -> M
 
 
 def _feet(standing: FloatArray, reach: FloatArray) -> FloatArray:
-    """Ranges of the lowest markers, m: (M, 3) places while standing, (M, 3) what each coordinate ranges over."""
+    """Return ranges of the lowest markers, m: (M, 3) places while standing, (M, 3) what each coordinate ranges over."""
     feet_share = 0.25  # of the markers: the lowest
     known = np.isfinite(standing[:, 0])
     standing, reach = standing[known], reach[known]
@@ -226,7 +226,7 @@ def _has_other_word(words: Sequence[Token]) -> bool:
 
 
 def _static_evidence(names: TrialNames, facts: FileFacts) -> tuple[float, str]:
-    """How much more speaks for a static trial than against, and what."""
+    """Return the score for a static trial, and the reasons."""
     events = 1.0  # some laboratories store foot strikes in every file
     sure_static = 3.0  # what one piece of evidence is worth
     score = 0.0
@@ -254,7 +254,7 @@ def _first_of_kind(kind: str, names: Iterable[Sequence[Token]]) -> Token | None:
 
 
 def _has_walk_word(words: Sequence[Token]) -> bool:
-    """True where a word means moving on one's feet; 'trial' and 'dynamic' alone do not."""
+    """Return whether a word means moving on one's feet; 'trial' and 'dynamic' alone do not."""
     return any(t.kind == "activity" or (t.kind == "condition" and t.word in walk_words()) for t in words)
 
 

@@ -18,12 +18,12 @@ KINDS_OF_TRIALS: tuple[Kind, ...] = ("static", "other", "empty", "activity", "co
 
 
 def has_static_name(path: Path) -> bool:
-    """True where a word of the name of a file or folder speaks for a static trial."""
+    """Return whether the name of a file or folder indicates a static trial."""
     return any(token.kind == "static" for token in tokens(path.stem))
 
 
 def has_walk_name(path: Path) -> bool:
-    """True where a word of the name speaks for a walk."""
+    """Return whether the name indicates a walk."""
     return any(token.kind == "activity" or token.word in walk_words() for token in tokens(path.stem))
 
 
@@ -34,13 +34,13 @@ def names_a_kind(folder: Path) -> bool:
 
 
 def own_words(path: Path) -> set[str]:
-    """What a file's name says besides that it is a static or a walk."""
+    """Return the words of a file's name without those for static trials and walks."""
     words = tokens(path.stem)
     return {t.text.casefold() for t in words if t.kind not in ("static", "activity") and t.word not in walk_words()}
 
 
 def folders_near(folder: Path) -> tuple[Path, ...]:
-    """Folders to search, the nearest first."""
+    """Return the folders to search, the nearest first."""
     folder = folder.resolve()
     parent = folder.parent
     folders = [folder, *_subfolders(folder)]
@@ -112,7 +112,7 @@ class Neighbours:
                 self._patterns[token.text.casefold()].add(rest)
 
     def names_something(self, word: str) -> bool:
-        """True where files of different kinds carry the word."""
+        """Return whether files of different kinds carry the word."""
         return len(self._patterns.get(word, ())) > 1
 
 
@@ -190,7 +190,7 @@ def _words(parts: tuple[str, ...]) -> PathWords:
 
 
 def _conditions(words: tuple[Token, ...]) -> list[str]:
-    """Words for a condition with what touches them: no AFO -> noafo."""
+    """Return words for a condition with what touches them: no AFO -> noafo."""
     texts: list[str] = []
     for i, token in enumerate(words):
         if token.kind != "condition":
@@ -202,7 +202,7 @@ def _conditions(words: tuple[Token, ...]) -> list[str]:
 
 
 def _session(token: Token, parts: tuple[str, ...]) -> str:
-    """A session's word with the number behind it, in folders: 'post 2' is not 'post 1'."""
+    """Return a session's word with the number behind it, in folders: 'post 2' is not 'post 1'."""
     for part in parts[:-1]:
         words = tokens(part)
         for here, after in pairwise(words):
@@ -282,7 +282,7 @@ def bare_labels(labels: frozenset[str]) -> frozenset[str]:
 
 
 def different_measures(mine: FileFacts, theirs: FileFacts) -> str:
-    """Why the stored body measures cannot be one person's, "" if they can."""
+    """Return why the stored body measures cannot be one person's, "" if they can."""
     same_measure = 0.01  # relative difference of mass, height and leg length stored for one person
     pairs = [("body mass", mine.mass_kg, theirs.mass_kg), ("height", mine.height_m, theirs.height_m)]
     shared = mine.leg_lengths_m.keys() & theirs.leg_lengths_m.keys()
@@ -294,7 +294,7 @@ def different_measures(mine: FileFacts, theirs: FileFacts) -> str:
 
 
 def different_person(mine: FileFacts, theirs: FileFacts) -> str:
-    """Why the stored parameters cannot be one person's, "" if they can."""
+    """Return why the stored parameters cannot be one person's, "" if they can."""
     names = person_name(mine.subject), person_name(theirs.subject)
     if all(names) and names[0] != names[1]:
         return f"it is of subject '{theirs.subject}', the walk of '{mine.subject}'"

@@ -103,7 +103,7 @@ def _within(candidate: StaticCandidate, nearest: float | None, slack_m: float) -
 
 
 def _is_nearer(a: StaticCandidate, b: StaticCandidate) -> bool:
-    """True where the walk has the distances of the first wherever the two statics clearly differ.
+    """Return whether the walk has the distances of the first wherever the two statics clearly differ.
 
     Markers of the feet that were put on again over shoes leave the median over the whole body as it was.
     """

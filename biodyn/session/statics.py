@@ -174,7 +174,7 @@ def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Pat
 
 
 def same_body(walk: Path, static: Path) -> bool | None:
-    """Whether the markers of two files sit on one body, by their distances within segments; None where that is open."""
+    """Return whether the markers of two files are on one body, by distances within segments; None if not clear."""
     try:
         moving, standing = preview_of_file(walk).markers, preview_of_file(static).quiet_markers()
     except (InputFileError, OSError):

@@ -67,16 +67,16 @@ class SubjectAssignment:
         return plain_text(self.file.path.stem)
 
     def stem_tokens(self) -> tuple[Token, ...]:
-        """Tokens of the file's name without those that name the person."""
+        """Return the tokens of the file's name without those that name the person."""
         return _outside(tokens(self.stem), self.stem_spans)
 
     def folder_tokens(self, level: int) -> tuple[Token, ...]:
-        """Tokens of a folder's name without those that name the person."""
+        """Return the tokens of a folder's name without those that name the person."""
         words = tokens(self.folders[level])
         return _outside(words, [self.span]) if level == self.level else words
 
     def person_tokens(self) -> tuple[Token, ...]:
-        """Tokens of the folder that names the person, those that name them."""
+        """Return the tokens of the folder that names the person, those that name them."""
         if self.level is None:
             return ()
         other_words = self.folder_tokens(self.level)
@@ -101,7 +101,7 @@ def is_passing(name: str) -> bool:
 
 
 def surrounding_folders(p: SubjectAssignment) -> tuple[str, ...]:
-    """Folders of a file without those that say only which kind of trials they hold."""
+    """Return the folders of a file without those that say only which kind of trials they hold."""
     return tuple(name for name in p.folders if not is_passing(name))
 
 
@@ -112,7 +112,7 @@ def letters_only(text: str) -> str:
 
 
 def stored_names(files: Sequence[FoundFile]) -> dict[Path, str]:
-    """Subject names that name somebody: none of a template that goes with bodies of different size."""
+    """Return the stored subject names, except names of templates with bodies of different size."""
     names: dict[Path, str] = {}
     bodies: dict[str, FileFacts] = {}
     templates: set[str] = set()
@@ -137,7 +137,7 @@ def _another_body(mine: FileFacts, theirs: FileFacts) -> bool:
 
 
 def by_known_names(assignment: SubjectAssignment, names: Iterable[str]) -> SubjectAssignment:
-    """The longest of the names that a folder's or the file's name begins with."""
+    """Return the longest of the names that a folder's or the file's name begins with."""
     best: tuple[int, int, SubjectAssignment] | None = None
     for name in names:
         if len(letters_only(name)) < 2:
@@ -176,7 +176,7 @@ def begins_with(text: str, name: str) -> int:
 
 
 def by_stored_name(assignment: SubjectAssignment, stored: dict[Path, str]) -> SubjectAssignment:
-    """The name that the file itself stores (rule 5)."""
+    """Return the name that the file itself stores (rule 5)."""
     name = stored.get(assignment.file.path, "")
     return (
         replace(assignment, label=name, source="the name stored in the file")
@@ -201,7 +201,7 @@ def is_one_person(code: str, files: Sequence[FoundFile], stored: dict[Path, str]
 
 
 def _is_same_body(mine: FileFacts, theirs: FileFacts) -> bool:
-    """True where both store body measures, and the same."""
+    """Return whether both store body measures, and the same."""
     return mine.mass_kg is not None and theirs.mass_kg is not None and not different_measures(mine, theirs)
 
 
@@ -215,7 +215,7 @@ def siblings_are_same_person(
 
 
 def stored_person(files: Sequence[FoundFile], stored: dict[Path, str]) -> tuple[str, float] | None:
-    """Name and mass that the files store; None unless all that store any store the same."""
+    """Return the name and mass that the files store; None unless all that store any store the same."""
     people = {
         (letters_only(stored[f.path]), f.facts.mass_kg)
         for f in files
@@ -225,7 +225,7 @@ def stored_person(files: Sequence[FoundFile], stored: dict[Path, str]) -> tuple[
 
 
 def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool | None:
-    """Whether the markers of two groups of files sit on one body: a static of one against a walk of the other.
+    """Return whether the markers of two groups of files are on one body: a static of one against a walk of the other.
 
     None where they cannot be compared, or where markers put on again and two people of one build look alike.
     """
@@ -402,7 +402,7 @@ def by_stems(assignments: list[SubjectAssignment], stored: dict[Path, str]) -> l
 
 
 def _names_people(group: Sequence[SubjectAssignment], kind: Kind, stored: dict[Path, str]) -> bool:
-    """True where tokens of this kind in the file names of one folder tell people, not conditions or trials."""
+    """Return whether tokens of this kind in the file names of a folder name people, not conditions or trials."""
     by_value: dict[str, list[SubjectAssignment]] = defaultdict(list)
     without = []
     for p in group:
@@ -452,7 +452,7 @@ def by_static_names(assignments: list[SubjectAssignment]) -> list[SubjectAssignm
 
 
 def _leading_words(p: SubjectAssignment) -> list[str]:
-    """The unknown words that the file's name begins with, all of them first, then fewer: Anna_pass, Anna."""
+    """Return the unknown words that the file's name begins with, all of them first, then fewer: Anna_pass, Anna."""
     ends: list[int] = []
     for token in tokens(p.stem):
         if token.kind != "plain":
@@ -462,7 +462,7 @@ def _leading_words(p: SubjectAssignment) -> list[str]:
 
 
 def _as_counted(text: str) -> str:
-    """A code without zeros before its number: SUBJ1 is SUBJ01."""
+    """Return a code without zeros before its number: SUBJ1 is SUBJ01."""
     return re.sub("(?<![0-9])0+(?=[0-9])", "", text.casefold())
 
 
@@ -481,7 +481,7 @@ _KEY = re.compile(r"(?:^|_)([a-zA-Z]+)-([^_\W]+)")
 
 
 def _by_word(p: SubjectAssignment, name: str) -> SubjectAssignment:
-    """The name as given; a folder called so is the person's, else one called like a person."""
+    """Return the name as given; a folder called so is the person's, else one called like a person."""
     levels = [i for i, text in enumerate(p.folders) if letters_only(text) == letters_only(name)]
     levels += [
         i
@@ -530,7 +530,7 @@ def _as_neighbours(assignments: list[SubjectAssignment]) -> list[SubjectAssignme
 
 
 def _site(p: SubjectAssignment) -> tuple[str, ...]:
-    """Folders above the person's that say more than the kind of trials."""
+    """Return the folders above the person's that say more than the kind of trials."""
     above = p.folders if p.level is None else p.folders[: p.level]
     return tuple(plain_text(name) for name in above if not is_passing(name))
 
@@ -605,7 +605,7 @@ def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> s
 
 
 def _stored(group: Sequence[SubjectAssignment]) -> set[str]:
-    """Subject names stored in the files."""
+    """Return the subject names stored in the files."""
     facts = [p.file.facts for p in group if p.file.facts is not None]
     return {letters_only(without_role_words(f.subject)) for f in facts} - {""}
 

@@ -56,7 +56,7 @@ def static_table() -> dict[str, Any]:
 
 @cache
 def static_words() -> frozenset[str]:
-    """Words that speak for a static trial."""
+    """Return words that speak for a static trial."""
     return frozenset(static_table()["words"])
 
 
@@ -67,7 +67,7 @@ def is_static_word(word: str) -> bool:
 
 @cache
 def walk_words() -> frozenset[str]:
-    """Words that speak for a walk."""
+    """Return words that speak for a walk."""
     return frozenset(static_table()["walk_words"])
 
 
@@ -151,7 +151,7 @@ def _read(text: str, start: int, end: int) -> list[Token]:
 
 
 def _kind_with_number(letters: str, touches: bool) -> Kind | None:
-    """What a word and the number after it are together; None if they are separate."""
+    """Return what a word and the number after it are together; None if they are separate."""
     longest_code = 3  # letters of a person's code before its number; one more where all are capitals
     word, table = letters.casefold(), vocabulary()
     alone = _kind_of_word(word)
@@ -170,7 +170,7 @@ def _kind_with_number(letters: str, touches: bool) -> Kind | None:
 
 
 def _is_suffix(text: str, pieces: list[tuple[int, int]], i: int) -> bool:
-    """True where a single letter after the number belongs to the code: HC030A05 is trial 05 of HC030A."""
+    """Return whether a single letter after the number belongs to the code: HC030A05 is trial 05 of HC030A."""
     (c, d), (e, f) = pieces[i + 1], pieces[i + 2]
     if e != d or f - e != 1 or d - c < 2 or text[e].casefold() in _SIDE_LETTERS:
         return False

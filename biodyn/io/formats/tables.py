@@ -36,7 +36,7 @@ def read_as_recording(path: Path) -> Recording:
 
 
 def _is_table(head: bytes) -> bool:
-    """True where a line of the head is the one that ends the header of every such file."""
+    """Return whether a line of the head is the one that ends the header of every such file."""
     return b"\0" not in head and any(line.strip().lower() == b"endheader" for line in head.splitlines())
 
 

@@ -118,7 +118,7 @@ def read_trc(path: str | Path) -> Recording:
 
 
 def _is_trc(head: bytes) -> bool:
-    """True where the first word is that of every TRC file."""
+    """Return whether the first word is that of every TRC file."""
     start = head[:200]
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         start = start.replace(b"\0", b"")[2:]
@@ -132,7 +132,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _lines(content: bytes) -> Iterator[_Line]:
-    """The lines that are not blank, whatever ends them; cells stand between tabs where a line holds one."""
+    """Return the lines that are not blank, with any line end; cells are separated by tabs if a line has one."""
     for number, line in enumerate(re.split(r"\r\n|\n|\r", _decoded(content)), start=1):
         if line.strip():
             tabs = "\t" in line.strip()
@@ -140,7 +140,7 @@ def _lines(content: bytes) -> Iterator[_Line]:
 
 
 def _with_points(lines: list[_Line]) -> list[_Line]:
-    """The lines with decimal points where all frames are written with decimal commas, as in many languages."""
+    """Return the lines with decimal points where all frames are written with decimal commas, as in many languages."""
     frames = [line for line in lines[3:] if line.cells[0].isdigit()]
     if not any("," in cell for line in frames[:1] for cell in line.cells):  # nearly always
         return lines
@@ -191,7 +191,7 @@ def _is_frame(cell: str) -> bool:
 
 
 def _stated(keys: Sequence[str], values: Sequence[str]) -> dict[str, str]:
-    """Names and values of the header's second and third line; where one of them has holes, by their order."""
+    """Return names and values of the header's second and third line; by their order if some are missing."""
     if len(keys) != len(values):
         keys, values = [key for key in keys if key], [value for value in values if value]
     return {key.lower(): value for key, value in zip(keys, values, strict=False)}
@@ -309,7 +309,7 @@ def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
 
 
 def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Frames per second: as stated where the times agree, else by the times; InputFileError where those are uneven."""
+    """Return frames per second: as stated where the times agree, else by the times; InputFileError where those are uneven."""
     least_times = 10  # fewer frames are too short to measure a rate that a file does not state
     stated = head.rate_hz if RATES_HZ[0] <= head.rate_hz <= RATES_HZ[1] else math.nan
     times = table.times - table.times[0]
@@ -344,7 +344,7 @@ def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnost
 
 
 def _fit(times: FloatArray, rate_hz: float, digit_s: float) -> bool:
-    """True where every frame is at its own time at this rate, as far as the times are written."""
+    """Return whether every frame is at its own time at this rate, as far as the times are written."""
     jitter = 0.1  # of the time between two frames, beyond the rounding of the times
     return bool((np.abs(times * rate_hz - np.arange(len(times))) <= jitter + digit_s * rate_hz).all())
 

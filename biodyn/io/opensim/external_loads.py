@@ -118,7 +118,7 @@ def loads_of_sheet(sheet: Spreadsheet) -> ExternalForces:
 
 
 def _on_feet(table: Storage, forces: Sequence[ForceColumns]) -> tuple[ExternalForce, ...]:
-    """Loads of a plain table: the side of each of its forces says which foot it acts on."""
+    """Return loads of a plain table: the side of each of its forces says which foot it acts on."""
     bodies = load_table("formats/opensim_names")["ground_force"]["bodies"]
     sided = sorted((force for force in forces if force.side), key=lambda force: str(force.side), reverse=True)
     if not sided:

@@ -106,7 +106,7 @@ def read_storage(path: str | Path) -> Storage:
 
 
 def _counted(path: Path, head: list[str], row_count: int) -> tuple[Diagnostic, ...]:
-    """A note where the header states another number of rows: a copy that broke off between two rows looks whole."""
+    """Return a note where the header states another number of rows: a copy that broke off between two rows looks whole."""
     said = _ROWS.search("\n".join(head))
     if said is None or int(said[1]) == row_count:
         return ()
@@ -142,7 +142,7 @@ def _numbers(path: Path, rows: list[str], columns: int) -> FloatArray:
 
 
 def _row_by_row(path: Path, rows: list[str], columns: int) -> FloatArray:
-    """The slow way, which knows other spellings of no number and names the row that is wrong."""
+    """Parse row by row, with other spellings of NaN and an error for the row that is wrong."""
     table = []
     for k, row in enumerate(rows):
         words = _NO_NUMBER.sub("nan", row).split()
@@ -158,7 +158,7 @@ def _row_by_row(path: Path, rows: list[str], columns: int) -> FloatArray:
 
 
 def _plain(label: str) -> str:
-    """The coordinate of a state's path, any other label as it is."""
+    """Return the coordinate of a state's path, any other label as it is."""
     parts = label.split("/")
     return parts[-2] if len(parts) > 2 and parts[-1] == "value" else label
 

@@ -107,7 +107,7 @@ class _Map:
         self.constants: dict[str, float] = {}
 
     def columns(self, parts: Sequence[str | float], entry: str) -> tuple[str, ...]:
-        """Names of the columns of an entry; of a number, that of a column that holds it."""
+        """Return names of the columns of an entry; of a number, that of a column that holds it."""
         return tuple(self._column(part, entry) for part in parts)
 
     def _column(self, part: str | float, entry: str) -> str:
@@ -132,7 +132,7 @@ class _Map:
 
 
 def _completed(said: ColumnRoles, free: Sequence[str]) -> ColumnRoles:
-    """The roles that a map says, and of the other columns the kinds that it does not name, by their names."""
+    """Return the roles in a map, and by names those of other columns of kinds that the map does not contain."""
     by_name = roles_of(free, points=True)
     markers = said.markers or by_name.markers
     poses = said.poses or by_name.poses

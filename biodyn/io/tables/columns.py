@@ -73,7 +73,7 @@ def side_of(words: str) -> Side | None:
 
 @lru_cache(4096)
 def _read(name: str) -> tuple[str, str, int] | None:
-    """What a column is, of which force, along which axis; None where it is of no force."""
+    """Return what a column is, of which force, along which axis; None where it is of no force."""
     longest = 60  # no laboratory writes longer names of columns; regular expressions stay quick
     if not 2 < len(name) <= longest:
         return None
@@ -304,7 +304,7 @@ def poses_of(
 
 
 def _of_quaternion(q: FloatArray) -> FloatArray:
-    """Matrices (T, 3, 3) of quaternions (T, 4), the scalar first: times the squared length of each."""
+    """Return matrices (T, 3, 3) of quaternions (T, 4), the scalar first: times the squared length of each."""
     w, x, y, z = q.T
     rows = (
         (w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -349,7 +349,7 @@ class ColumnRoles:
     plates: tuple[PlateColumns, ...] = ()
 
     def renamed(self, names: Mapping[str, str]) -> ColumnRoles:
-        """The roles with other names for some of the coordinates' columns."""
+        """Return the roles with other names for some of the coordinates' columns."""
         return replace(self, coordinates=tuple(names.get(name, name) for name in self.coordinates))
 
 
@@ -374,7 +374,7 @@ def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:
 
 
 def _in_space(points: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, str, str]]:
-    """The columns x y z of the points that have these three and no more, if they are enough for a person's markers."""
+    """Return the columns x y z of the points that have these three and no more, if they are enough for a person's markers."""
     markers = {label: (axes["x"], axes["y"], axes["z"]) for label, axes in points.items() if axes.keys() == set("xyz")}
     fewest = 3  # fewer points are not the markers of a person
     return markers if len(markers) >= fewest else {}

@@ -188,7 +188,7 @@ def frame_forces(
 
 
 def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -> tuple[int, int]:
-    """The motion's frames [first, stop) between the table's first and last row."""
+    """Return the motion's frames [first, stop) between the table's first and last row."""
     times = table.time_s
     if len(times) < 2:
         raise InputFileError(f"'{table.path.name}' holds one row of forces: no motion.")
@@ -209,7 +209,7 @@ def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -
 
 
 def _row_times(times: FloatArray) -> tuple[float, FloatArray]:
-    """Rows per second, and the times (T,) of the rows: uniform if the stored times are uniform but for rounding."""
+    """Return the rows per second, and the times (T,) of the rows: uniform if the stored times are uniform but for rounding."""
     even_hz = even_rate_hz(times)
     if even_hz is None:
         return (len(times) - 1) / float(times[-1] - times[0]), times
@@ -302,7 +302,7 @@ def _level(table: Storage, columns: ForceColumns, loaded: BoolArray, millimetres
 
 
 def _rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray | None) -> FloatArray:
-    """Corners (4, 3) m around the centre of pressure of (n, 6) loaded wrenches, in the order of the C3D format.
+    """Return corners (4, 3) m around the centre of pressure of (n, 6) loaded wrenches, in the order of the C3D format.
 
     Up is the axis along which most force acts, to the side of the floor where `middle` (3,), the markers', is; else as the force.
     """
@@ -355,7 +355,7 @@ def _in_millimetres(table: Storage, columns: ForceColumns) -> Diagnostic:
 
 
 def _moved(table: Storage, columns: ForceColumns, about: FloatArray) -> Diagnostic:
-    """A program that writes moments about the laboratory's origin means that; any other point may be an error."""
+    """Return the note on moments about another point: intended for the laboratory's origin, else a possible error."""
     at_origin_m = 0.01  # centres of pressure are written to the millimetre
     at_origin = float(np.linalg.norm(about)) < at_origin_m
     place = "the laboratory's origin" if at_origin else f"({', '.join(f'{value:.2f}' for value in about + 0.0)}) m"

@@ -246,7 +246,7 @@ def _numbers(name: str, rows: Sequence[str], separator: str, comma: bool, first:
 
 
 def _quick_numbers(rows: Sequence[str], separator: str, comma: bool) -> FloatArray | None:
-    """Values (T, C) of rows of numbers and empty cells; None where there is another cell, or rows differ in width."""
+    """Return values (T, C) of rows of numbers and empty cells; None where there is another cell, or rows differ in width."""
     pointed = (row.replace(",", ".") for row in rows) if comma else rows
     try:
         return np.asarray(
@@ -257,7 +257,7 @@ def _quick_numbers(rows: Sequence[str], separator: str, comma: bool) -> FloatArr
 
 
 def _filled(row: str, separator: str) -> str:
-    """A row with a word for no number in its empty cells."""
+    """Return a row with a word for no number in its empty cells."""
     if row[:1] == separator or row[-1:] == separator:
         row = f"{'nan' * row.startswith(separator)}{row}{'nan' * row.endswith(separator)}"
     two, filled = 2 * separator, f"{separator}nan{separator}"
@@ -348,7 +348,7 @@ def _share(row: Sequence[str], fits: object) -> float:
 
 
 def _stated_rate(head: Sequence[Sequence[str]]) -> float:
-    """Frames per second: behind its word, or alone on a line as Nexus writes it; NaN where it is not said."""
+    """Return frames per second: behind its word, or alone on a line as Nexus writes it; NaN if not stated."""
     for row in head:
         cells = [cell for cell in row if cell]
         if _states_rate(row):
@@ -359,12 +359,12 @@ def _stated_rate(head: Sequence[Sequence[str]]) -> float:
 
 
 def _stated(cell: str) -> float | None:
-    """A number above the columns, with a decimal point or comma."""
+    """Return a number above the columns, with a decimal point or comma."""
     return _number(cell.replace(",", "."))
 
 
 def _states_rate(row: Sequence[str]) -> bool:
-    """Whether a line is the word for the rate, and a number."""
+    """Return whether a line is the word for the rate, and a number."""
     cells = [cell for cell in row if cell]
     return len(cells) >= 2 and bool(_RATE.fullmatch(cells[0])) and _stated(cells[1]) is not None
 

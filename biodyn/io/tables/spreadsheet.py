@@ -127,7 +127,7 @@ def _times_of(column: FloatArray, rows: Rows) -> Sequence[float] | None:
 
 
 def _number(cell: str) -> float:
-    """A number with a point or a comma; NaN where it is none."""
+    """Return a number with a point or a comma; NaN where it is none."""
     try:
         return float(cell.strip(' "').replace(",", "."))
     except ValueError:
@@ -233,26 +233,26 @@ def read_spreadsheet(path: Path) -> Spreadsheet:
 
 
 def is_export(head: bytes) -> bool:
-    """Whether the first bytes of a text belong to an export of Nexus, Qualisys Track Manager, Visual3D or D-Flow."""
+    """Return whether the first bytes of a text belong to an export of Nexus, Qualisys Track Manager, Visual3D or D-Flow."""
     text = _narrow(head)
     first = text.split(b"\n", 1)[0].strip(b' \t\r,;"')
     return first.startswith((*_EXPORTS, _DFLOW)) or bool(section_name(first.decode("latin-1"))) or _is_of_visual3d(text)
 
 
 def _is_of_visual3d(text: bytes) -> bool:
-    """Whether a text begins with an empty cell and the name of the recording, as Visual3D writes over each column."""
+    """Return whether a text begins with an empty cell and the name of the recording, as Visual3D writes over each column."""
     return _OVER_COLUMNS.match(text) is not None
 
 
 def _narrow(head: bytes) -> bytes:
-    """The first bytes of a text without its mark, with one byte a letter where it has two."""
+    """Return the first bytes of a text without its mark, with one byte a letter where it has two."""
     if is_wide(head):
         return head[: len(head) // 2 * 2].decode("utf-16", "replace").encode()
     return head.removeprefix(b"\xef\xbb\xbf")
 
 
 def is_wide(content: bytes) -> bool:
-    """Whether a text begins as one of two bytes a letter (UTF-16)."""
+    """Return whether a text begins as one of two bytes a letter (UTF-16)."""
     return content[:2] in (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -288,7 +288,7 @@ def text_of(path: Path, content: bytes) -> str:
 
 
 def _parquet_sheet(path: Path, content: bytes) -> Sheet:
-    """The columns of numbers of a Parquet file; InputFileError in one sentence where it is none."""
+    """Return the columns of numbers of a Parquet file; InputFileError in one sentence where it is none."""
     try:
         import pyarrow  # a fifth of a second that no other format should wait for
         import pyarrow.parquet
@@ -354,7 +354,7 @@ def _require_placed(path: Path, sheet: Sheet, given: ColumnMap) -> None:
 
 
 def _begin(sheet: Sheet) -> tuple[float, int]:
-    """Time of the first row by the clock with frame 1 at time 0, s, and its frame; 0 and 1 if not known."""
+    """Return the time of the first row by the clock with frame 1 at time 0, s, and its frame; 0 and 1 if not known."""
     frames = _frame_numbers(sheet)
     number = 1.0 if frames is None or not float(frames[0]).is_integer() else max(float(frames[0]), 1.0)
     start_s = 0.0 if not sheet.rate_hz > 0.0 else (number - 1.0) / sheet.rate_hz
@@ -369,7 +369,7 @@ def _frame_numbers(sheet: Sheet) -> FloatArray | None:
 
 
 def _row_rate(sheet: Sheet) -> float:
-    """Rows per second, as the head states it, else by the column of time; NaN where neither tells."""
+    """Return the rows per second, as the head states it, else by the column of time; NaN if unknown."""
     if sheet.rate_hz > 0.0 or sheet.time is None or len(sheet.values) < 2:
         return sheet.rate_hz
     first_s, last_s = time_scale(sheet.time) * sheet.values[[0, -1], sheet.names.index(sheet.time)]

@@ -74,11 +74,11 @@ class Records:
         raise InputFileError(f"The parameters of '{name}' end nowhere: nothing is added to such a file.")
 
     def section(self) -> bytes:
-        """The bytes of the section behind its prefix."""
+        """Return the bytes of the section behind its prefix."""
         return b"".join(record.packed() for record in self.records) + b"\0\0"
 
     def has(self, group: str, name: str) -> bool:
-        """Whether there is such a parameter."""
+        """Return whether there is such a parameter."""
         return self._find(group, name) is not None
 
     def texts(self, group: str, name: str) -> list[bytes]:
@@ -90,7 +90,7 @@ class Records:
         return [shaped[2][i : i + width].strip(b" \0") for i in range(0, len(shaped[2]), width)]
 
     def continued(self, group: str, name: str) -> list[bytes]:
-        """The texts of a parameter and of its continuations NAME2, NAME3 ..."""
+        """Return the texts of a parameter and of its continuations NAME2, NAME3 ..."""
         listed, number = self.texts(group, name), 2
         while more := self.texts(group, f"{name}{number}"):
             listed += more
@@ -98,14 +98,14 @@ class Records:
         return listed
 
     def numbers(self, group: str, name: str) -> list[int]:
-        """The integers of a parameter."""
+        """Return the integers of a parameter."""
         shaped = self._value(group, name)
         if shaped is None or shaped[0] not in (Kind.BYTE, Kind.INTEGER):
             return []
         return [int(x) for x in np.frombuffer(shaped[2], dtype="<i2" if shaped[0] == Kind.INTEGER else "u1")]
 
     def floats(self, group: str, name: str) -> list[float]:
-        """The floats of a parameter."""
+        """Return the floats of a parameter."""
         shaped = self._value(group, name)
         if shaped is None or shaped[0] != Kind.FLOAT:
             return []
@@ -143,7 +143,7 @@ class Records:
 
 
 def _shape(rest: bytes) -> tuple[Shaped, int]:
-    """Kind, dimensions and bytes of a parameter, and where its description begins."""
+    """Return kind, dimensions and bytes of a parameter, and where its description begins."""
     kind, count = struct.unpack_from("<bB", rest, 0)
     dims = tuple(rest[2 : 2 + count])
     size = int(np.prod(dims, dtype=np.int64)) * abs(kind)
@@ -162,7 +162,7 @@ def _length(section: bytes, at: int, number: int) -> int:
 
 
 def texts(words: Sequence[bytes], scalar: bool = False) -> Shaped:
-    """Texts as the value of a parameter: all as long as the longest."""
+    """Return texts as the value of a parameter: all as long as the longest."""
     width = max([len(word) for word in words] + [1])
     dims = (width,) if scalar else (width, len(words))
     return Kind.CHARACTER, dims, b"".join(word.ljust(width) for word in words)
@@ -281,7 +281,7 @@ def _on_all_frames(
 
 
 def _fitting(points: Sequence[NewPoint], layout: DataLayout) -> tuple[list[NewPoint], list[str]]:
-    """The points that the file's numbers can hold."""
+    """Return the points that the file's numbers can hold."""
     if layout.is_float or not points:
         return list(points), []
     most = _STEPS * layout.scale
@@ -294,7 +294,7 @@ def _fitting(points: Sequence[NewPoint], layout: DataLayout) -> tuple[list[NewPo
 
 
 def _distinct(points: Sequence[NewPoint], labels: Sequence[str]) -> tuple[list[NewPoint], list[str]]:
-    """The points under names that the file does not have; all get the suffix where one needs it."""
+    """Return the points under names that the file does not have; all get the suffix where one needs it."""
     known = {label.rsplit(":", 1)[-1] for label in labels}
     if not any(point.label in known for point in points):
         return list(points), []
@@ -332,7 +332,7 @@ def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> N
 
 
 def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout) -> list[NewEvent]:
-    """The events that the file does not tell itself."""
+    """Return the events that are not in the file."""
     # A stored event closer than this is the same event.
     same_event_s = 0.05
     stored, _ = read_events(header.groups.get("EVENT", {}), layout)
@@ -412,7 +412,7 @@ def _joined(
 
 
 def _frames(content: bytes, layout: DataLayout, points: Sequence[NewPoint]) -> bytes:
-    """The data section with the new points after the old ones of each frame, and the bytes after it."""
+    """Return the data section with the new points after the old ones of each frame, and the bytes after it."""
     width = 4 if layout.is_float else 2
     length = layout.frame_words * width
     end = layout.start_byte + layout.frame_count * length

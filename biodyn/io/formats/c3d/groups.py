@@ -24,7 +24,7 @@ def point_texts(groups: Groups, name: str, count: int) -> list[str]:
 
 
 def point_groups(groups: Groups) -> dict[str, list[str]]:
-    """The lists of labels the POINT group holds: ANGLES, FORCES ..., continuations (ANGLES2) included.
+    """Return the lists of labels the POINT group holds: ANGLES, FORCES ..., continuations (ANGLES2) included.
 
     Also those that only POINT:TYPE_GROUPS calls groups of outputs.
     """
@@ -78,7 +78,7 @@ def subject_name(groups: Groups) -> str:
 
 
 def _entries(group: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
-    """Every scalar parameter of a group, and the pairs of LABELS (or NAMES) and VALUES some writers use."""
+    """Return every scalar parameter of a group, and the pairs of LABELS (or NAMES) and VALUES some writers use."""
     for name, parameter in group.items():
         values = parameter["values"]
         if len(values) == 1:
@@ -111,7 +111,7 @@ def read_events(
 
 
 def _of_group(group: Mapping[str, Mapping[str, Any]]) -> list[StoredEvent]:
-    """The events of the EVENT group, on its own clock."""
+    """Return the events of the EVENT group, on its own clock."""
     times, labels, contexts, subjects = (continued(group, name) for name in ("TIMES", "LABELS", "CONTEXTS", "SUBJECTS"))
     events = []
     for i, (minutes, seconds, label) in enumerate(zip(times[::2], times[1::2], labels, strict=False)):

@@ -86,7 +86,7 @@ def read_parameters(
 
 
 def _records(section: bytes, order: str) -> Iterator[_Record | None]:
-    """Every record of the list; None at last where the list ends as the format says."""
+    """Return every record of the list; None at last where the list ends as the format says."""
     position = 0
     while position + 2 <= len(section):
         length, identifier = struct.unpack_from("<bb", section, position)
@@ -114,7 +114,7 @@ def _records(section: bytes, order: str) -> Iterator[_Record | None]:
 
 
 def _offset(section: bytes, at: int, order: str) -> int:
-    """Bytes to the next record; editors of SGI/MIPS files append records with an offset in Intel order."""
+    """Return the bytes to the next record; editors of SGI/MIPS files append records with an offset in Intel order."""
     (offset,) = struct.unpack_from(f"{order}H", section, at)
     if order == ">" and at + offset > len(section):
         (offset,) = struct.unpack_from("<H", section, at)
@@ -140,7 +140,7 @@ def _entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] 
 
 
 def _texts(data: bytes, dims: tuple[int, ...]) -> tuple[str, ...]:
-    """Texts of as many bytes as the first dimension says."""
+    """Return texts of as many bytes as the first dimension says."""
     width = max(dims[0] if dims else 1, 1)
     steps = range(0, len(data), width)
     if data.isascii() and (text := data.decode("ascii")).isprintable():  # nearly always, and quick
@@ -244,7 +244,7 @@ class C3dHeader:
 
 
 def unsigned(value: float) -> int:
-    """A count that was stored in a 16-bit integer, read as unsigned; 0 if not finite."""
+    """Return a count that was stored in a 16-bit integer, read as unsigned; 0 if not finite."""
     if not np.isfinite(value):
         return 0
     return int(value) & 0xFFFF if value < 0 else int(value)
@@ -303,7 +303,7 @@ def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: i
 
 
 def _section_bytes(blocks: int, start: int, data_block: int) -> int:
-    """Bytes of the parameter section behind its prefix: by its own count, or up to the data where they come later."""
+    """Return the bytes of the parameter section behind its prefix: by its own count, or up to the data where they come later."""
     # A section may be longer than its block count, one byte, can say; then only where the data begin tells its end.
     max_section_blocks = 4096
     stated = blocks or 256  # one byte
@@ -329,7 +329,7 @@ def _words(block: bytes, processor: str) -> HeaderWords:
 
 
 def _events(block: bytes, processor: str) -> tuple[tuple[float, str], ...]:
-    """The header's events; none where their labels are not said to have four letters."""
+    """Return the header's events; none if labels of four letters are not declared."""
     # Bytes of the header's events: how labels are stored, number, times, labels; the manual calls them words 150 to 234.
     key_at, times_at, labels_at, four_letters, most_events = 298, 304, 396, 12345, 18
     key, count = struct.unpack_from(f"{'>' if processor == 'MIPS' else '<'}2H", block, key_at)

@@ -35,7 +35,7 @@ class Frame:
         return (room // self.bytes if self.bytes else 0), room
 
     def fits(self, frames: int, size_bytes: int) -> bool:
-        """True where so many frames end in the file's last block."""
+        """Return whether so many frames end in the file's last block."""
         return frames > 0 and 0 <= self.stored(size_bytes)[1] - frames * self.bytes < BLOCK_BYTES
 
 
@@ -52,7 +52,7 @@ def frame_of_header(header: C3dHeader) -> Frame:
 
 
 def frame_of_parameters(header: C3dHeader) -> Frame:
-    """What the parameters say, the header's word where they are silent."""
+    """Return the frame of the parameters, with the header's values for missing ones."""
     frame = frame_of_header(header)
     points, scale = number(header, "POINT:USED"), number(header, "POINT:SCALE")
     block = number(header, "POINT:DATA_START")
@@ -88,7 +88,7 @@ def frame_claims(header: C3dHeader) -> list[int]:
 
 
 def long_count(values: tuple[float, ...]) -> int | None:
-    """A count in two 16-bit words, the low one first."""
+    """Return a count in two 16-bit words, the low one first."""
     if len(values) != 2:
         return None
     return unsigned(values[0]) + 65536 * unsigned(values[1])
@@ -121,7 +121,7 @@ def frame_that_fits(header: C3dHeader, first: Frame, second: Frame, claims: list
 
 
 def is_padding(header: C3dHeader, frame: Frame, frames: int) -> bool:
-    """True where so many frames fill the file, up to zeros at its end."""
+    """Return whether so many frames fill the file, up to zeros at its end."""
     rest = frame.stored(header.data_end)[1] - frames * frame.bytes
     return frame.fits(frames, header.data_end) and not any(header.tail[len(header.tail) - rest :])
 
@@ -225,7 +225,7 @@ def data_layout(header: C3dHeader) -> DataLayout:
 
 
 def _frame_count(header: C3dHeader, frame: Frame, claims: list[int]) -> tuple[int, tuple[Diagnostic, ...]]:
-    """The count that fills the file, else the smallest: a file is only called truncated when it breaks all of them."""
+    """Return the count that fills the file, else the smallest: a file is only called truncated when it breaks all of them."""
     stored, _ = frame.stored(header.data_end)
     if not claims:
         raise InputFileError(
@@ -260,7 +260,7 @@ def _frame_count(header: C3dHeader, frame: Frame, claims: list[int]) -> tuple[in
 
 
 def frame_rate(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
-    """Frames a second; where header and parameter differ, the one that the analog rate supports, else the parameter."""
+    """Return frames a second; where header and parameter differ, the one that the analog rate supports, else the parameter."""
     stored, said = header.words.rate_hz, number(header, "POINT:RATE")
     rates = [rate for rate in (stored, said) if rate is not None and RATES_HZ[0] <= rate <= RATES_HZ[1]]
     if not rates:
@@ -287,7 +287,7 @@ def frame_rate(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
 
 
 def _channels(header: C3dHeader, frame: Frame, rate_hz: float) -> tuple[int, int, tuple[Diagnostic, ...]]:
-    """Analog channels and samples of each per frame, and a note where ANALOG:RATE tells another number of samples."""
+    """Return analog channels and samples of each per frame, and a note where ANALOG:RATE tells another number of samples."""
     if frame.analog == 0:
         return 0, 0, ()
     used, samples = unsigned(number(header, "ANALOG:USED") or 0.0), header.words.samples_per_frame
@@ -338,7 +338,7 @@ def _scale(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
 
 
 def _first_frame(header: C3dHeader) -> int:
-    """The file's number of its first frame, also beyond 16 bits (TRIAL:ACTUAL_START_FIELD)."""
+    """Return the file's number of its first frame, also beyond 16 bits (TRIAL:ACTUAL_START_FIELD)."""
     first = header.words.first_frame
     long = long_count(header.numbers.get("TRIAL:ACTUAL_START_FIELD", ()))
     return max(1, long if long is not None and long & WORD_LIMIT == first else first)

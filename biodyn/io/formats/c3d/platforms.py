@@ -153,7 +153,7 @@ def _numbers(group: Group, name: str) -> FloatArray:
 
 
 def _column(group: Group, name: str, number: int, rows: int) -> FloatArray | None:
-    """Values of one plate: column `number` of a (rows, plates) table stored column by column."""
+    """Return values of one plate: column `number` of a (rows, plates) table stored column by column."""
     values = _numbers(group, name)
     column = values[(number - 1) * rows : number * rows]
     return column if column.size == rows else None
@@ -206,7 +206,7 @@ def _plate(
 
 
 def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequence[int]) -> list[int]:
-    """Columns of `samples` that belong to a plate, in the order of its channels."""
+    """Return columns of `samples` that belong to a plate, in the order of its channels."""
     needed = _CHANNELS.get(kind)
     wanted = _stored_channels(number, needed, group)
     if needed is not None:
@@ -220,14 +220,14 @@ def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequen
 
 
 def _stored_channels(number: int, needed: int | None, group: Group) -> list[int]:
-    """Analog channels of a plate, counted from 1; `needed`: how many its type has, None = not known."""
+    """Return analog channels of a plate, counted from 1; `needed`: how many its type has, None = not known."""
     dims = [int(d) for d in group.get("CHANNEL", {}).get("dims", [])]
     rows = dims[0] if len(dims) > 1 else needed or 6
     return [int(c) for c in _numbers(group, "CHANNEL")[(number - 1) * rows : number * rows] if c > 0]
 
 
 def _calibration(number: int, group: Group, outputs: int, inputs: int, metres_per_unit: float) -> FloatArray:
-    """The (outputs, inputs) matrix from channels to N and, where there are six outputs, Nm.
+    """Return the (outputs, inputs) matrix from channels to N and, where there are six outputs, Nm.
 
     Stored with the row index fastest (FORCE_PLATFORM:MATRIX_STORE BYCOLUMN, also the rule where it is not said); its
     moments come out in N times the unit of the corners. Some writers store a square matrix of 12, hence the shape.

@@ -54,7 +54,7 @@ def file_facts(path: Path) -> FileFacts:
 
 
 def _length_and_rate(header: C3dHeader) -> tuple[int, float]:
-    """Frames and rate as they will be read; of a file that will be refused, what it claims."""
+    """Return frames and rate as they will be read; of a file that will be refused, what it claims."""
     try:
         layout = data_layout(header)
     except InputFileError:
@@ -126,7 +126,7 @@ def _of_poses(header: C3dHeader, layout: DataLayout) -> Preview:
 
 
 def _points(header: C3dHeader, layout: DataLayout, frames: list[int]) -> DataSection:
-    """The points of some frames, as if the file held no others and no analog samples."""
+    """Return the points of some frames, as if the file held no others and no analog samples."""
     size = 4 if layout.is_float else 2
     wanted = 4 * layout.point_count * size
     content = bytearray()

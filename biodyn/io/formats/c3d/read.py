@@ -103,7 +103,7 @@ def read_c3d(path: str | Path) -> Recording:
 def _with_poses(
     path: Path, groups: Groups, stored: SegmentPoses, metres: float, markers: Markers, on_poses: bool
 ) -> StoredMotion:
-    """The motion of a file with poses; where it has no markers, virtual points of the poses stand for them."""
+    """Return the motion of a file with poses; without markers, with virtual points of the poses."""
     poses = replace(stored, origins=stored.origins * metres)
     system = pose_system_of(stored.labels) if not on_poses else require_known(path, stored.labels)
     if system is not None:
@@ -164,7 +164,7 @@ def _plates(
 
 
 def _vertical(groups: Groups) -> FloatArray | None:
-    """The axis POINT:Y_SCREEN says points up; its sign is not to be trusted (Qualisys writes -Z with Z up)."""
+    """Return the vertical axis in POINT:Y_SCREEN; its sign is unreliable (Qualisys writes -Z with Z up)."""
     text = str(next(iter(values_of(groups, "POINT", "Y_SCREEN")), "")).strip().upper()
     axis = "XYZ".find(text[-1:]) if text else -1
     if axis < 0:
