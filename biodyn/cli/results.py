@@ -14,8 +14,6 @@ from biodyn.cli.screen import open_console, print_lines, progress
 if TYPE_CHECKING:
     from rich.console import Console
 
-_COMPARED_ROWS = 10  # rows of the table without --verbose
-
 
 def compare(
     first: Annotated[
@@ -42,6 +40,7 @@ def compare(
     verbose: Verbose = False,
 ) -> None:
     """Compare two analyses of a recording and explain the differences, or two sessions of a person."""
+    max_rows = 10  # rows of the table without --verbose
     console = open_console()
     with plain_errors():
         if (first / "study.json").is_file() and (second / "study.json").is_file():
@@ -58,7 +57,7 @@ def compare(
             sizes = [
                 difference.rms / difference.size if difference.size else 0.0 for difference in comparison.differences
             ]
-            largest = sorted(range(len(rows)), key=lambda index: -sizes[index])[:_COMPARED_ROWS]
+            largest = sorted(range(len(rows)), key=lambda index: -sizes[index])[:max_rows]
             rows = [rows[index] for index in sorted(largest)]
         shown = [("difference in", "RMS", "RMS of the first", "causes"), *rows]
         widths = [max(len(row[column]) for row in shown) for column in range(3)]

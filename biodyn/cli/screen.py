@@ -25,8 +25,6 @@ STATUS_STYLE = {"pass": "green", "warn": "yellow", "fail": "red", "not_assessed"
 #: A line of the summary, with the status that gives its colour.
 Line = tuple[str, Status | None]
 _WIDTH = 100  # characters of a line of the summary
-_LINES = 15  # of the summary of a walk without warnings
-_CAUSES = 3  # causes of a verdict that are printed in full
 
 
 # -- Console ------------------------------------------------------------------------------------------------------------
@@ -129,6 +127,7 @@ def print_result(
     console: Console, lines: Sequence[Line], findings: Sequence[Diagnostic], folder: Path, display: Display
 ) -> None:
     """Print the lines and findings of an analysis and its folder; write JSON and open the report on request."""
+    max_lines = 15  # of the summary of a walk without warnings
     if display.heading:
         print_lines(console, f"{display.heading}: {lines[0][0]} Result: {folder}", style=_style(lines[0][1]))
         if display.open_page:
@@ -139,7 +138,7 @@ def print_result(
     if display.verbose and not display.quiet:
         print_diagnostics(console, findings)
     elif not display.quiet:
-        _print_merged(console, findings, room=_LINES - len(lines) - 1)
+        _print_merged(console, findings, room=max_lines - len(lines) - 1)
     pages = [name for name in ("report.html", "report.pdf") if (folder / name).is_file() and not display.quiet]
     print_lines(console, f"Result: {folder}" + (f" (begin with {', '.join(pages)})" if pages else ""))
     if display.as_json:
@@ -195,17 +194,18 @@ def wrapped(text: str) -> list[str]:
 
 def summary_lines(result: TrialResult) -> list[Line]:
     """Return the summary of a walk: verdict and its causes, walking speed, peaks, and what the analysis is based on."""
+    max_causes = 3  # causes of a verdict that are printed in full
     from biodyn.conventions import SIDE_NAMES
     from biodyn.output.report.numbers import peak_lines
 
     verdict = result.verdict
     lines: list[Line] = [(f"{verdict.sentence}.", verdict.status)]
     causes = verdict.to_look_at
-    for cause in causes[:_CAUSES]:
+    for cause in causes[:max_causes]:
         text = f"{STATUS_WORDS[cause.status]}: {cause.title}: {cause.text}{f' {cause.hint}' if cause.hint else ''}"
         lines += [(line, cause.status) for line in wrapped(text)]
-    if len(causes) > _CAUSES:
-        lines.append((f"{len(causes) - _CAUSES} more causes: --verbose.", None))
+    if len(causes) > max_causes:
+        lines.append((f"{len(causes) - max_causes} more causes: --verbose.", None))
     record = result.record
     static = record["static"]
     subject, markers = record["subject"], record["marker_set"]

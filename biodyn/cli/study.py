@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from biodyn.study.running.task import Outcome
     from biodyn.study.study import Progress
 
-_REASONS = 3  # most frequent reasons that are printed for each status
-
 
 class PageChoice(StrEnum):
     """Trials with a page of their own."""
@@ -215,6 +213,7 @@ def _callbacks(
 
 def _print_verdicts(console: Console, folder: Path, verbose: bool) -> None:
     """Print the number of trials by verdict, and the most frequent reasons of failures and warnings."""
+    max_reasons = 3  # most frequent reasons that are printed for each status
     from biodyn.study import StudyResult
 
     record = StudyResult(folder).record
@@ -226,10 +225,10 @@ def _print_verdicts(console: Console, folder: Path, verbose: bool) -> None:
             if trial["status"] == status:
                 trials.setdefault(trial["reason"], []).append(f"{trial['subject']}/{trial['trial']}")
         reasons = sorted(trials.items(), key=lambda item: -len(item[1]))
-        for reason, names in reasons if verbose else reasons[:_REASONS]:
+        for reason, names in reasons if verbose else reasons[:max_reasons]:
             which = f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}"
             print_lines(console, *wrapped(f"{status}: {which}: {reason}"), style=STATUS_STYLE.get(status, "red"))
     warnings = [finding for finding in record["diagnostics"] if finding["severity"] != "info"]
-    for finding in record["diagnostics"] if verbose else warnings[:_REASONS]:
+    for finding in record["diagnostics"] if verbose else warnings[:max_reasons]:
         text = f"{finding['severity']}: {finding['message']} {finding['hint']}"
         print_lines(console, *wrapped(text.strip()), style=SEVERITY_STYLE[finding["severity"]])

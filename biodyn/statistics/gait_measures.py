@@ -62,7 +62,6 @@ def curve_difference(right: ArrayLike, left: ArrayLike) -> FloatArray:
 
 
 OUTLIER_FENCE: Final = 1.5  # quartile ranges above the upper quartile (Tukey 1977)
-_LEAST_FOR_OUTLIERS = 5  # quartiles of fewer distances say nothing
 
 
 def multiple_correlation(sessions: Sequence[ArrayLike]) -> tuple[float, float]:
@@ -134,6 +133,7 @@ def typicality(cycles: ArrayLike, sizes: ArrayLike | None = None, fence: float =
     Raises:
         StatisticsError: no cycle is complete.
     """
+    min_cycles = 5  # quartiles of fewer distances say nothing
     curves = np.asarray(cycles, dtype=float)
     if curves.ndim == 2:
         curves = curves[:, None, :]
@@ -148,7 +148,7 @@ def typicality(cycles: ArrayLike, sizes: ArrayLike | None = None, fence: float =
     apart = np.abs(curves - np.median(curves[complete], axis=0))
     distances = np.mean(trapezoid(apart, axis=2) / (curves.shape[2] - 1) / scale, axis=1)
     limit = math.nan
-    if complete.sum() >= _LEAST_FOR_OUTLIERS:
+    if complete.sum() >= min_cycles:
         lower, upper = np.quantile(np.cbrt(distances[complete]), [0.25, 0.75])
         limit = float((upper + fence * (upper - lower)) ** 3)
     return Typicality(int(np.nanargmin(distances)), distances, distances > limit, limit)

@@ -342,9 +342,6 @@ def _rank(basis: FloatArray, matrix: FloatArray) -> int:
 
 # statsmodels' optimisers, the next where one does not converge
 _OPTIMISERS = ("bfgs", "lbfgs", "powell")
-_GRADIENT = 1e-7  # of the likelihood for unit-variance values; the default 1e-5 leaves 4 digits of a variance
-# a random variance below this share of the residual's is on the edge (the estimate is zero)
-_EDGE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -373,6 +370,9 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray, slope: Float
     Raises:
         StatisticsError: the values do not vary about the fixed effects.
     """
+    gradient_tolerance = (
+        1e-7  # of the likelihood for unit-variance values; the default 1e-5 leaves 4 digits of a variance
+    )
     from statsmodels.regression.mixed_linear_model import MixedLM  # slow to import, needed only here
 
     spread = float(np.std(values - matrix @ np.linalg.lstsq(matrix, values, rcond=None)[0]))
@@ -386,7 +386,7 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray, slope: Float
     for optimiser in _OPTIMISERS:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            options = {} if optimiser == "powell" else {"gtol": _GRADIENT}
+            options = {} if optimiser == "powell" else {"gtol": gradient_tolerance}
             try:
                 fit = model.fit(reml=True, method=optimiser, maxiter=1000, **options)
             except np.linalg.LinAlgError as error:
@@ -417,6 +417,8 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray, slope: Float
 
 
 def _doubts(converged: bool, random: FloatArray, residual: float, trouble: list[str]) -> tuple[Diagnostic, ...]:
+    # a random variance below this share of the residual's is on the edge (the estimate is zero)
+    bound_tolerance = 1e-6
     doubts = []
     least = float(np.linalg.eigvalsh(random).min()) / residual
     if not converged:
@@ -436,14 +438,14 @@ def _doubts(converged: bool, random: FloatArray, residual: float, trouble: list[
                 message="The fit converged, but the optimisers complained on the way: " + "; ".join(trouble),
             )
         )
-    if least < _EDGE:
+    if least < bound_tolerance:
         doubts.append(
             Diagnostic(
                 code="mixed-singular",
                 severity="warning",
                 message="A variance of the random effects is zero (singular fit): the subjects differ no more than by chance.",
                 value=least,
-                limit=_EDGE,
+                limit=bound_tolerance,
                 unit="of the residual variance",
                 hint="The fixed effects stand; a random slope the data do not support is better left out.",
             )

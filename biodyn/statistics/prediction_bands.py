@@ -20,14 +20,7 @@ from biodyn.errors import StatisticsError
 #: Fewer people do not determine a 95 % band: the largest of 19 deviations bounds 95 %.
 LEAST_FOR_BAND: Final = 20
 LEAST_FOR_MEAN: Final = 5
-_REPLICATES = 400
-_NEW_SHARE = 0.632  # weight of people who were not drawn in the coverage
 _HIGHEST_POWER = 2
-# An instant at which people hardly differ (a moment in swing) must not decide how wide the band is everywhere.
-_LEAST_SHARE_OF_SD = 0.10
-# A power of the covariate stays where it makes the error for a new person smaller by more than chance does.
-_WORTH = 0.99
-_CLEAR = 2.0  # standard errors from which on the spread is taken to depend on the covariate
 
 
 @dataclass(frozen=True)
@@ -101,6 +94,8 @@ def _with_powers(data: _Data, powers: int) -> _Data:
 
 def _powers_needed(data: _Data, count: int) -> int:
     """How many powers of the covariate predict the curves of a person left out best."""
+    # A power of the covariate stays where it makes the error for a new person smaller by more than chance does.
+    required_improvement = 0.99
     errors = []
     for powers in range(1, _HIGHEST_POWER + 2):
         if len(np.unique(np.round(data.offset, 6))) < powers or count < 3 * powers:
@@ -108,7 +103,7 @@ def _powers_needed(data: _Data, count: int) -> int:
         errors.append(_error_for_new_people(_with_powers(data, powers), count))
     best = 0
     for powers in range(1, len(errors)):
-        if errors[powers] < _WORTH * errors[best]:
+        if errors[powers] < required_improvement * errors[best]:
             best = powers
     return best + 1
 
@@ -154,26 +149,31 @@ def _average(values: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _floor(sd: FloatArray) -> float:
-    return max(_LEAST_SHARE_OF_SD * float(np.sqrt(np.mean(sd**2))), 1e-12)
+    # An instant at which people hardly differ (a moment in swing) must not decide how wide the band is everywhere.
+    least_share_of_sd = 0.10
+    return max(least_share_of_sd * float(np.sqrt(np.mean(sd**2))), 1e-12)
 
 
 def _clear_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     """Weighted slope of y over x; 0 where it is less than two standard errors."""
+    clear_standard_errors = 2.0  # standard errors from which on the spread is taken to depend on the covariate
     x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
     square = float(weight @ x**2)
     if not square > 0.0:
         return 0.0
     slope = float(weight @ (x * y)) / square
     residual_variance = float(weight @ (y - slope * x) ** 2) / max(float(weight.sum()) - 2.0, 1.0)
-    return slope if abs(slope) > _CLEAR * np.sqrt(residual_variance / square) else 0.0
+    return slope if abs(slope) > clear_standard_errors * np.sqrt(residual_variance / square) else 0.0
 
 
 def _reach(data: _Data, count: int, coverage: float, seed: int) -> float:
     """Return the multiple of the standard deviation that contains whole curves of the given share of people."""
+    new_share = 0.632  # weight of people who were not drawn in the coverage
+    replicates = 400
     rng = np.random.default_rng(seed)
     deviation: list[FloatArray] = []
     share: list[FloatArray] = []
-    for _ in range(_REPLICATES):
+    for _ in range(replicates):
         drawn = np.bincount(rng.integers(0, count, count), minlength=count).astype(np.float64)
         out = drawn[data.person] == 0.0
         if not out.any() or int((drawn > 0).sum()) <= data.powers.shape[1]:
@@ -182,7 +182,7 @@ def _reach(data: _Data, count: int, coverage: float, seed: int) -> float:
         spread = np.exp(growth * data.offset)[:, None] * sd
         deviation.append((np.abs(data.curves - data.powers @ mean) / spread).max(axis=1))
         known, new = data.weight * ~out, data.weight * out
-        share.append((1.0 - _NEW_SHARE) * known / known.sum() + _NEW_SHARE * new / new.sum())
+        share.append((1.0 - new_share) * known / known.sum() + new_share * new / new.sum())
     deviations, weight = np.concatenate(deviation), np.concatenate(share)
     order = np.argsort(deviations)
     inside = np.cumsum(weight[order]) / weight.sum()

@@ -203,9 +203,6 @@ def _text(values: np.ndarray) -> str:
 # -- Curves and numbers of the norms --------------------------------------------------------------------------------
 
 
-_EVERY = 2  # percent of the cycle between two numbers of the file
-_NORMAL_95 = 1.96
-_LONGEST_NAME = 80
 #: Numbers of the stride that norms hold besides the dimensionless ones.
 _STRIDES = {"stance_percent": "%", "single_support_percent": "%", "double_support_percent": "%"}
 _TITLES = {
@@ -236,6 +233,7 @@ def build_norms(
     Raises StudyError for too few people or an unknown group or condition, or where `out` exists; ResultError where the folder
     holds no finished study.
     """
+    max_length = 80
     folder = Path(study)
     target = None if out is None else Path(out)
     if target is not None and target.suffix.lower() != ".toml":
@@ -243,8 +241,8 @@ def build_norms(
     if target is not None and target.exists() and not replace:
         raise StudyError(f"'{target}' exists.", "Choose another name, or say that it shall be replaced.")
     name = printable(name or folder.resolve().name)
-    if not 0 < len(name) <= _LONGEST_NAME:
-        raise StudyError(f"A name of norms has 1 to {_LONGEST_NAME} characters.", "Choose another name.")
+    if not 0 < len(name) <= max_length:
+        raise StudyError(f"A name of norms has 1 to {max_length} characters.", "Choose another name.")
     people = people_of(folder, groups, conditions)
     if len(people.names) < LEAST_FOR_MEAN:
         raise StudyError(
@@ -259,6 +257,7 @@ def build_norms(
 
 def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, Any]:
     """Return what a file of norms says."""
+    step_percent = 2  # percent of the cycle between two numbers of the file
     count, banded = len(people.names), len(people.names) >= LEAST_FOR_BAND
     speeds = np.array([person.speed for person in people.means])
     reference = float(np.average(speeds, weights=[person.weight for person in people.means]))
@@ -273,7 +272,7 @@ def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, 
         "citation": f"own norms of {count} people of the study '{name}', made {datetime.now(UTC):%Y-%m-%d}",
         "licence": licence,
         "made_by": "biodyn norms build",
-        "percent": PERCENT[::_EVERY].tolist(),
+        "percent": PERCENT[::step_percent].tolist(),
         "speed": {
             "measure": "dimensionless",
             "reference": reference,
@@ -288,7 +287,7 @@ def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, 
     for variable in sorted(name for name in people.units if is_known(name)):
         sources = [person for person in people.means if variable in person.curves]
         if len({person.person for person in sources}) >= LEAST_FOR_MEAN:
-            curves = np.stack([person.curves[variable][::_EVERY] for person in sources])
+            curves = np.stack([person.curves[variable][::step_percent] for person in sources])
             model = _model(sources, curves, seed)
             if banded and not np.isfinite(
                 model.reach
@@ -331,7 +330,8 @@ def _curve(model: CurveModel, unit: str, reference: float, banded: bool) -> dict
 
 def _scalar(model: CurveModel, title: str, unit: str, reference: float) -> dict[str, Any]:
     """A number; its spread is widened so that 1.96 of it hold 95 % of new people (Student's t)."""
+    normal_95 = 1.96
     mean, sd = _moved(model, reference)
     freedom = max(model.people - len(model.mean), 1)
-    wider = float(stats.t.ppf(0.975, freedom)) / _NORMAL_95 * np.sqrt(1.0 + len(model.mean) / model.people)
+    wider = float(stats.t.ppf(0.975, freedom)) / normal_95 * np.sqrt(1.0 + len(model.mean) / model.people)
     return {"title": title, "unit": unit, "mean": mean[:, 0], "sd": [float(sd[0] * wider)]}

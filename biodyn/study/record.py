@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 TRIAL_RECORD_NAME = "trial.json"
 CYCLES_NAME = "cycles.parquet"
 RECORD_VERSION = 2  # 2: verdicts instead of "fine", "look" and "checks failed"; `metrics` instead of `figures`
-#: Records of version 1 differ in the name of one entry and in the words of the status.
-_READ = (1, 2)
 
 #: Status of a trial that has no result.
 FAILED: Final = "failed"
@@ -67,11 +65,13 @@ def write_record(record: TrialRecord, folder: Path) -> None:
 
 def read_record(folder: Path) -> TrialRecord | None:
     """Return the record of a trial's folder; None if it is missing, damaged or of another version."""
+    # Records of version 1 differ in the name of one entry and in the words of the status.
+    read = (1, 2)
     try:
         content = json.loads((folder / TRIAL_RECORD_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(content, dict) or content.get("record_version") not in _READ:
+    if not isinstance(content, dict) or content.get("record_version") not in read:
         return None
     texts = {name: content.get(name, "") for name in ("key", "status", "error", "reason", "hint")}
     texts["status"] = OLD_TRIAL_STATUS.get(str(texts["status"]), texts["status"])
@@ -123,7 +123,6 @@ def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
 
 #: What a record says of a trial that was analysed and must not be trusted: today's verdict, and the status of version 0.1.
 _FAILED_WORDS = frozenset({"fail", "checks failed"})
-_LISTED = 5
 
 
 def trial_failed(record: TrialRecord) -> bool:
@@ -179,13 +178,14 @@ def without_trials(frame: pd.DataFrame, trials: Collection[str]) -> pd.DataFrame
 
 def exclusion_finding(excluded: Mapping[tuple[str, str], str], trials: int) -> Diagnostic | None:
     """Return the finding about the excluded trials, or None."""
+    max_listed = 5
     if not excluded:
         return None
     by_reason: dict[str, list[str]] = {}
     for (subject, trial), reason in excluded.items():
         by_reason.setdefault(reason, []).append(f"{subject} {trial}")
     parts = [
-        f"{len(names)} because {reason} ({', '.join(names[:_LISTED])}{', ...' if len(names) > _LISTED else ''})"
+        f"{len(names)} because {reason} ({', '.join(names[:max_listed])}{', ...' if len(names) > max_listed else ''})"
         for reason, names in by_reason.items()
     ]
     return Diagnostic(

@@ -402,9 +402,6 @@ SESSION_SETTINGS: Final[dict[str, Any]] = {
     "output": {"figures": True, "report": True, "tables": "csv"},
     "uncertainty": {"compute": True},
 }
-# Levels of folders between a walk and the common folder of a session.
-_MOST_LEVELS = 3
-_LISTED = 6
 
 
 def open_session(
@@ -445,12 +442,15 @@ def open_session(
 
 def _listed(names: Sequence[str]) -> str:
     """Names in a message: the first few."""
-    shown = ", ".join(name or "(none)" for name in names[:_LISTED])
-    return shown + (", ..." if len(names) > _LISTED else "")
+    max_listed = 6
+    shown = ", ".join(name or "(none)" for name in names[:max_listed])
+    return shown + (", ..." if len(names) > max_listed else "")
 
 
 def _place(given: Sequence[Path]) -> tuple[Path, list[Path] | None]:
     """The folder of a session, and its walks where they are named."""
+    # Levels of folders between a walk and the common folder of a session.
+    max_levels = 3
     if not given:
         raise StudyError("No walk was given.", "Give a folder, or the walks of one person and day.")
     if len(given) == 1 and given[0].is_dir():
@@ -465,9 +465,9 @@ def _place(given: Sequence[Path]) -> tuple[Path, list[Path] | None]:
         root = Path(os.path.commonpath([path.parent for path in walks]))
     except ValueError:  # on different drives
         root = Path(walks[0].anchor)
-    if any(len(path.parent.relative_to(root).parts) > _MOST_LEVELS for path in walks if path.is_relative_to(root)):
+    if any(len(path.parent.relative_to(root).parts) > max_levels for path in walks if path.is_relative_to(root)):
         raise StudyError(
-            f"The walks are more than {_MOST_LEVELS} folders below their common folder '{root}'.",
+            f"The walks are more than {max_levels} folders below their common folder '{root}'.",
             "Copy the walks of the session into one folder.",
         )
     return root, walks

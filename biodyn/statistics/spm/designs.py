@@ -328,9 +328,6 @@ def _complete(cells: IntArray) -> None:
 # -- Sphericity of repeated measures --------------------------------------------------------------------------------
 
 
-_LEAST_EPSILON = 0.75  # below it the correction is recommended (Girden 1992, ANOVA: Repeated Measures)
-
-
 def greenhouse_geisser(curves: FloatArray, condition: IntArray, subject: IntArray) -> float:
     """Return epsilon of Greenhouse & Geisser (1959, Psychometrika 24:95-112) for curves (J, Q), one number for all nodes.
 
@@ -359,7 +356,8 @@ def greenhouse_geisser(curves: FloatArray, condition: IntArray, subject: IntArra
 
 def sphericity_doubts(epsilon: float) -> tuple[Diagnostic, ...]:
     """Return the Diagnostic that sphericity should not be assumed, where it should not."""
-    if epsilon >= _LEAST_EPSILON:
+    min_epsilon = 0.75  # below it the correction is recommended (Girden 1992, ANOVA: Repeated Measures)
+    if epsilon >= min_epsilon:
         return ()
     return (
         Diagnostic(
@@ -367,7 +365,7 @@ def sphericity_doubts(epsilon: float) -> tuple[Diagnostic, ...]:
             severity="warning",
             message=f"Differences between the conditions vary unequally (epsilon {epsilon:.2f}): the threshold is too low.",
             value=epsilon,
-            limit=_LEAST_EPSILON,
+            limit=min_epsilon,
             hint='Use sphericity="greenhouse-geisser"; permutation has the same assumption.',
         ),
     )

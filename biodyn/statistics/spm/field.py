@@ -161,8 +161,6 @@ def _distinct_orders(alike: IntArray) -> IntArray:
 
 FieldKind = Literal["gauss", "t", "f", "chi2"]
 
-_FOUR_LN_2 = 4.0 * math.log(2.0)
-
 
 @dataclass(frozen=True)
 class RandomField:
@@ -192,7 +190,8 @@ class RandomField:
 
     def upcrossing_density(self, u: float) -> float:
         """Return rho1(u): expected upcrossings of u per resel (Worsley et al. 2004, table 1)."""
-        scale = math.sqrt(_FOUR_LN_2)
+        four_ln_2 = 4.0 * math.log(2.0)
+        scale = math.sqrt(four_ln_2)
         k, v = self.df
         if self.kind == "gauss":
             return scale / (2.0 * math.pi) * math.exp(-0.5 * u * u)

@@ -282,11 +282,8 @@ def _largest_sum(weights: FloatArray, above: np.ndarray, broken: np.ndarray, cir
 # -- Inference ------------------------------------------------------------------------------------------------------
 
 
-_ROUGH_NODES = 3.0  # below this FWHM a field is not sampled finely enough for the theory of continuous fields
 #: Random relabellings and seed of a permutation test.
 PERMUTATIONS, SEED = 10_000, 0
-_LARGEST_ALPHA = 0.25
-_SMOOTH_RESELS = 0.5  # a region shorter than this in FWHM is nearly a scalar
 
 
 def random_field_inference(
@@ -381,8 +378,9 @@ def permutation_inference(
 
 
 def _tails(field: StatisticField, alpha: float, two_tailed: bool) -> int:
-    if not 0.0 < alpha <= _LARGEST_ALPHA:
-        raise StatisticsError(f"alpha must be above 0 and at most {_LARGEST_ALPHA:g}, found {alpha:g}.")
+    max_alpha = 0.25
+    if not 0.0 < alpha <= max_alpha:
+        raise StatisticsError(f"alpha must be above 0 and at most {max_alpha:g}, found {alpha:g}.")
     return 2 if two_tailed and field.kind == "t" else 1
 
 
@@ -413,27 +411,29 @@ def _cluster(stretch: Stretch, field: StatisticField, p: float) -> Cluster:
 
 
 def _smoothness_doubts(field: StatisticField) -> tuple[Diagnostic, ...]:
+    smooth_resels = 0.5  # a region shorter than this in FWHM is nearly a scalar
+    rough_fwhm = 3.0  # below this FWHM a field is not sampled finely enough for the theory of continuous fields
     doubts = []
-    if field.fwhm < _ROUGH_NODES:
+    if field.fwhm < rough_fwhm:
         doubts.append(
             Diagnostic(
                 code="spm-rough",
                 severity="info",
                 message=f"The curves are smooth over {field.fwhm:.1f} nodes only; the threshold is strict (conservative).",
                 value=field.fwhm,
-                limit=_ROUGH_NODES,
+                limit=rough_fwhm,
                 unit="nodes",
                 hint="Permutation takes no theory of smooth fields.",
             )
         )
-    if field.resels[1] < _SMOOTH_RESELS:
+    if field.resels[1] < smooth_resels:
         doubts.append(
             Diagnostic(
                 code="spm-smooth",
                 severity="info",
                 message=f"The curves are so smooth that they hold {field.resels[1]:.2f} independent stretches.",
                 value=field.resels[1],
-                limit=_SMOOTH_RESELS,
+                limit=smooth_resels,
                 unit="resels",
                 hint="Check for an offset. A scalar test may be sufficient.",
             )

@@ -25,8 +25,6 @@ from biodyn.statistics.spm.field import Arrangements, Exchange, StatisticField
 
 Invalid = Literal["mask", "error"]
 
-_LEAST_NODES = 3
-
 
 def checked_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
     """Return curves as float (J, Q): J curves of Q equidistant nodes; NaN is allowed, infinity is not.
@@ -34,10 +32,11 @@ def checked_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
     Raises:
         StatisticsError: not two axes, too few nodes, an infinite value, or a curve without a single value.
     """
+    min_nodes = 3
     array = np.asarray(curves, dtype=float)
-    if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] < _LEAST_NODES:
+    if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] < min_nodes:
         raise StatisticsError(
-            f"{name}: expected an array (curves, nodes) with at least {_LEAST_NODES} nodes, found shape {array.shape}.",
+            f"{name}: expected an array (curves, nodes) with at least {min_nodes} nodes, found shape {array.shape}.",
             "One row per curve, all curves of the same length, e.g. 101 nodes over the cycle.",
         )
     if np.isinf(array).any():
@@ -166,25 +165,20 @@ def resel_counts(nodes: BoolArray, fwhm: float) -> tuple[float, float]:
 # -- Smooth noise ---------------------------------------------------------------------------------------------------
 
 
-_REACH = 4.0  # standard deviations of the kernel that are kept
-
-
 def smooth_noise(count: int, nodes: int, fwhm: float, rng: np.random.Generator) -> FloatArray:
     """Return (count, nodes) stationary Gaussian curves of unit variance: white noise under a Gaussian kernel of `fwhm` nodes.
 
     The noise reaches beyond both ends before smoothing, so the curves are as smooth there as inside.
     """
+    kernel_reach_sd = 4.0  # standard deviations of the kernel that are kept
     if not fwhm > 0.0:
         raise StatisticsError(f"The FWHM must be positive, found {fwhm:g}.")
     deviation = fwhm / math.sqrt(8.0 * math.log(2.0))
-    reach = math.ceil(_REACH * deviation)
+    reach = math.ceil(kernel_reach_sd * deviation)
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / deviation) ** 2)
     kernel /= math.sqrt(float(np.sum(kernel**2)))
     noise = rng.standard_normal((count, nodes + 2 * reach))
     return np.asarray(correlate1d(noise, kernel, axis=1)[:, reach : reach + nodes])
-
-
-_BATCH_NUMBERS = 2_000_000  # of one intermediate array: 16 MB stay in the cache's reach
 
 
 @dataclass(frozen=True)
@@ -260,6 +254,7 @@ class LinearStatistic:
 
     def fields(self, arrangements: Arrangements) -> FloatArray:
         """Return the statistic (N, nodes)."""
+        batch_numbers = 2_000_000  # of one intermediate array: 16 MB stay in the cache's reach
         curves, nodes = self.response.shape
         count = arrangements.rows.shape[0]
         k = self.test.effect.shape[1]
@@ -267,7 +262,7 @@ class LinearStatistic:
         nuisance = self._keeps_nuisance()
         fields = np.empty((count, nodes))
         widest = max(k, 0 if nuisance else self.test.nuisance.shape[1])
-        batch = max(1, _BATCH_NUMBERS // (widest * max(nodes, curves)))
+        batch = max(1, batch_numbers // (widest * max(nodes, curves)))
         for first in range(0, count, batch):
             rows = arrangements.rows[first : first + batch]
             signs = arrangements.signs[first : first + batch]

@@ -51,8 +51,6 @@ TEXT_NAME = "study.csv"
 ROW_GROUP_ROWS = 1_000_000
 #: A larger data set is written as study.parquet only (20 million rows are 1.5 GB of text).
 MOST_TEXT_ROWS = 20_000_000
-# Rows of text that are made at once: bounds the memory.
-_TEXT_ROWS = 100_000
 
 #: A trial and its rows.
 TrialRows = tuple[PlannedTrial, pa.Table]
@@ -271,8 +269,10 @@ class TextFile:
 
     def add(self, table: pa.Table) -> None:
         """Write rows (`DATA_SET_SCHEMA`)."""
-        for begin in range(0, table.num_rows, _TEXT_ROWS):
-            part = table.slice(begin, _TEXT_ROWS).combine_chunks()
+        # Rows of text that are made at once: bounds the memory.
+        rows_per_part = 100_000
+        for begin in range(0, table.num_rows, rows_per_part):
+            part = table.slice(begin, rows_per_part).combine_chunks()
             lines = pc.binary_join_element_wise(*(text_cells(column) for column in part.columns), ",")
             self._stream.write("\n".join(lines.to_pylist()) + "\n")
 
@@ -402,7 +402,6 @@ def curve_lines(table: pa.Table) -> list[str]:
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # Excel's, header included
 #: Cells of the largest sheet: about 10 s, 10 MB.
 MOST_CELLS = 2_000_000
-_LONGEST_TEXT = 32_767
 _TABLES = {
     "summary": "summary.csv",
     "parameters": "group/parameters_wide.csv",
@@ -522,12 +521,13 @@ def _subject_curves(path: Path) -> Sheet:
 
 def _cell(page: Any, value: Any, bold: bool = False) -> Any:
     """A value as Excel takes it: missing is an empty cell, a text is a text even if it begins with "="."""
+    max_characters = 32_767
     if value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value)):
         return None
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
-        value = ILLEGAL_CHARACTERS_RE.sub(" ", value)[:_LONGEST_TEXT]
+        value = ILLEGAL_CHARACTERS_RE.sub(" ", value)[:max_characters]
     if not bold and not (isinstance(value, str) and value.startswith("=")):
         return value
     cell = WriteOnlyCell(page, value=value)

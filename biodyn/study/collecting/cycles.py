@@ -515,8 +515,6 @@ def _plain(value: Any) -> Metric:
 
 SUMMARY_NAME = "summary.csv"
 NOT_RUN = "not run"
-#: Six digits tell more than any of these is known to.
-_DIGITS = 6
 
 
 def summary_columns() -> tuple[str, ...]:
@@ -554,8 +552,10 @@ class SummaryFile:
 
 
 def _cell(value: Any) -> Any:
+    # Six digits tell more than any of these is known to.
+    digits = 6
     if value is None:
         return ""
     if isinstance(value, str):
         return spreadsheet_text(printable(value, keep="\n\t"))
-    return f"{value:.{_DIGITS}g}" if isinstance(value, float) else value
+    return f"{value:.{digits}g}" if isinstance(value, float) else value

@@ -464,17 +464,17 @@ def _inside_quotes(text: str) -> str:
 
 _HEADINGS = ("subject", "session", "condition", "group", "site", "trial", "static", "mass")
 _ALWAYS = ("subject", "trial", "static", "mass")
-_WIDEST = 48
 _MEASURED = "-"
 
 
 def plan_lines(plan: StudyPlan) -> list[str]:
     """Return the plan as lines of text: counts, the table of trials, then every file that becomes none."""
+    max_width = 48
     lines = [_counts(plan), ""]
     stored = {file.path: file.mass_kg for file in plan.files}
     rows = [_row(trial, stored.get(trial.path)) for trial in plan.trials]
     shown = [i for i, name in enumerate(_HEADINGS) if name in _ALWAYS or any(row[i] for row in rows)]
-    widths = {i: min(_WIDEST, max(len(text) for text in (_HEADINGS[i], *(row[i] for row in rows)))) for i in shown}
+    widths = {i: min(max_width, max(len(text) for text in (_HEADINGS[i], *(row[i] for row in rows)))) for i in shown}
     for row in (_HEADINGS, *rows) if rows else ():
         lines.append("  ".join(row[i].ljust(widths[i]) for i in shown).rstrip())
     searched = any(trial.static is None and not trial.statics for trial in plan.trials)

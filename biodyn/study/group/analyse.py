@@ -61,8 +61,6 @@ from biodyn.study.record import STRIDES_NAME, excluded_trials, read_strides, wit
 from biodyn.variables import Walker, load_norm_set, unknown_norms
 from biodyn.variables.norms import AUTO, NONE
 
-_LISTED = 12
-
 
 @dataclass(frozen=True)
 class Possible:
@@ -138,10 +136,11 @@ def names_of(options: AnalysisOptions, possible: Possible) -> Iterator[Named]:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
+    max_listed = 12
     texts = [text for text in known if text]
     near = difflib.get_close_matches(name, texts, n=1, cutoff=0.5)
     hint = f"Did you mean '{near[0]}'? " if near else ""
-    listed = ", ".join(texts[:_LISTED]) + (", ..." if len(texts) > _LISTED else "")
+    listed = ", ".join(texts[:max_listed]) + (", ..." if len(texts) > max_listed else "")
     return f"{hint}There are {listed or 'none'}."
 
 

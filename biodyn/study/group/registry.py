@@ -33,7 +33,6 @@ from biodyn.variables.norms import AUTO
 FOLDER_NAME = "group"
 PARAMETERS_NAME = "parameters.csv"
 SUBJECT_CURVES_NAME = "subject_curves.parquet"
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -83,10 +82,11 @@ def write_record(results: GroupResults, folder: Path) -> None:
 
 def joined_finding(code: str, messages: Sequence[tuple[str, str]], unit: str) -> Diagnostic:
     """One finding for all tests or models (name, message) that have it: the first in full, some of the others by name."""
+    max_named = 5
     name, message = messages[0]
     others = [other for other, _ in messages[1:]]
-    more = f", and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    likewise = f" Likewise: {', '.join(others[:_NAMED])}{more}." if others else ""
+    more = f", and {len(others) - max_named} more" if len(others) > max_named else ""
+    likewise = f" Likewise: {', '.join(others[:max_named])}{more}." if others else ""
     return Diagnostic(code, "info", f"{name}: {message}{likewise}", value=float(len(messages)), unit=unit)
 
 

@@ -31,7 +31,6 @@ from biodyn.study.record import FAILED
 from biodyn.study.report.source import StudySource, Trial
 from biodyn.variables import variable as shown
 
-_CHUNK_ROWS = 400_000
 _KEYS = ["subject", "session", "condition", "group", "side", "parameter"]
 Cell = tuple[str, str]  # condition, group
 
@@ -143,12 +142,13 @@ def parameter_means(path: Path, cycles: pd.DataFrame, leave_out: bool) -> pd.Dat
 
 
 def _pieces(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    rows_per_chunk = 400_000
     if not path.is_file():
         return
     kinds = {name: "category" for name in columns if name not in ("value", "cycle")} | {"value": np.float64}
     missing = {"value": [""]}
     for piece in pd.read_csv(
-        path, usecols=list(columns), dtype=kinds, keep_default_na=False, na_values=missing, chunksize=_CHUNK_ROWS
+        path, usecols=list(columns), dtype=kinds, keep_default_na=False, na_values=missing, chunksize=rows_per_chunk
     ):
         yield with_original_texts(piece)
 
@@ -163,7 +163,6 @@ def over_subjects(means: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns={"std": "sd", "count": "subjects"})
 
 
-_LISTED = 200  # trials of one finding that are named; the page of a study of thousands must open
 _VARYING = re.compile(r"'[^']*'|\d+(?:[.,]\d+)*")
 
 
@@ -247,12 +246,13 @@ class Findings:
     def _add(
         self, key: tuple[str, str], trial: Trial, seen: set[tuple[str, str]], title: str, example: str, hint: str
     ) -> None:
+        max_listed = 200  # trials of one finding that are named; the page of a study of thousands must open
         entry = self._found.setdefault(key, Finding(key[1], title, example, hint))
         entry.times += 1
         if key not in seen:
             seen.add(key)
             entry.count += 1
-            if len(entry.trials) < _LISTED:
+            if len(entry.trials) < max_listed:
                 entry.trials.append(trial)
 
     def of(self, *severities: str) -> list[Finding]:
@@ -298,7 +298,6 @@ def _count(number: int, noun: str) -> str:
 PACKAGE = "biodyn.study.report"
 _TEMPLATE = "study_methods.txt.j2"
 _NO_EFFECT = ("output", "replay", "variation")  # sections of the settings that change no result
-_NAMED = 6  # subjects that are named with a deviating setting
 
 
 @cache
@@ -409,7 +408,8 @@ def _value(key: str) -> str:
 
 
 def _whose(people: Mapping[str, None]) -> str:
-    return f" ({', '.join(people)})" if len(people) <= _NAMED else f" ({len(people)} subjects)"
+    max_named = 6  # subjects that are named with a deviating setting
+    return f" ({', '.join(people)})" if len(people) <= max_named else f" ({len(people)} subjects)"
 
 
 def _plain(value: Any) -> str:

@@ -46,8 +46,6 @@ from biodyn.variables import PERCENT, variable
 TEST_KEY = ("family", "within", "comparison", "side")
 _MEAN = 2.0
 _OUTLIER = (3.0, 2.0)
-_FURTHER = (6.0, 3.0)  # dashes of levels beyond the number of colours
-_EVERY = 2  # single cycles at every second percent: half the size, the same picture
 
 
 @dataclass(frozen=True)
@@ -169,12 +167,13 @@ def group_keys(means: CurveMeans, view: View, names: Sequence[str], norms: Seque
 
 def _drawn(view: View) -> list[tuple[Key, Cell, str]]:
     """Every line with its entry in the legend."""
+    further_dash = (6.0, 3.0)  # dashes of levels beyond the number of colours
     if len(view.cells) == 1:
         cell = view.cells[0][1]
         return [(Key(SIDE_NAMES[side], SIDE_NAMES[side]), cell, side) for side in SIDES]
     count = len(LEVEL_COLORS)
     return [
-        (Key(words, LEVEL_COLORS[i % count], dash=() if i < count else _FURTHER), cell, MEAN_OF_SIDES)
+        (Key(words, LEVEL_COLORS[i % count], dash=() if i < count else further_dash), cell, MEAN_OF_SIDES)
         for i, (words, cell) in enumerate(view.cells)
     ]
 
@@ -234,6 +233,7 @@ def subject_panel(
 
     `place` of the variable in the values of the cycles.
     """
+    step_percent = 2  # single cycles at every second percent: half the size, the same picture
     shown = variable(name)
     thin: list[Layer] = []
     bold: list[Layer] = []
@@ -246,7 +246,7 @@ def subject_panel(
             words.append(f"{SIDE_NAMES[side]}: no valid cycle")
             continue
         color = SIDE_NAMES[side]
-        percent, coarse = PERCENT[::_EVERY], values[:, ::_EVERY]
+        percent, coarse = PERCENT[::step_percent], values[:, ::step_percent]
         thin.append(Line(percent, coarse[known & ~side_cycles.outlier], color, SINGLE, 0.45))
         thin.append(Line(percent, coarse[known & side_cycles.outlier], color, 0.9, 0.9, _OUTLIER))
         mean, sd = nan_statistics(values[known])
@@ -288,8 +288,6 @@ def display_figures() -> list[dict[str, Any]]:
 
 
 _BINS = 24
-_MOST_CYCLES = 8  # from here on counted together
-_MOST_OF_SCORE = 1.5  # how far beyond the largest score the profile reaches
 
 
 def quality_figure(trials: Sequence[Trial], marker_limit_mm: float) -> Markup:
@@ -358,18 +356,19 @@ def _contact_panel(done: Sequence[Trial]) -> Panel:
 
 
 def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
+    max_cycles = 8  # from here on counted together
     counts = {side: _known([trial.number(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES}
-    most = int(min(max((side_counts.max(initial=0.0) for side_counts in counts.values()), default=0.0), _MOST_CYCLES))
+    most = int(min(max((side_counts.max(initial=0.0) for side_counts in counts.values()), default=0.0), max_cycles))
     places = np.arange(most + 1, dtype=np.float64)
     bars = tuple(
         Bars(
             places + shift, np.zeros(most + 1),
-            np.array([np.count_nonzero(np.minimum(side_counts, _MOST_CYCLES) == n) for n in places], dtype=float), 0.36,
+            np.array([np.count_nonzero(np.minimum(side_counts, max_cycles) == n) for n in places], dtype=float), 0.36,
             SIDE_NAMES[side],
         )
         for shift, (side, side_counts) in zip((-0.2, 0.2), counts.items(), strict=True)
     )  # fmt: skip
-    ticks = tuple((n, f"{n:.0f}+" if n == _MOST_CYCLES else f"{n:.0f}") for n in places.tolist())
+    ticks = tuple((n, f"{n:.0f}+" if n == max_cycles else f"{n:.0f}") for n in places.tolist())
     total = ", ".join(f"{SIDE_NAMES[side][0].upper()} {int(side_counts.sum())}" for side, side_counts in counts.items())
     x = Axis("cycles of a side in a trial", limits=(-0.6, max(most, 1) + 0.6), ticks=ticks)
     return Panel(title, x, _counted("trials"), bars, corner=total)
@@ -383,6 +382,7 @@ def profile_figure(
     `means` (session_means.csv of one person and session): whiskers of one SEM, and above each bar the smallest change that
     could be detected; of several people whiskers of the SD between them.
     """
+    max_of_score = 1.5  # how far beyond the largest score the profile reaches
     nine = score_variables()
     labels = [names.title(score_variable.variable) for score_variable in nine]
     columns = [f"gvs_{score_variable.name}" for score_variable in nine]
@@ -423,7 +423,7 @@ def profile_figure(
         keys += [Key("± 1 SEM", "ink", width=1.0), Key("up to here a change may be chance (MDC95)", "muted", "outline")]
     largest = max((bars.reach for bars in drawn if not bars.outline), default=0.0)
     # The detectable change of two walks may be many times the score: its box is then open above, the table has the number.
-    most = max(largest, min(max((bars.reach for bars in drawn), default=0.0), _MOST_OF_SCORE * largest))
+    most = max(largest, min(max((bars.reach for bars in drawn), default=0.0), max_of_score * largest))
     panels = [replace(panel, y=replace(panel.y, limits=(0.0, 1.04 * most or 1.0))) for panel in panels]
     return Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0)
 

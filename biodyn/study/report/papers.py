@@ -20,8 +20,6 @@ from biodyn.study.report.sections.subject import OUTCOMES, norm_parts, odd_cycle
 from biodyn.study.report.source import Table, Trial, number, rows_of, table
 
 _MORE = "Methods, sources, repeatability and every number: report.html and the tables."
-_WIDEST = 44  # letters of a column that decide its width
-_PAGES_OF_STUDY = 3
 _PROFILE_MM = 62.0  # height of the bars of one condition
 
 
@@ -176,6 +174,7 @@ def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
 
     Raises ResultError where the library for it is not installed.
     """
+    max_pages = 3
     record = page.source.record
     views = page.views[:1]
 
@@ -193,7 +192,7 @@ def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
         _group_numbers(paper, page)
         paper.paragraph(_MORE, smaller=1.0)
         paper.signature()
-        return fits and paper.count <= _PAGES_OF_STUDY + paper.longer
+        return fits and paper.count <= max_pages + paper.longer
 
     name = str(record["name"])
     return set_pages(name, f"{name} · biodyn {record['program']}", head or PaperHead(), write)
@@ -270,5 +269,6 @@ def _table(paper: Paper, content: Table) -> None:
 
 def _widths(content: Table) -> Sequence[float]:
     """Shares of the columns by the longest words in each."""
+    max_width = 44  # letters of a column that decide its width
     columns = zip(*([head.removeprefix("#") for head in content.heads], *content.rows), strict=True)
-    return [min(max(len(str(cell)) for cell in column), _WIDEST) + 2 for column in columns]
+    return [min(max(len(str(cell)) for cell in column), max_width) + 2 for column in columns]

@@ -33,11 +33,6 @@ from biodyn.study.running.task import (
 from biodyn.threads import ONE_THREAD, processors
 
 WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
-_START_LIMIT_S = 600.0  # imports and, once on a machine, compiling the kernels
-_LOOK_AGAIN_S = 0.5
-_CRASHES = 2  # times a trial may crash its process before it has failed
-# SIGKILL never comes from a crash but from the system short of memory, or from people.
-_KILLS = 10
 _SIGKILL = 9
 # Memory of one array serves the next, and that of one trial the next trial: by default the GNU C library gives every large
 # array back to the system, which then clears the same pages again, some 16,000 a trial. Other systems do not read these.
@@ -94,6 +89,9 @@ class TrialProcess:
 
         Raises StudyError for an error that affects every trial (no disk space, another program version).
         """
+        # SIGKILL never comes from a crash but from the system short of memory, or from people.
+        max_kills = 10
+        max_crashes = 2  # times a trial may crash its process before it has failed
         crashes = kills = 0
         key = ""
 
@@ -114,21 +112,22 @@ class TrialProcess:
                 self._end()
                 kills += death.code == -_SIGKILL
                 crashes += death.code != -_SIGKILL
-                if crashes >= _CRASHES:
+                if crashes >= max_crashes:
                     reason = f"The analysis process broke down on it {crashes} times ({_how(death.code)})."
                     return self._failed(task, key, key, "Crash", reason, "Check the file with 'biodyn check FILE.c3d'.")
-                if kills >= _KILLS:
+                if kills >= max_kills:
                     reason = f"The analysis process was killed {kills} times."
                     hint = "Usually the machine ran out of memory: use fewer --workers."
                     return self._failed(task, key, "", "Killed", reason, hint)  # no key: another run tries again
 
     def start(self) -> None:
         """Start the process if none runs, and wait until it is ready; StudyError if it cannot be, or was closed."""
+        start_limit_s = 600.0  # imports and, once on a machine, compiling the kernels
         while self._process is None or self._process.poll() is not None:
             self._end()
             self._process = self._opened()
             try:
-                message = self._first_answer(time.monotonic() + _START_LIMIT_S)
+                message = self._first_answer(time.monotonic() + start_limit_s)
             except _DiedError as death:
                 self._end()
                 if death.code != -_SIGKILL:
@@ -138,7 +137,7 @@ class TrialProcess:
                     ) from death
             except _LateError as late:
                 self._end()
-                raise StudyError(f"A trial process did not start within {_START_LIMIT_S:g} s.") from late
+                raise StudyError(f"A trial process did not start within {start_limit_s:g} s.") from late
             else:
                 _require_fine(message)
 
@@ -211,13 +210,14 @@ class TrialProcess:
 
     def _messages(self, deadline: float) -> Iterator[dict[str, Any]]:
         """Yield what the process says; _DiedError when it ends, _LateError at the deadline."""
+        poll_interval_s = 0.5
         assert self._process is not None
         while True:
             remaining_s = deadline - time.monotonic()
             if remaining_s <= 0.0:
                 raise _LateError
             try:
-                line = self._said.get(timeout=min(remaining_s, _LOOK_AGAIN_S))
+                line = self._said.get(timeout=min(remaining_s, poll_interval_s))
             except queue.Empty:
                 # A reader it had started may outlive it and keep the pipe open.
                 if self._process.poll() is not None and self._said.empty():
@@ -278,8 +278,6 @@ def _how(code: int) -> str:
 
 
 OnOutcome = Callable[[Outcome], None]
-_LOST_WORKERS = 20  # times a task is given to another worker after a whole worker was lost
-_WAIT_FOR_WORKERS_S = 60.0
 
 
 def _silent_run(*_: object) -> None:
@@ -339,6 +337,8 @@ def run_on_cluster(
 
     Raises StudyError where the cluster cannot be reached, has no workers, or cannot do what every trial needs.
     """
+    wait_for_workers_s = 60.0
+    max_resubmissions = 20  # times a task is given to another worker after a whole worker was lost
     try:
         from distributed import Client
         from distributed import as_completed as as_they_end
@@ -347,7 +347,7 @@ def run_on_cluster(
             "--scheduler needs Dask's distributed scheduler, which is not installed.", "pip install 'biodyn[cluster]'"
         ) from error
     try:
-        client = Client(scheduler, timeout=_WAIT_FOR_WORKERS_S, set_as_default=False)
+        client = Client(scheduler, timeout=wait_for_workers_s, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise StudyError(
             f"No Dask scheduler answers at '{scheduler}': {error}.", "Check address and network."
@@ -355,7 +355,7 @@ def run_on_cluster(
     with client:
         say("analysing trials")
         try:
-            client.wait_for_workers(1, timeout=_WAIT_FOR_WORKERS_S)
+            client.wait_for_workers(1, timeout=wait_for_workers_s)
         except TimeoutError as error:
             raise StudyError(
                 f"The cluster at '{scheduler}' has no workers.", "Start some with 'dask worker'."
@@ -368,7 +368,7 @@ def run_on_cluster(
             fault = future.exception()
             if fault is None:
                 on_outcome(future.result())
-            elif isinstance(fault, BiodynError) or lost[index] >= _LOST_WORKERS:
+            elif isinstance(fault, BiodynError) or lost[index] >= max_resubmissions:
                 client.cancel(list(futures))
                 raise StudyError(f"A worker of the cluster reports: {fault}") from fault
             else:  # the worker was lost with the task

@@ -18,11 +18,9 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-_LOOK_AGAIN_S = 0.5
-_NEW_OBJECTS = 100_000  # a trial makes fewer that stay; what it leaves is looked for when it is done
-
 
 def main() -> None:
+    gc_threshold = 100_000  # a trial makes fewer that stay; what it leaves is looked for when it is done
     memory_mb, parent = int(sys.argv[1]), int(sys.argv[2])
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -53,7 +51,7 @@ def main() -> None:
         return
     recordings = RecordingCache()
     gc.freeze()  # libraries and kernels stay: looking through them again and again takes a twentieth of a trial
-    gc.set_threshold(_NEW_OBJECTS, 20, 20)
+    gc.set_threshold(gc_threshold, 20, 20)
     say(ready=True)
     for line in sys.stdin:
         try:
@@ -70,8 +68,9 @@ def main() -> None:
 
 def _end_with(parent: int) -> None:
     """End this process when its parent has ended, whatever it does; Windows does not tell."""
+    poll_interval_s = 0.5
     while sys.platform == "win32" or os.getppid() == parent:
-        time.sleep(_LOOK_AGAIN_S)
+        time.sleep(poll_interval_s)
     os._exit(1)
 
 

@@ -23,7 +23,6 @@ REPEATABILITY_COLUMNS = [
     "icc_2_1", "icc_2_1_low", "icc_2_1_high", "icc_3_1", "icc_3_1_low", "icc_3_1_high",
 ]  # fmt: skip
 WITHIN, BETWEEN = "cycles of a session", "sessions"
-_MDC_PER_SEM = 1.96 * math.sqrt(2.0)
 _LEAST_SUBJECTS = 3  # fewer say nothing of a correlation between people
 Place = tuple[str, str]  # condition, side
 
@@ -214,6 +213,7 @@ def _empty(count: int) -> _Pooled:
 def _within_rows(
     pool: _Pooled, kind: str, names: Sequence[str], units: Sequence[str], condition: str, side: str
 ) -> list[dict[str, object]]:
+    mdc_per_sem = 1.96 * math.sqrt(2.0)
     mean = mean_and_sd(np.stack(pool.means))[0]
     cmc = mean_and_sd(np.stack(pool.cmc))[0] if pool.cmc else np.full(len(names), np.nan)
     rows: list[dict[str, object]] = []
@@ -225,7 +225,7 @@ def _within_rows(
             {
                 "level": WITHIN, "kind": kind, "name": name, "unit": units[number], "condition": condition, "side": side,
                 "subjects": int(pool.subjects[number]), "measurements": int(pool.cycles[number]), "mean": mean[number],
-                "sd": sd, "sem": sd, "mdc95": _MDC_PER_SEM * sd, "cmc": cmc[number],
+                "sd": sd, "sem": sd, "mdc95": mdc_per_sem * sd, "cmc": cmc[number],
             }
         )  # fmt: skip
     return rows

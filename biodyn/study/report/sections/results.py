@@ -45,7 +45,6 @@ from biodyn.study.report.source import (
 )
 from biodyn.variables import variable
 
-_MOST_VIEWS = 8  # comparisons drawn; more are in the tables
 _TEMPLATE = """
 {{ sentences(notes("group_curves")) }}
 {{ sentences(notes("spm")) }}
@@ -66,11 +65,12 @@ _TEMPLATE = """
 )
 def curves(page: StudyPage) -> Data | None:
     """Return figures, tests and clusters of every comparison, or None."""
+    max_views = 8  # comparisons drawn; more are in the tables
     if not page.views:
         return None
     figures: dict[str, Markup] = {}
     drawn: list[dict[str, Any]] = []
-    for number_of_view, view in enumerate(page.views[:_MOST_VIEWS]):
+    for number_of_view, view in enumerate(page.views[:max_views]):
         view_figures = {f"{number_of_view} {title}": (title, figure) for title, figure in _figures(page, view)}
         figures |= {name: figure for name, (_, figure) in view_figures.items()}
         drawn.append(
@@ -81,7 +81,7 @@ def curves(page: StudyPage) -> Data | None:
                 "clusters": cluster_table(view, page.names, page.options.alpha),
             }
         )
-    return {"views": drawn, "more": max(len(page.views) - _MOST_VIEWS, 0), "figures": figures}
+    return {"views": drawn, "more": max(len(page.views) - max_views, 0), "figures": figures}
 
 
 def _figures(page: StudyPage, view: View) -> list[tuple[str, Markup]]:

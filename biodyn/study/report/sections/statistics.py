@@ -174,8 +174,6 @@ def _count(count: float) -> str:
     return f"{count:.0f}" if np.isfinite(count) else MISSING
 
 
-_MOST_ROWS = 200  # more are in the file
-_SHORT = 12
 _TEMPLATE_further_statistics = """
 {% for name, one in tables %}
 {{ sentences(notes(name)) }}{{ folded(one.title, one.table, not one.long) }}
@@ -189,6 +187,7 @@ _TEMPLATE_further_statistics = """
 )
 def further_statistics(page: StudyPage) -> Data | None:
     """Return a table for each file of group/ that is not in the list of files, or None."""
+    max_short = 12
     known = {entry["name"] for entry in report_table()["file"]}
     written = [str(name) for name in page.source.group.get("files", ())]
     additional = [
@@ -196,7 +195,7 @@ def further_statistics(page: StudyPage) -> Data | None:
     ]
     tables = [(name, page.table(name)) for name in additional]
     found = [
-        (name, TitledTable(name.replace("_", " ").capitalize(), shown(frame), len(frame) > _SHORT))
+        (name, TitledTable(name.replace("_", " ").capitalize(), shown(frame), len(frame) > max_short))
         for name, frame in tables
         if len(frame)
     ]
@@ -205,11 +204,12 @@ def further_statistics(page: StudyPage) -> Data | None:
 
 def shown(frame: pd.DataFrame) -> Table:
     """The first rows of a table, numbers with three digits."""
+    max_rows = 200  # more are in the file
     numeric = {name: pd.api.types.is_numeric_dtype(column) for name, column in frame.items()}
     heads = [f"#{name}" if numeric[name] else str(name) for name in frame]
     rows = [
         [_cell(value, numeric[name]) for name, value in zip(frame, row, strict=True)]
-        for row in frame.head(_MOST_ROWS).itertuples(index=False, name=None)
+        for row in frame.head(max_rows).itertuples(index=False, name=None)
     ]
     return table(heads, rows)
 

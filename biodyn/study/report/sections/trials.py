@@ -16,7 +16,6 @@ from biodyn.study.report.figures import quality_figure, worst_scenes
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
 from biodyn.study.report.source import MISSING, Table, Trial, link, number, subject_link, table
 
-_FEW = 40  # failures that are shown without unfolding
 _TEMPLATE = """
 {% if groups %}
 <p class="quiet">{{ failed_count }} {{ "trial has" if failed_count == 1 else "trials have" }} no result and {{ "is" if failed_count == 1 else "are" }} in no mean. Grouped by reason.</p>
@@ -52,6 +51,7 @@ _TEMPLATE = """
 @STUDY_SECTIONS.section("failures", place=10, link="Failures", template=_TEMPLATE)
 def failures(page: StudyPage) -> Data:
     """The failed trials by reason; the title says whether there are any."""
+    max_unfolded = 40  # failures that are shown without unfolding
     trials = page.source.trials
     groups = failed_groups(trials)
     any_fail = any(OLD_TRIAL_STATUS.get(trial.status, trial.status) == "fail" for trial in trials)
@@ -59,7 +59,7 @@ def failures(page: StudyPage) -> Data:
         "title": "Failed trials" if groups else "Every trial has a result" if any_fail else "Nothing failed",
         "groups": groups,
         "failed_count": sum(len(group.trials) for group in groups),
-        "few": _FEW,
+        "few": max_unfolded,
         "exclusions": exclusions(trials),
     }
 
@@ -104,7 +104,6 @@ def warnings(page: StudyPage) -> Data:
     }
 
 
-_WORST = 5
 #: Columns of summary.csv that tell the quality, with words and unit.
 MEASURES = (
     ("marker_rms_mm", "marker tracking error, RMS", "mm"),
@@ -160,12 +159,13 @@ def limit_sources(facts: RunFacts) -> str:
 
 def worst_trials(trials: Sequence[Trial]) -> Table:
     """The trials that fit worst by each measure."""
+    max_scenes = 5
     rows = []
     done = [trial for trial in trials if trial.done]
     for name, words, unit in MEASURES:
         known = [(trial.number(name), trial) for trial in done if np.isfinite(trial.number(name))]
         known.sort(key=lambda pair: -pair[0])
-        for rank, (value, trial) in enumerate(known[:_WORST]):
+        for rank, (value, trial) in enumerate(known[:max_scenes]):
             rows.append((
                 words if rank == 0 else "", link(trial.report or trial.link, f"{trial.subject}, {trial.trial}"), trial.place, number(value, "%"),
                 unit, trial.metrics.get("marker_worst", "") if name == "marker_rms_mm" else "",
