@@ -111,7 +111,7 @@ def _statistics() -> dict[str, pd.DataFrame]:
     observations = Observations((), names)
     observations.cells += cells
     mean = observations.per_subject("mean")[0].curves
-    scores = score_table(cells, names, norm_reference(load_norms("children_schwartz_2008"))).table
+    scores = score_table(cells, names, norm_reference(load_norms("children_schwartz_2008")))[0]
     symmetry = symmetry_table(cells, (), (), [(n, name, "deg") for n, name in enumerate(names)])
     return {"mean": pd.DataFrame(mean), "scores": scores, "symmetry": symmetry}
 

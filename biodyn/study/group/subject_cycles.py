@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -287,14 +287,20 @@ def _repeated(words: Sequence[str], times: int) -> pa.DictionaryArray:
 
 
 @dataclass
-class _Running:
-    """Count, mean and sum of squares (101,) of one variable."""
+class RunningMean:
+    """Count, mean and sum of squares (..., 101) of curves; missing values are ignored (Welford 1962)."""
 
-    count: IntArray = field(default_factory=lambda: np.zeros(CYCLE_POINTS, dtype=np.int64))
-    mean: FloatArray = field(default_factory=lambda: np.zeros(CYCLE_POINTS))
-    squares: FloatArray = field(default_factory=lambda: np.zeros(CYCLE_POINTS))
+    count: IntArray
+    mean: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of_shape(cls, shape: tuple[int, ...]) -> RunningMean:
+        """Return a mean of no curves."""
+        return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
 
     def add(self, curve: FloatArray) -> None:
+        """Add a curve (..., 101)."""
         known = np.isfinite(curve)
         self.count = self.count + known
         step = np.where(known, curve - self.mean, 0.0)
@@ -306,14 +312,16 @@ class GroupCurves:
     """Group means that grow subject by subject; `table()` is group_curves.csv."""
 
     def __init__(self) -> None:
-        self._running: dict[tuple[str, str, str, str], _Running] = {}
+        self._running: dict[tuple[str, str, str, str], RunningMean] = {}
         self._units: dict[str, str] = {}
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves]) -> None:
         """Add a subject: the mean of its sessions counts once."""
         for (condition, group, side), means in over_sessions(curves).items():
             for number, name in enumerate(data.variables):
-                self._running.setdefault((group, condition, side, name), _Running()).add(means[number])
+                self._running.setdefault((group, condition, side, name), RunningMean.of_shape((CYCLE_POINTS,))).add(
+                    means[number]
+                )
         for name in data.variables:
             self._units.setdefault(name, data.units[name])
 

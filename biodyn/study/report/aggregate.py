@@ -26,7 +26,7 @@ from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.statistics.spm.inference import PERMUTATIONS, SEED
 from biodyn.study.collecting.cycles import NOT_RUN
 from biodyn.study.group.registry import MEAN_OF_SIDES
-from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd, over_sessions
+from biodyn.study.group.subject_cycles import MeanCurves, RunningMean, SubjectCycles, mean_and_sd, over_sessions
 from biodyn.study.record import FAILED
 from biodyn.study.report.source import StudySource, Trial
 from biodyn.variables import variable as shown
@@ -45,22 +45,6 @@ class Curve:
 
 
 @dataclass
-class _Sum:
-    """Running mean and sum of squares (V, 101) by Welford's method."""
-
-    count: IntArray
-    mean: FloatArray
-    squares: FloatArray
-
-    def add(self, values: FloatArray) -> None:
-        known = np.isfinite(values)
-        self.count = self.count + known
-        step = np.where(known, values - self.mean, 0.0)
-        self.mean = self.mean + step / np.maximum(self.count, 1)
-        self.squares = self.squares + step * np.where(known, values - self.mean, 0.0)
-
-
-@dataclass
 class CurveMeans:
     """Mean curves over subjects by condition, group and side; a subject's sessions and sides count alike.
 
@@ -69,7 +53,7 @@ class CurveMeans:
 
     variables: Sequence[str]
     units: dict[str, str] = field(default_factory=dict)
-    _sums: dict[tuple[str, str, str], _Sum] = field(default_factory=dict)
+    _sums: dict[tuple[str, str, str], RunningMean] = field(default_factory=dict)
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves]) -> None:
         """Take in one subject."""
@@ -87,11 +71,9 @@ class CurveMeans:
         for (condition, group), sides in found.items():
             self._sum(condition, group, MEAN_OF_SIDES).add(mean_and_sd(np.stack(sides))[0])
 
-    def _sum(self, condition: str, group: str, side: str) -> _Sum:
+    def _sum(self, condition: str, group: str, side: str) -> RunningMean:
         shape = (len(self.variables), CYCLE_POINTS)
-        return self._sums.setdefault(
-            (condition, group, side), _Sum(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
-        )
+        return self._sums.setdefault((condition, group, side), RunningMean.of_shape(shape))
 
     @property
     def cells(self) -> list[Cell]:

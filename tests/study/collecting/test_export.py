@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from support.study_folder import StudyFolder
 
-from biodyn.study.collecting import collect, export, exporting, read_cycles
+from biodyn.study.collecting import collect, export, read_cycles
+from biodyn.study.collecting import collection as exporting
 from biodyn.study.collecting.collection import MAX_COLUMNS, MAX_ROWS, WIDE_COLUMNS, Sheet
 from biodyn.study.collecting.cycles import DECIMALS
 

@@ -76,7 +76,7 @@ def flat_reference() -> Reference:
 def test_scores_are_root_mean_squares_as_defined() -> None:
     right = {name: np.full(101, float(i + 1)) for i, name in enumerate(NINE)}
     left = {name: np.full(101, 2.0 * (i + 1)) for i, name in enumerate(NINE)}
-    table = score_table([cell("r", right), cell("l", left)], NINE, flat_reference()).table.set_index("side")
+    table = score_table([cell("r", right), cell("l", left)], NINE, flat_reference())[0].set_index("side")
     ones = np.arange(1.0, 10.0)
     assert table.loc["r", [f"gvs_{one.name}" for one in score_variables()]].tolist() == ones.tolist()
     assert table.loc["r", "gps"] == pytest.approx(np.sqrt(np.mean(ones**2)))
@@ -87,10 +87,10 @@ def test_scores_are_root_mean_squares_as_defined() -> None:
 
 def test_no_profile_score_is_made_of_fewer_variables_and_it_is_said() -> None:
     curves = {name: np.ones(101) for name in NINE if name != "foot_progression"}
-    scores = score_table([cell("r", curves), cell("l", curves)], NINE, flat_reference())
-    assert scores.table["gps"].isna().all()
-    assert scores.table["gvs_hip_flexion"].notna().sum() == 2
-    assert "foot_progression (all of 2)" in scores.notes[1]
+    scores, notes = score_table([cell("r", curves), cell("l", curves)], NINE, flat_reference())
+    assert scores["gps"].isna().all()
+    assert scores["gvs_hip_flexion"].notna().sum() == 2
+    assert "foot_progression (all of 2)" in notes[1]
 
 
 def test_walkers_like_the_published_norms_score_zero_on_both_sides() -> None:
@@ -99,7 +99,7 @@ def test_walkers_like_the_published_norms_score_zero_on_both_sides() -> None:
     for side in ("r", "l"):
         turn = {name: shown(name).side_sign(side) for name in NINE}
         cells.append(cell(side, {name: turn[name] * norms.curves[name].mean for name in NINE}))
-    table = score_table(cells, NINE, norm_reference(norms)).table
+    table = score_table(cells, NINE, norm_reference(norms))[0]
     assert table["gps"].tolist() == [0.0, 0.0, 0.0]
 
 
@@ -116,7 +116,7 @@ def test_a_group_of_the_study_is_a_reference_condition_by_condition() -> None:
         )
     ]
     reference = group_reference(cells, "control", NINE)
-    table = score_table(cells, NINE, reference).table
+    table = score_table(cells, NINE, reference)[0]
     of_patient = table[(table["subject"] == "p") & (table["side"] == "both")].set_index("condition")["gps"]
     assert of_patient.to_dict() == pytest.approx({"slow": 3.0, "fast": 5.0})
 

@@ -231,22 +231,14 @@ COMPARISON_COLUMNS = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class NumberTests:
-    """Rows of comparisons.csv (p_adjusted still to be filled) and sentences about tests that could not be made."""
-
-    rows: tuple[dict[str, Any], ...]
-    notes: tuple[str, ...]
-
-
 def number_tests(
     cells: Sequence[Cell],
     designs: Sequence[Design],
     side: str,
     parameters: Sequence[tuple[int, str, str]],
     options: AnalysisOptions,
-) -> NumberTests:
-    """Test every parameter in every design but regressions.
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Test every parameter in every design except regressions: rows of comparisons.csv without p_adjusted, and notes.
 
     Parameters: `cells` the designs' rows; `parameters` (place in the cells' parameters, name, unit).
     """
@@ -272,7 +264,7 @@ def number_tests(
                 "comparison": design.label,
             }
             rows.append({**key, "side": side, "parameter": name, "unit": unit, **test_result})
-    return NumberTests(tuple(rows), joined_notes(notes))
+    return rows, joined_notes(notes)
 
 
 def comparison_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -365,15 +357,6 @@ class CurveTest:
         return [design.family, design.factor, design.within, design.label, self.side, self.variable, self.unit]
 
 
-@dataclass(frozen=True)
-class CurveTests:
-    """All tests of a study's curves, and sentences about those that could not be made."""
-
-    tests: tuple[CurveTest, ...]
-    notes: tuple[str, ...]
-    diagnostics: tuple[Diagnostic, ...]
-
-
 def curve_tests(
     cells: Sequence[Cell],
     designs: Sequence[Design],
@@ -381,8 +364,8 @@ def curve_tests(
     variables: Sequence[tuple[int, str, str]],
     predictor: FloatArray,
     options: AnalysisOptions,
-) -> CurveTests:
-    """Test every variable in every design.
+) -> tuple[list[CurveTest], tuple[str, ...], tuple[Diagnostic, ...]]:
+    """Test every variable in every design: tests, notes and findings.
 
     Parameters:
         cells: the designs' rows. variables: (place in the cells' curves, name, unit).
@@ -409,11 +392,8 @@ def curve_tests(
             for finding in result.diagnostics:
                 doubts.setdefault(finding.code, []).append((f"{variable}, {where}", finding.message))
             tests.append(CurveTest(design, side, variable, unit, subjects, result))
-    return CurveTests(
-        tuple(tests),
-        joined_notes(notes),
-        tuple(joined_finding(code, messages, "tests") for code, messages in doubts.items()),
-    )
+    findings = tuple(joined_finding(code, messages, "tests") for code, messages in doubts.items())
+    return tests, joined_notes(notes), findings
 
 
 def _field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) -> tuple[StatisticField, int]:
@@ -525,13 +505,13 @@ def comparisons(data: GroupData) -> Found:
         predictor = np.full(len(cells), np.nan)
         if options.predictor is not None:
             predictor = np.array([cell.parameters[names.index(options.predictor)] for cell in cells])
-        on_curves = curve_tests(cells, designs.designs, side, curves, predictor, options)
-        on_numbers = number_tests(cells, designs.designs, side, parameters, options)
-        tests += on_curves.tests
-        rows += on_numbers.rows
-        notes["spm"] += on_curves.notes
-        notes["comparisons"] += on_numbers.notes
-        diagnostics += on_curves.diagnostics
+        side_tests, curve_notes, findings = curve_tests(cells, designs.designs, side, curves, predictor, options)
+        side_rows, number_notes = number_tests(cells, designs.designs, side, parameters, options)
+        tests += side_tests
+        rows += side_rows
+        notes["spm"] += curve_notes
+        notes["comparisons"] += number_notes
+        diagnostics += findings
     p = adjusted([test.key[0] for test in tests], np.array([test.result.p for test in tests]))
     tables = {
         "comparisons": comparison_table(rows),

@@ -52,21 +52,13 @@ class Reference:
         return self.curves.get((condition if self.by_condition else "", variable, side))
 
 
-@dataclass(frozen=True)
-class Scores:
-    """gait_scores.csv and sentences about it."""
-
-    table: pd.DataFrame
-    notes: tuple[str, ...]
-
-
 @group_statistic("gait_scores", place=10)
 def gait_scores(data: GroupData) -> Found:
     """gait_scores.csv against published norms or a group of the study."""
     reference = score_reference_of(data)
-    scores = score_table(data.observations.cells, data.observations.variables, reference)
-    table = scores.table.assign(reference=reference.short, reference_age=OTHER_AGE if reference.of_another_age else "")
-    return Found({"gait_scores": table}, {"gait_scores": scores.notes})
+    table, notes = score_table(data.observations.cells, data.observations.variables, reference)
+    table = table.assign(reference=reference.short, reference_age=OTHER_AGE if reference.of_another_age else "")
+    return Found({"gait_scores": table}, {"gait_scores": notes})
 
 
 def score_reference_of(data: GroupData) -> Reference:
@@ -114,7 +106,9 @@ def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str])
     return Reference(title, True, curves, f"group {group}")
 
 
-def score_table(cells: Sequence[Cell], variables: Sequence[str], reference: Reference) -> Scores:
+def score_table(
+    cells: Sequence[Cell], variables: Sequence[str], reference: Reference
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Score the mean curves of every subject, session, condition and side; one row per side and one for both.
 
     Parameters: `cells` with the curves of `variables`.
@@ -150,7 +144,7 @@ def score_table(cells: Sequence[Cell], variables: Sequence[str], reference: Refe
             ]
             rows.append([*key, BOTH_SIDES, *[np.nan] * len(nine), float(gait_profile_score(both))])
     table = pd.DataFrame(rows, columns=[*SCORE_KEYS, *(f"gvs_{score_variable.name}" for score_variable in nine), "gps"])
-    return Scores(table, _notes(reference, missing, sum(row[4] != BOTH_SIDES for row in rows), table))
+    return table, _notes(reference, missing, sum(row[4] != BOTH_SIDES for row in rows), table)
 
 
 def _score(cell: Cell, score_variable: ScoreVariable, variables: Sequence[str], reference: Reference) -> float:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.mixed import MixedModel, mixed_model
 from biodyn.study.group.registry import (
@@ -30,28 +28,13 @@ MIXED_COLUMNS = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class MixedModels:
-    """mixed_models.csv: one row per coefficient (kind "term") and one row per whole effect (kind "effect")."""
-
-    table: pd.DataFrame
-    notes: tuple[str, ...]
-    diagnostics: tuple[Diagnostic, ...]
-
-
 @group_statistic("mixed_models", place=30)
-def _of_study(data: GroupData) -> Found:
-    models = mixed_models(data.observations.trials, data.parameters, data.options)
-    return Found({"mixed_models": models.table}, {"mixed_models": models.notes}, models.diagnostics)
+def mixed_models(data: GroupData) -> Found:
+    """Return mixed_models.csv: a row per coefficient (kind "term") and per effect (kind "effect") of every parameter.
 
-
-def mixed_models(
-    trials: Sequence[TrialMean], parameters: Sequence[tuple[int, str, str]], options: AnalysisOptions
-) -> MixedModels:
-    """Fit every parameter, one value per trial, where there are several conditions or groups and several trials per subject.
-
-    Parameters: `parameters` (place in the trials' parameters, name, unit).
+    Observations are values of trials. Requires several conditions or groups, and several trials per subject.
     """
+    trials, parameters, options = data.observations.trials, data.parameters, data.options
     empty = pd.DataFrame(columns=MIXED_COLUMNS)
     included = _chosen(trials, options)
     factors = {
@@ -61,7 +44,7 @@ def mixed_models(
     }
     reason = _why_not(included, factors, options)
     if reason:
-        return MixedModels(empty, (reason,), ())
+        return Found({"mixed_models": empty}, {"mixed_models": (reason,)})
     crossed = len(factors) == 2 and _all_cells(factors)
     interactions = [tuple(factors)] if crossed else []
     rows: list[dict[str, Any]] = []
@@ -97,9 +80,9 @@ def mixed_models(
     table = pd.DataFrame(rows, columns=MIXED_COLUMNS)
     effects = table["kind"] == "effect"
     table.loc[effects, "p_adjusted"] = adjusted(table.loc[effects, "term"], table.loc[effects, "p"])
-    return MixedModels(
-        table,
-        (*notes, *joined_notes(failed)),
+    return Found(
+        {"mixed_models": table},
+        {"mixed_models": (*notes, *joined_notes(failed))},
         tuple(joined_finding(code, messages, "models") for code, messages in doubts.items()),
     )
 
