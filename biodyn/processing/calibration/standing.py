@@ -202,16 +202,6 @@ def _metres(output: ModelOutput) -> FloatArray:
 _MOST_APART_M = 0.015
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Position (3,) m of a marker in World of the static trial, RMS deviation of the segment from a rigid body (m), and its
-    other markers."""
-
-    point: FloatArray
-    deviation_m: float
-    others: tuple[str, ...]
-
-
 def with_missing_markers(standing: Standing, walk: Markers, mapping: MarkerMapping) -> Standing:
     """Return the standing person with the markers that are visible in the walk only, at their position on the segment.
 
@@ -228,14 +218,18 @@ def with_missing_markers(standing: Standing, walk: Markers, mapping: MarkerMappi
         return standing
     return replace(
         standing,
-        points=standing.points | {label: place.point for label, (_, place) in places.items()},
-        diagnostics=(*standing.diagnostics, *(_note(role, place) for role, place in places.values())),
+        points=standing.points | {label: place[0] for label, (_, place) in places.items()},
+        diagnostics=(
+            *standing.diagnostics,
+            *(_note(role, deviation_m, others) for role, (_, deviation_m, others) in places.values()),
+        ),
     )
 
 
 def _place(
     missing: MarkerRole, points: Mapping[str, FloatArray], walk: Markers, mapping: MarkerMapping
-) -> _Place | None:
+) -> tuple[FloatArray, float, tuple[str, ...]] | None:
+    """Position (3,) m of a marker, RMS deviation (m) of its segment from a rigid body, and its other markers."""
     # Least number of markers of a segment and least extent across their longest line (pelvis: 10 cm and more).
     least_markers, least_span_m = 3, 0.04
     others = tuple(
@@ -257,16 +251,16 @@ def _place(
     place = np.median(back[:, -1], axis=0)
     deviation = np.concatenate([(back[:, :-1] - standing).reshape(-1, 3), back[:, -1] - place])
     rms = float(np.sqrt(np.mean(np.sum(deviation**2, axis=1))))
-    return _Place(place, rms, others) if rms < _MOST_APART_M else None
+    return (place, rms, others) if rms < _MOST_APART_M else None
 
 
-def _note(role: MarkerRole, place: _Place) -> Diagnostic:
+def _note(role: MarkerRole, deviation_m: float, others: Sequence[str]) -> Diagnostic:
     return Diagnostic(
         "marker-carried-over",
         "warning",
-        f"{role.label} is not in the static trial: its position relative to {', '.join(place.others)} was taken from the walk "
-        f"({role.body} deviates by {1000 * place.deviation_m:.1f} mm RMS from a rigid body).",
-        value=place.deviation_m,
+        f"{role.label} is not in the static trial: its position relative to {', '.join(others)} was taken from the walk "
+        f"({role.body} deviates by {1000 * deviation_m:.1f} mm RMS from a rigid body).",
+        value=deviation_m,
         limit=_MOST_APART_M,
         unit="m",
         hint="Use a static trial with this marker: soft tissue moves between standing and walking.",

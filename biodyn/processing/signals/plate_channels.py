@@ -7,7 +7,7 @@ low level of the force, and the frames named by FORCE_PLATFORM:ZERO.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -252,23 +252,13 @@ _STEADY_N, _NOISIEST_N = 5.0, 20.0
 _DRIFT_SPAN, _CLEAR_SPAN, _CLEAR_SHARE = 0.5, 1.0 / 3.0, 0.9
 
 
-@dataclass(frozen=True)
-class Offset:
-    """Offset of the channels of a plate.
+def find_offset(
+    plate: ForcePlate, up: FloatArray, marker_rate_hz: float, clear: BoolArray | None = None
+) -> tuple[FloatArray, PlateZero, tuple[Diagnostic, ...]]:
+    """Return the offset of the channels of a plate from its unloaded samples, with findings.
 
-    Attributes:
-        channels: (T, C) in the units of the channels, constant or a straight line over the recording.
-        zero: the numbers, with the sign of the stored vertical force.
-        notes: findings.
-    """
-
-    channels: FloatArray
-    zero: PlateZero
-    notes: tuple[Diagnostic, ...] = ()
-
-
-def find_offset(plate: ForcePlate, up: FloatArray, marker_rate_hz: float, clear: BoolArray | None = None) -> Offset:
-    """Return the offset from the unloaded samples of the plate.
+    (T, C) in the units of the channels, constant or a straight line over the recording; its numbers have the sign of the stored
+    vertical force.
 
     Args:
         plate: as stored. up: (T,) N, its stored vertical force, with the sign of the file.
@@ -286,7 +276,7 @@ def find_offset(plate: ForcePlate, up: FloatArray, marker_rate_hz: float, clear:
     finite = np.isfinite(plate.channels)
     unloaded = unloaded & finite[:, finite.any(axis=0)].all(axis=1)  # no missing sample in the mean of a channel
     if not unloaded.any():
-        return Offset(nothing, PlateZero("unknown"), notes)
+        return nothing, PlateZero("unknown"), notes
     time = np.arange(len(up)) / max(len(up) - 1, 1) - 0.5  # the recording lasts from -1/2 to 1/2
     drifts = zero_source == "feet" and _drifts(up, unloaded, time, plate.rate_hz)
     offset = _line(plate.channels, unloaded, time, drifts)
@@ -300,7 +290,7 @@ def find_offset(plate: ForcePlate, up: FloatArray, marker_rate_hz: float, clear:
         noise_n=float(np.std(up[unloaded] - line[unloaded])),
         unloaded_s=float(np.count_nonzero(unloaded) / plate.rate_hz),
     )
-    return Offset(offset, zero, notes)
+    return offset, zero, notes
 
 
 def offset_notes(number: int, zero: PlateZero, feet_known: bool, largest_n: float) -> tuple[Diagnostic, ...]:

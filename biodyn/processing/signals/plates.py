@@ -75,12 +75,12 @@ def plate_wrench(
     axes = _plate_axes(plate)
     plate, spike_notes = without_spikes(plate)
     stored_up = _vertical_force(plate, axes, plate.channels)
-    offset = find_offset(plate, stored_up, marker_rate_hz, unloaded)
-    wrench, sign_notes, other_notes = _reaction(plate, axes, plate.channels - offset.channels)
+    offset, zero, offset_findings = find_offset(plate, stored_up, marker_rate_hz, unloaded)
+    wrench, sign_notes, other_notes = _reaction(plate, axes, plate.channels - offset)
     # The offset is reported with the sign of the reaction.
     sense = -1.0 if sign_notes else 1.0
-    zero = replace(offset.zero, offset_n=sense * offset.zero.offset_n, drift_n=sense * offset.zero.drift_n)
-    rest = offset.channels[len(offset.channels) // 2] if len(offset.channels) else np.zeros(plate.channels.shape[1])
+    zero = replace(zero, offset_n=sense * zero.offset_n, drift_n=sense * zero.drift_n)
+    rest = offset[len(offset) // 2] if len(offset) else np.zeros(plate.channels.shape[1])
     cut = cut_off(plate, rest)
     F_W = wrench[:, 3:]
     largest = float(np.nanmax(np.abs(F_W[:, 1]), initial=0.0))
@@ -92,7 +92,7 @@ def plate_wrench(
         rate_hz=plate.rate_hz,
         diagnostics=(
             *spike_notes,
-            *offset.notes,
+            *offset_findings,
             *offset_notes(plate.number, zero, unloaded is not None, largest),
             *sign_notes,
             *other_notes,
@@ -121,8 +121,8 @@ def channel_shares(
     gain_step = 1e-3
     axes = _plate_axes(plate)
     plate, _ = without_spikes(plate)
-    offset = find_offset(plate, _vertical_force(plate, axes, plate.channels), marker_rate_hz, None)
-    channels = smoothed(plate.channels - offset.channels)
+    offset, _, _ = find_offset(plate, _vertical_force(plate, axes, plate.channels), marker_rate_hz)
+    channels = smoothed(plate.channels - offset)
     whole, _, _ = _reaction(plate, axes, channels)
     shares = []
     for column in range(channels.shape[1]):
