@@ -88,7 +88,7 @@ def test_plates_without_edges_are_not_drawn_and_poses_are_called_so(walk_result:
     assert [plate["number"] for plate in found["plates"]] == [2]
     assert np.nanmax(whole(found["forces"][0]["force"])[:, 1]) > 500.0
     words = " ".join(page.split())
-    assert "Force plates whose edges are not known are not drawn." in words
+    assert "Force plates with unknown edges are not drawn." in words
     assert "four points of each measured pose, filtered" in words
     assert "measured markers" not in words
     assert "(chosen from the poses)" in words

@@ -1,8 +1,8 @@
-"""The numbers of the 3-D scene: what moves, as whole millimetres and newtons that a page can hold.
+"""Values of the 3-D view: motion in millimetres and forces in newtons as integers.
 
-A scene holds one person or several, each with its own times, plates and forces. Coordinates are World's (X forward, Y up,
-Z right). A segment is drawn as a spindle as thick as its mass and length make it, at 1000 kg/m^3, and as thin bones to the joints
-it carries: shapes follow from the body model, whatever its segments are called.
+A scene holds one or several persons, each with times, plates and forces, in World (X forward, Y up, Z right). Segments are
+drawn as spindles with the volume of their mass at 1000 kg/m^3, and as lines to the distal joints. Shapes depend on the body
+model only.
 """
 
 from __future__ import annotations
@@ -24,31 +24,25 @@ from biodyn.processing.dynamics.actuated import multibody_from_arrays
 from biodyn.rigid_body import Multibody, body_poses
 from biodyn.rigid_body.kinematics import StickFigure
 
-#: Frames are thinned out evenly until they need no more than this: 300 kB of text.
+#: Frames are omitted evenly to this size (300 kB of text).
 MOST_BYTES: Final = 210_000
-#: Of the persons in a view of several; the first curve and the first person have the same.
+#: Colours of several persons and of their curves.
 PERSON_COLORS: Final = ("#3d4852", "#b34700", "#0b5394", "#4f6b12")
-_BYTES: Final = 2  # of a number
-_DENSITY: Final = 1000.0  # kg/m^3, of soft tissue and water
-_LEAST_M: Final = 0.01  # shorter "bones" are the links of one joint
-_THICKEST_M: Final = 0.11
+_MIN_BONE_M: Final = 0.01  # shorter links belong to one joint
 _MISSING: Final = -32768
-_LARGEST: Final = 32767
-_WITHIN: Final = 1.959964  # standard deviations that hold 95 % of normal errors
-# Of stature, Drillis R, Contini R (1966), in Winter DA (2009): thigh and shank, hip, shoulder, chin. Half the width of a head,
-# and what lies above the chest: own estimates, for a drawing.
+# Fractions of stature, Drillis R, Contini R (1966), in Winter DA (2009): thigh and shank, hip, shoulder, chin; neck and half
+# width of the head are estimates for the drawing.
 _LEG, _HIP, _SHOULDER, _CHIN, _NECK, _HEAD_RADIUS = 0.491, 0.53, 0.818, 0.87, 0.75, 0.05
-_TRUNK: Final = 0.25  # of the body's mass at least
 
 
 def scene_of(persons: Sequence[Mapping[str, Any] | None], one_place: bool = False) -> dict[str, Any] | None:
-    """Return what the page's script draws: the persons that are there; None where nobody is.
+    """Return the values for the script of the page; None without persons.
 
-    one_place: they share one World, as two analyses of one recording do; else their pelves are laid over each other.
+    one_place: the persons share one World, as two analyses of one recording; otherwise their pelves are superimposed.
     """
     known = (person for person in persons if person is not None)
-    shown = [{**person, "color": color} for person, color in zip(known, PERSON_COLORS, strict=False)]
-    return {"persons": shown, "one_place": one_place} if shown else None
+    coloured = [{**person, "color": color} for person, color in zip(known, PERSON_COLORS, strict=False)]
+    return {"persons": coloured, "one_place": one_place} if coloured else None
 
 
 def scene_person(
@@ -58,10 +52,10 @@ def scene_person(
     name: str = "",
     most_bytes: int = MOST_BYTES,
 ) -> dict[str, Any] | None:
-    """Return a person in motion; None where no frame has a pose, or an older result lacks the arrays.
+    """Return the motion of a person; None if no frame has a pose, or an older result lacks the arrays.
 
     Parameters: `arrays` of result.npz, `tables` ground_reaction, joint_torques and, for the gait cycles, spatiotemporal,
-    `contacts` of run.json, `name` where several stand in one scene, `most_bytes` of the numbers.
+    `contacts` of run.json, `name` in a scene of several persons, `most_bytes` of the numbers.
     """
     if "body_names" not in arrays or not np.isfinite(arrays["q"]).all(axis=1).any():
         return None
@@ -69,8 +63,8 @@ def scene_person(
     time_s, q = arrays["time_s"], np.asarray(arrays["q"], dtype=np.float64)
     shape = _Shape.of(mb, q[np.flatnonzero(np.isfinite(q).all(axis=1))[0]])
     markers = len(arrays["marker_labels"]) if "markers_W" in arrays else 0
-    a_frame = _BYTES * 3 * (shape.count + markers + 5) + 3 * markers + shape.figure_count
-    every = max(1, -(-len(time_s) * a_frame // most_bytes))
+    bytes_per_frame = 2 * 3 * (shape.count + markers + 5) + 3 * markers + shape.figure_count
+    every = max(1, -(-len(time_s) * bytes_per_frame // most_bytes))
     rows = np.arange(0, len(time_s), every)
     known = np.all(np.isfinite(q[rows]), axis=1)
     R_W, p_W = body_poses(mb, np.where(known[:, None], q[rows], mb.neutral()))
@@ -101,11 +95,11 @@ def scene_person(
 
 @dataclass(frozen=True)
 class _Shape:
-    """What is drawn of a tree of bodies.
+    """Points, spindles and lines that represent a tree of bodies.
 
     Attributes:
-        figure: joints and ends of the bodies that have mass. extra_m: (E, 3) further points on the body `trunk`.
-        spindles: [from, to, radius mm], bones: [from, to], by number of point: joints first, then ends, then further points.
+        figure: joints and ends of the bodies with mass. extra_m: (E, 3) further points on the body `trunk`.
+        spindles: [from, to, radius mm], bones: [from, to], by point number: joints, then ends, then further points.
     """
 
     figure: StickFigure
@@ -131,38 +125,38 @@ class _Shape:
 
     @classmethod
     def of(cls, mb: Multibody, q: FloatArray) -> _Shape:
-        """Return the shape of a tree in a posture (nq,), from masses and places alone."""
+        """Return the shape of a tree in a posture (nq,), from masses and positions."""
         figure = StickFigure.of(mb, q)
         joints = len(figure.bodies)
         p_W = body_poses(mb, q[None])[1][0, figure.bodies]
         spindles, bones = [], []
         for k, (body, end, carried) in enumerate(zip(figure.bodies, figure.ends_m, figure.carried, strict=True)):
-            length = max(float(np.linalg.norm(end)), _LEAST_M)
+            length = max(float(np.linalg.norm(end)), _MIN_BONE_M)
             spindles.append([k, joints + k, _radius_mm(mb.bodies[body].mass_kg, length)])
-            apart = [child for child in carried if np.linalg.norm(p_W[child] - p_W[k]) > _LEAST_M]
-            bones += [[k, child] for child in apart] if carried else [[k, joints + k]]
+            distant = [child for child in carried if np.linalg.norm(p_W[child] - p_W[k]) > _MIN_BONE_M]
+            bones += [[k, child] for child in distant] if carried else [[k, joints + k]]
         trunk, head = _headless_trunk(mb, figure, q)
         if not len(head):
             return cls(figure, 0, head, spindles, bones)
         shoulder, chin, crown = (2 * joints + i for i in range(3))
-        own = figure.bodies.tolist().index(trunk)
+        index = figure.bodies.tolist().index(trunk)
         height = float(np.linalg.norm(head[2] - head[1])) / (1.0 - _CHIN)
-        thick = _radius_mm(mb.bodies[trunk].mass_kg, max(float(np.linalg.norm(head[0])), _LEAST_M))
-        spindles[own] = [own, shoulder, thick]
+        thick = _radius_mm(mb.bodies[trunk].mass_kg, max(float(np.linalg.norm(head[0])), _MIN_BONE_M))
+        spindles[index] = [index, shoulder, thick]
         spindles.append([chin, crown, round(1000.0 * _HEAD_RADIUS * height)])
-        bones = [bone for bone in bones if bone != [own, joints + own]]
-        return cls(figure, trunk, head, spindles, [*bones, [own, shoulder], [shoulder, crown]])
+        bones = [bone for bone in bones if bone != [index, joints + index]]
+        return cls(figure, trunk, head, spindles, [*bones, [index, shoulder], [shoulder, crown]])
 
 
-def _radius_mm(mass_kg: float, length_m: float) -> int:
-    return round(1000.0 * min(float(np.sqrt(mass_kg / (_DENSITY * np.pi * length_m))), _THICKEST_M))
+def _radius_mm(mass_kg: float, length_m: float, density_kg_m3: float = 1000.0, max_radius_m: float = 0.11) -> int:
+    return round(1000.0 * min(float(np.sqrt(mass_kg / (density_kg_m3 * np.pi * length_m))), max_radius_m))
 
 
 def _headless_trunk(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[int, FloatArray]:
-    """The body that is trunk and head in one, and shoulder, chin and crown (3, 3) m on it; (0, 3) where there is a head.
+    """Return the body of trunk and head, and shoulder, chin and crown (3, 3) m on it; (0, 3) if the head is a separate body.
 
-    The trunk is the heaviest body that the root carries or is; the two longest links of a leg tell the person's height, and the
-    trunk's mass centre its axis. Whatever hangs at the neck is a head.
+    The trunk is the heaviest body, with at least a quarter of the body mass. The height follows from the two longest links
+    of a leg, the axis of the trunk from its mass centre. A body at the neck is a head.
     """
     R_W, p_W = (values[0] for values in body_poses(mb, q[None]))
     bodies = figure.bodies.tolist()
@@ -171,7 +165,7 @@ def _headless_trunk(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[
     ways = [_upwards(mb, i) for i in bodies]
     legs = [way for way, carried in zip(ways, figure.carried, strict=True) if not carried and trunk not in way[:-1]]
     none = 0, np.zeros((0, 3))
-    if mb.bodies[trunk].mass_kg < _TRUNK * mb.total_mass_kg or not legs or not centre.any():
+    if mb.bodies[trunk].mass_kg < 0.25 * mb.total_mass_kg or not legs or not centre.any():
         return none
     links = [
         sorted((float(np.linalg.norm(p_W[i] - p_W[j])), j) for i, j in pairwise(way) if j != way[-1]) for way in legs
@@ -195,44 +189,44 @@ def _headless_trunk(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[
 
 
 def _upwards(mb: Multibody, body: int) -> list[int]:
-    """A body and those that carry it, up to the root."""
-    found = []
+    """Return a body and its ancestors up to the root."""
+    path = []
     while body >= 0:
-        found.append(body)
+        path.append(body)
         body = int(mb.parents[body])
-    return found
+    return path
 
 
 def _cycles(tables: Mapping[str, pd.DataFrame]) -> list[list[Any]]:
-    """Side, start and end, s, of every gait cycle."""
+    """Return side, start and end, s, of every gait cycle."""
     if "spatiotemporal" not in tables:
         return []
-    found: list[list[Any]] = (
+    cycles: list[list[Any]] = (
         tables["spatiotemporal"][["side", "start_s", "end_s"]].astype({"side": str}).values.tolist()
     )
-    return found
+    return cycles
 
 
 def _ghost(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape: _Shape) -> str | None:
-    """Half width of the 95 % band of every joint and end, whole mm up to 255; None where it is not known."""
+    """Return half the width of the 95 % band of every joint and end, mm up to 255; None if it is unknown."""
     if "place_sd_m" not in arrays:
         return None
     frames, sd = arrays["place_sd_frames"], np.asarray(arrays["place_sd_m"], dtype=np.float64)
     if sd.shape[1] != shape.figure_count:
         return None
-    own = np.stack([np.interp(rows, frames, column) for column in sd.T], axis=1)
-    if shape.count > shape.figure_count:  # what lies on the trunk beyond its end is as certain as that
+    bands = np.stack([np.interp(rows, frames, column) for column in sd.T], axis=1)
+    if shape.count > shape.figure_count:  # further points have the band of the end of the trunk
         end = len(shape.figure.bodies) + shape.figure.bodies.tolist().index(shape.trunk)
-        own = np.hstack([own, np.repeat(own[:, [end]], len(shape.extra_m), axis=1)])
-    return _as_text(np.clip(np.round(1000.0 * _WITHIN * own), 0, 255).astype("u1"))
+        bands = np.hstack([bands, np.repeat(bands[:, [end]], len(shape.extra_m), axis=1)])
+    return _as_text(np.clip(np.round(1000.0 * 1.959964 * bands), 0, 255).astype("u1"))
 
 
 def _markers(
     arrays: Mapping[str, np.ndarray], rows: np.ndarray, R_W: FloatArray, p_W: FloatArray, centre: FloatArray
 ) -> dict[str, Any]:
-    """Measured markers, and how far from them their places on the fitted body lie: mm in 8 bits, no more than 127 an axis."""
-    bodies, places = arrays["marker_links"], arrays["marker_places"]
-    fitted = p_W[:, bodies] + np.einsum("tmij,mj->tmi", R_W[:, bodies], places)
+    """Return measured markers, and the offsets of the model markers: mm in 8 bits, up to 127 per axis."""
+    bodies, offsets = arrays["marker_links"], arrays["marker_places"]
+    fitted = p_W[:, bodies] + np.einsum("tmij,mj->tmi", R_W[:, bodies], offsets)
     measured = np.asarray(arrays["markers_W"], dtype=np.float64)[rows]
     labels = [str(label) for label in arrays["marker_labels"]]
     apart = np.nan_to_num(np.clip(np.round(1000.0 * (fitted - measured)), -127, 127)).astype("<i1")
@@ -240,7 +234,7 @@ def _markers(
 
 
 def _plates(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts: Any) -> list[dict[str, Any]]:
-    """Corners and, of every contact, when and how it was decided; plates whose edges are not known are not drawn."""
+    """Return corners of each plate, and times and decisions of its contacts; plates with unknown edges are omitted."""
     outlined = arrays.get("plate_outlined", np.ones(len(arrays["plate_numbers"]), dtype=bool))
     return [
         {
@@ -258,13 +252,13 @@ def _plates(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts: Any)
 
 
 def _force(table: pd.DataFrame, side: str, rows: np.ndarray, centre: FloatArray) -> dict[str, Any]:
-    """Centre of pressure, mm, and force, N, of a foot."""
-    place = np.stack([_column(table, f"centre_of_pressure_{side}_{axis}_m") for axis in "xyz"], axis=1)[rows]
+    """Return centre of pressure, mm, and force, N, of a foot."""
+    cop = np.stack([_column(table, f"centre_of_pressure_{side}_{axis}_m") for axis in "xyz"], axis=1)[rows]
     force = np.stack([_column(table, f"ground_force_{side}_{axis}_N") for axis in "xyz"], axis=1)[rows]
     return {
         "name": SIDE_NAMES[side],  # type: ignore[index]
         "color": SIDE_COLORS[side],
-        "place": millimetres(place - centre),
+        "place": millimetres(cop - centre),
         "force": whole(force),
     }
 
@@ -274,19 +268,19 @@ def _residual(table: pd.DataFrame) -> FloatArray:
 
 
 def _column(table: pd.DataFrame, name: str) -> FloatArray:
-    found: FloatArray = table[name].to_numpy(dtype=np.float64)
-    return found
+    values: FloatArray = table[name].to_numpy(dtype=np.float64)
+    return values
 
 
 def millimetres(values_m: FloatArray) -> str:
-    """Places (..., 3) in m as the page holds them."""
+    """Encode positions (..., 3) m for the page."""
     return whole(1000.0 * values_m)
 
 
 def whole(values: FloatArray) -> str:
-    """Whole numbers as base64 of little-endian 16 bits; what is missing, or beyond 32 m, is -32768."""
-    whole = np.where(np.abs(values) <= _LARGEST, np.round(values), _MISSING)  # NaN compares as beyond
-    return _as_text(whole.astype("<i2"))
+    """Encode numbers as base64 of little-endian 16-bit integers; missing numbers and those beyond 32767 are -32768."""
+    integers = np.where(np.abs(values) <= -_MISSING - 1, np.round(values), _MISSING)
+    return _as_text(integers.astype("<i2"))
 
 
 def _as_text(values: np.ndarray) -> str:
@@ -294,17 +288,15 @@ def _as_text(values: np.ndarray) -> str:
 
 
 _WIDTH, _HEIGHT = 640.0, 400.0
-_YAW, _PITCH, _FAR = 0.55, 0.22, 2.1  # of the view that the page begins with; distance by height of what is shown
-_N_A_METRE = 1000.0  # of an arrow
-_SKIN, _BONE, _MARKER = "#d6c4b4", "#3d4852", "#0b6e4f"
 
 
-def still(scene: Mapping[str, Any], words: str, dots: bool = True) -> Markup:
-    """Draw every person beside the other in the middle of their recordings, or in the nearest frame that has a pose.
+def static_view(scene: Mapping[str, Any], words: str, dots: bool = True) -> Markup:
+    """Draw all persons side by side at the middle of their recordings, or in the nearest frame with a pose.
 
-    `words` say what is to be seen. Nothing where nobody has a pose.
+    `words`: alternative text. Empty if no person has a pose.
     """
-    drawn = [found for person in scene["persons"] if (found := _person(person, dots, len(scene["persons"]) > 1))]
+    views = (_person(person, dots, len(scene["persons"]) > 1) for person in scene["persons"])
+    drawn = [view for view in views if view is not None]
     if not drawn:
         return Markup()
     parts = [
@@ -319,21 +311,21 @@ def still(scene: Mapping[str, Any], words: str, dots: bool = True) -> Markup:
 
 
 def _person(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[float, str] | None:
-    """The time, s, and what is drawn of one person."""
+    """Return the time, s, and the SVG of one person; None without a pose."""
     points = _decoded(person["points"], person["count"])
-    seen = np.flatnonzero(np.isfinite(points[:, 0]).all(axis=1))
-    if not len(seen):
+    posed = np.flatnonzero(np.isfinite(points[:, 0]).all(axis=1))
+    if not len(posed):
         return None
-    row = int(seen[np.argmin(np.abs(seen - len(points) // 2))])
+    row = int(posed[np.argmin(np.abs(posed - len(points) // 2))])
     camera = _Camera.at(points[row, 0], float(person["top"]))
     parts = [
-        *_plates_still(person, camera),
+        *_static_plates(person, camera),
         *_body(person, points[row], camera),
         *(_dots(person, row, camera) if dots else ()),
     ]
     for foot in person["forces"]:
-        place, force = _decoded(foot["place"], 1)[row, 0], 1000.0 * _decoded(foot["force"], 1)[row, 0]
-        parts += camera.line(place, place + force / _N_A_METRE, foot["color"], 3.0)
+        cop, force_kn = _decoded(foot["place"], 1)[row, 0], _decoded(foot["force"], 1)[row, 0]
+        parts += camera.line(cop, cop + force_kn, foot["color"], 3.0)  # 1 m per kN
     if named:
         parts.append(f'<text x="12" y="24" font-size="16" fill="{INK}">{escape(person["name"])}</text>')
     return float(person["times"][row]), "".join(parts)
@@ -341,41 +333,42 @@ def _person(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[float, 
 
 @dataclass(frozen=True)
 class _Camera:
-    """Where the eye is (3,), its axes right, up, ahead (3, 3), and pixels of a metre at one metre."""
+    """Position of the camera (3,), its axes right, up, ahead (3, 3), and pixels per metre at a distance of one metre."""
 
-    place: FloatArray
+    position: FloatArray
     axes: FloatArray
     lens: float
 
     @classmethod
     def at(cls, target: FloatArray, top: float) -> _Camera:
-        c = np.cos(_PITCH)
-        way = np.array([np.sin(_YAW) * c, np.sin(_PITCH), np.cos(_YAW) * c])
+        yaw, pitch, distance = 0.55, 0.22, 2.1 * max(0.8, top)  # initial view of the page
+        c = np.cos(pitch)
+        way = np.array([np.sin(yaw) * c, np.sin(pitch), np.cos(yaw) * c])
         right = np.cross(-way, (0.0, 1.0, 0.0))
         right /= np.linalg.norm(right)
         middle = np.array([target[0], 0.5 * top, target[2]])
-        return cls(middle + _FAR * max(0.8, top) * way, np.stack([right, np.cross(right, -way), -way]), 1.5 * _HEIGHT)
+        return cls(middle + distance * way, np.stack([right, np.cross(right, -way), -way]), 1.5 * _HEIGHT)
 
-    def seen(self, place: FloatArray) -> FloatArray:
-        """Pixels from the upper left, and the distance ahead; NaN behind the eye."""
-        x, y, far = self.axes @ (place - self.place)
+    def project(self, point: FloatArray) -> FloatArray:
+        """Return pixels from the upper left, and the distance ahead; NaN behind the camera."""
+        x, y, far = self.axes @ (point - self.position)
         if not far > 0.05:
             return np.full(3, np.nan)
         return np.array([_WIDTH / 2 + self.lens * x / far, _HEIGHT / 2 - self.lens * y / far, far])
 
     def line(self, a: FloatArray, b: FloatArray, color: str, width: float, more: str = "") -> list[str]:
-        """A line between two places, none where one cannot be seen."""
-        p, q = self.seen(a), self.seen(b)
+        """Return a line between two points; empty if one is not visible."""
+        p, q = self.project(a), self.project(b)
         if not (np.isfinite(p).all() and np.isfinite(q).all()):
             return []
         data = f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}"
         return [f'<path d="{data}" stroke="{color}" stroke-width="{width:.1f}" stroke-linecap="round"{more}/>']
 
 
-def _plates_still(scene: Mapping[str, Any], camera: _Camera) -> list[str]:
+def _static_plates(scene: Mapping[str, Any], camera: _Camera) -> list[str]:
     parts = []
     for plate in scene["plates"]:
-        corners = [camera.seen(np.array(corner)) for corner in plate["corners"]]
+        corners = [camera.project(np.array(corner)) for corner in plate["corners"]]
         if not np.isfinite(corners).all():
             continue
         data = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in corners) + "Z"
@@ -386,16 +379,16 @@ def _plates_still(scene: Mapping[str, Any], camera: _Camera) -> list[str]:
 
 
 def _body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) -> list[str]:
-    """Segments as thick strokes, those behind first; bones and joints over them."""
-    found: list[tuple[float, list[str]]] = []
+    """Draw segments as thick strokes from back to front, and bones and joints over them."""
+    strokes: list[tuple[float, list[str]]] = []
     for start, end, radius_mm in scene["spindles"]:
-        far = float(camera.seen(0.5 * (points[start] + points[end]))[2])
+        far = float(camera.project(0.5 * (points[start] + points[end]))[2])
         if np.isfinite(far):
             width = 2.0 * 0.001 * radius_mm * camera.lens / far
-            found.append((far, camera.line(points[start], points[end], _SKIN, width, ' opacity="0.7"')))
-    parts = [part for _, drawn in sorted(found, key=lambda one: -one[0]) for part in drawn]
+            strokes.append((far, camera.line(points[start], points[end], "#d6c4b4", width, ' opacity="0.7"')))
+    parts = [part for _, drawn in sorted(strokes, key=lambda stroke: -stroke[0]) for part in drawn]
     for start, end in scene["bones"]:
-        parts += camera.line(points[start], points[end], _BONE, 2.5)
+        parts += camera.line(points[start], points[end], "#3d4852", 2.5)
         parts += _dot(camera, points[start], 3.0, INK)
     return parts
 
@@ -405,64 +398,63 @@ def _dots(scene: Mapping[str, Any], row: int, camera: _Camera) -> list[str]:
     if markers is None:
         return []
     count = len(markers["labels"])
-    places = _decoded(markers["measured"], count)[row]
-    colors = markers.get("colors") or [_MARKER] * count
-    parts = [part for a, b in markers.get("links") or () for part in camera.line(places[a], places[b], "#8a949e", 1.2)]
-    return parts + [dot for place, color in zip(places, colors, strict=True) for dot in _dot(camera, place, 2.2, color)]
+    positions = _decoded(markers["measured"], count)[row]
+    colors = markers.get("colors") or ["#0b6e4f"] * count
+    parts = [
+        part for a, b in markers.get("links") or () for part in camera.line(positions[a], positions[b], "#8a949e", 1.2)
+    ]
+    return parts + [
+        dot for position, color in zip(positions, colors, strict=True) for dot in _dot(camera, position, 2.2, color)
+    ]
 
 
-def _dot(camera: _Camera, place: FloatArray, radius: float, color: str) -> list[str]:
-    x, y, far = camera.seen(place)
+def _dot(camera: _Camera, position: FloatArray, radius: float, color: str) -> list[str]:
+    x, y, far = camera.project(position)
     return [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{color}"/>'] if np.isfinite(far) else []
 
 
 def _decoded(text: str, count: int) -> FloatArray:
-    """Places (T, count, 3) in m as the page holds them; what is missing is NaN."""
+    """Decode positions (T, count, 3) m of the page; missing ones are NaN."""
     values = np.frombuffer(base64.b64decode(text), dtype="<i2").astype(np.float64)
     return np.where(values == _MISSING, np.nan, 0.001 * values).reshape(-1, count, 3)
 
 
-#: A 3-D view in a page; filled with what `scene_context` returns.
+#: Template of a 3-D view, filled with the values of `scene_context`.
 SCENE_TEMPLATE = '{% include "scene.html.j2" %}'
-# What the ghost means: the largest extent of each covariance is drawn.
-_BAND = (
-    "95 % band: a joint lies this close to where it is drawn, in any one direction, with 95 % probability "
-    "(1.96 SD of the input errors)."
-)
-#: For who cannot see it.
+#: Alternative text of a 3-D view.
 SEEN = "The body model in motion, measured points, force plates and ground reaction forces"
 
 
 def drawn_words(person: Mapping[str, Any], on_poses: bool, plates: int, filtered: bool | None) -> str:
-    """What the marks mean, in sentences; `plates`: how many the recording has; `filtered`: its points, None = of some."""
+    """Explain the marks; `plates`: number of plates of the recording; `filtered`: True for filtered points, None if mixed."""
     words = [
         "Arrows: ground reaction force (1 m = 1000 N) of the right and left foot; "
         "at the pelvis the residual force, ten times as long."
     ]
     if person["ghost"] is not None:
-        words.append(_BAND)
+        words.append(
+            "95 % band: each joint is within the band in any direction with 95 % probability (1.96 SD of the input errors)."
+        )
     if person["markers"] is not None:
         points = "four points of each measured pose" if on_poses else "measured markers"
         seen_as = {True: ", filtered", False: ", as recorded", None: ""}[filtered]
-        words.append(
-            f"Dots: {points}{seen_as}; rings: their places on the body model; a red line where they are more than 2 cm apart."
-        )
+        words.append(f"Dots: {points}{seen_as}; rings: model markers; red lines: distances above 2 cm.")
     if len(person["plates"]) < plates:
-        words.append("Force plates whose edges are not known are not drawn.")
+        words.append("Force plates with unknown edges are not drawn.")
     return " ".join(words)
 
 
 def scene_context(data: Mapping[str, Any], seen: str, drawn: str, hidden_dots: bool = False) -> dict[str, Any]:
-    """What the template of a 3-D view is filled with.
+    """Return the values for the template of a 3-D view.
 
-    `seen`: for who cannot see it, `drawn`: what is drawn, in sentences. `hidden_dots`: the measured points are those of poses and
-    are shown when asked for. A page with several views empties "script" of all but one.
+    `seen`: alternative text, `drawn`: explanation of the marks. `hidden_dots`: the measured points are those of poses and
+    hidden at first. A page with several views keeps "script" of one only.
     """
     return {
         "scene": data,
         "scene_json": script_json(data),
         "script": resource("scene.js"),
-        "still": still(data, seen, dots=not hidden_dots),
+        "static_view": static_view(data, seen, dots=not hidden_dots),
         "seen": seen,
         "dots": "points of the poses" if hidden_dots else "markers",
         "hidden_dots": hidden_dots,

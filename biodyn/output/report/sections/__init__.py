@@ -1,10 +1,10 @@
-"""The sections of a trial's page: templates, and the functions that fill them.
+"""Sections of the report of a trial: functions that return the values for their templates.
 
-In: a `TrialPage` (record, tables, arrays, replay, drawings by name). Out: what the template needs, or None where the page
-does not show the section; several make a section each.
+In: a `TrialPage` (record, tables, arrays, replay, drawings by name). Out: the values for the template, None if the page does not
+show the section, or several values for several sections.
 
-A file of this folder is found by lying here: a function under `@SECTIONS.section` gives its name, its place on the page, its
-title and its word in the navigation; nothing else is edited. `output/report/page.py` says what a section is, and which macros
-its template may use. Read `verdict` first (checks and findings), then `curves`, whose last section shows every figure that
-names no section.
+A function under `@SECTIONS.section` with name, place on the page, title and navigation entry is a section; its template is the file
+NAME.html.j2 in `templates`, or given as text. A new file in this folder is found without being listed anywhere. `page.py` defines
+sections and their macros. Read `verdict` first (checks and findings), then `curves`, whose last section shows all figures that name
+no section.
 """

@@ -1,4 +1,4 @@
-// One cursor for all small panels of the page, and for the 3-D view: a place in the gait cycle.
+// One cursor for all small panels of the page, and for the 3-D view: a position in the gait cycle.
 document.addEventListener("DOMContentLoaded", function () {
   "use strict";
   var store = document.getElementById("explorer-data"), page = document.querySelector(".standard-page");
@@ -33,7 +33,7 @@ document.addEventListener("DOMContentLoaded", function () {
       });
     });
   }
-  // the 3-D view tells its time: where that is in the cycle of each side
+  // time of the 3-D view as per cent of the cycle of each side
   document.addEventListener("biodyn-time", function (event) {
     var places = {}, t = event.detail.time;
     data.cycles.forEach(function (c) {
@@ -42,16 +42,16 @@ document.addEventListener("DOMContentLoaded", function () {
     if (event.detail.side) { places[event.detail.side] = event.detail.percent; }
     if (!own) { mark(places); }
   });
-  function told(v, one, side, p) {
+  function mean_words(v, one, side, p) {
     var mean = one[side] && one[side].mean[p];
     return mean === null || mean === undefined ? "not measured" : mean.toFixed(v.digits);
   }
   // of two persons, both names with their values
   function value(v, side, p) {
-    var values = v.each ? v.each.map(function (one, k) { return data.names[k] + " " + told(v, one, side, p); }).join(", ") : told(v, v, side, p);
+    var values = v.each ? v.each.map(function (one, k) { return data.names[k] + " " + mean_words(v, one, side, p); }).join(", ") : mean_words(v, v, side, p);
     return data.sides[side].name + " " + values;
   }
-  // a place pointed at: every panel shows it, the 3-D view goes to it in the first cycle
+  // position of the pointer: shown in all panels, and in the 3-D view in the first cycle
   function go(to, v) {
     percent = Math.round(Math.max(0, Math.min(100, to)));
     var places = {};

@@ -19,7 +19,7 @@
     parent.appendChild(node);
     return node;
   }
-  // where the 3-D view stands in the cycle of each side
+  // position of the 3-D view in the cycle of each side
   var marks = [], across = null, now = null;
   function mark() {
     marks.forEach(function (one) {

@@ -1,10 +1,10 @@
-// The 3-D views of a page. A view holds one person or several, over each other or side by side, through time or over a gait cycle.
+// The 3-D views of a page. A view holds one person or several, superimposed or side by side, through time or over a gait cycle.
 document.querySelectorAll("[data-scene]").forEach(function (root) {
   "use strict";
   var data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
   var canvas = root.querySelector("canvas"), pen = canvas.getContext("2d");
   if (!pen) { return; }
-  // without scripts a still picture stands here
+  // without scripts a static picture is shown
   root.querySelectorAll("[hidden]").forEach(function (one) { one.hidden = false; });
   var slider = root.querySelector("input[type=range]"), clock = root.querySelector("output");
   var speed = root.querySelector("select"), play = root.querySelector("[data-do=play]");
@@ -30,7 +30,7 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
       forces: p.forces.map(function (f) { return { color: f.color, place: numbers(f.place), force: numbers(f.force) }; })
     };
   });
-  var me = people[0], several = people.length > 1, beside = several && !data.one_place;
+  var me = people[0], several = people.length > 1, abreast = several && !data.one_place;
   var cycles = people.map(whole_cycle), can_cycle = several && cycles.every(Boolean) && !data.one_place, by_cycle = can_cycle;
   // a cycle of the side that all have, known from end to end if there is one
   function whole_cycle(p) {
@@ -65,13 +65,13 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
       p.shift = [0, 0, 0];
       if (!several) { return; }
       if (data.one_place) { p.shift = minus(p.data.centre, people[0].data.centre); return; }
-      if (beside) { return; }
+      if (abreast) { return; }
       var here = root_of(people[0]), own = root_of(p);
       if (here && own) { p.shift = [here[0] - own[0], 0, here[2] - own[2]]; }
     });
   }
 
-  // a place in m
+  // a position in m
   function at(p, list, number, count) {
     var k = 3 * (p.row * count + number), x = list[k];
     return x === MISSING ? null : [x * 0.001 + p.shift[0], list[k + 1] * 0.001, list[k + 2] * 0.001 + p.shift[2]];
@@ -263,7 +263,7 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
     var here = point(0), pull = me.residual && force_at(me.residual, 0.01);
     me.forces.forEach(function (f) {
       var foot = at(me, f.place, 0, 1), way = force_at(f.force, 0.001);
-      if (foot && way) { arrow(foot, way, several && !beside ? me.bone : f.color, 3); }
+      if (foot && way) { arrow(foot, way, several && !abreast ? me.bone : f.color, 3); }
     });
     if (here && pull) { arrow(here, pull, "#b3261e", 2); }
   }
@@ -296,9 +296,9 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     set_rows();
-    wide = beside ? width / people.length : width;
+    wide = abreast ? width / people.length : width;
     lens = Math.min(1.5 * height, 2.6 * wide);
-    if (beside) { people.forEach(function (p, k) { part([p], k * wide, wide); }); } else { part(people, 0, width); }
+    if (abreast) { people.forEach(function (p, k) { part([p], k * wide, wide); }); } else { part(people, 0, width); }
     if (several) { legend(wide); }
     var t = time_of(people[0], 0);
     clock.textContent = by_cycle ? row + " % of the cycle" : t.toFixed(2) + " s";
@@ -308,10 +308,10 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
   }
   function legend(wide) {
     people.forEach(function (p, k) {
-      var x = beside ? k * wide + 8 : 8, y = beside ? 18 : 18 + 18 * k;
+      var x = abreast ? k * wide + 8 : 8, y = abreast ? 18 : 18 + 18 * k;
       pen.fillStyle = "rgb(" + p.skin.join() + ")"; pen.fillRect(x, y - 10, 12, 12);
       pen.strokeStyle = p.bone; pen.lineWidth = 2; pen.strokeRect(x, y - 10, 12, 12);
-      pen.save(); pen.beginPath(); pen.rect(x, 0, (beside ? wide : width) - 12, height); pen.clip();
+      pen.save(); pen.beginPath(); pen.rect(x, 0, (abreast ? wide : width) - 12, height); pen.clip();
       write(p.data.name, [x, y], 18, 0, "left");
       pen.restore();
     });
@@ -331,8 +331,8 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
   function turn(yaw, pitch) { eye.yaw += yaw; eye.pitch = Math.max(-0.2, Math.min(Math.PI / 2, eye.pitch + pitch)); draw(); }
   function near(factor) { eye.far = Math.max(0.8, Math.min(12, eye.far * factor)); draw(); }
   function pressed(button, on) { if (button) { button.setAttribute("aria-pressed", String(on)); } }
-  function lay() { if (!several) { return; } beside = !beside; pressed(root.querySelector("[data-do=beside]"), beside); draw(); }
-  // the same moment by the other clock
+  function lay() { if (!several) { return; } abreast = !abreast; pressed(root.querySelector("[data-do=abreast]"), abreast); draw(); }
+  // the same time in the other representation
   function change_clock() {
     if (!can_cycle) { return; }
     var t = time_of(people[0], 0), s;
@@ -347,7 +347,7 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
     button.addEventListener("click", function () { eye.yaw = VIEWS[button.dataset.view][0]; eye.pitch = VIEWS[button.dataset.view][1]; draw(); });
   });
   root.querySelectorAll("[data-show]").forEach(function (one) { one.addEventListener("change", draw); });
-  var DOES = { play: toggle, back: function () { go(row - 1); }, on: function () { go(row + 1); }, beside: lay, cycle: change_clock, nearer: function () { near(1 / 1.2); }, farther: function () { near(1.2); } };
+  var DOES = { play: toggle, back: function () { go(row - 1); }, on: function () { go(row + 1); }, abreast: lay, cycle: change_clock, nearer: function () { near(1 / 1.2); }, farther: function () { near(1.2); } };
   root.querySelectorAll("[data-do]").forEach(function (button) { button.addEventListener("click", DOES[button.dataset.do]); });
   slider.addEventListener("input", function () { go(Number(slider.value)); });
   var held = {}, apart = 0;
@@ -374,7 +374,7 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
   window.addEventListener("resize", draw);
   // a view in a folded part has no width before it is opened
   document.addEventListener("toggle", draw, true);
-  // a table beside the view names a marker and a time
+  // a table next to the view selects a marker and a time
   document.querySelectorAll("[data-time]").forEach(function (button) {
     button.addEventListener("click", function () {
       picked = button.dataset.marker;
@@ -382,7 +382,7 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
       draw(); root.scrollIntoView();
     });
   });
-  // curves ask where the view stands, or send it to a time of the first person
+  // curves request the time of the view, or set it to a time of the first person
   document.addEventListener("biodyn-ask", draw);
   document.addEventListener("biodyn-go", function (event) {
     var t = event.detail.time, to = several ? Math.round((t - time_of(people[0], 0)) / row_s()) + row : nearest(people[0], t);
