@@ -1,4 +1,4 @@
-"""Figures: a description of what is drawn, and renderers for SVG, PNG, PDF and matplotlib.
+"""Figures: descriptions of drawings, and renderers for SVG, PNG, PDF and matplotlib.
 
 In: the stored values of a trial (`TrialView`), the curves of a study, or a replay. Out: SVG for pages (`svg.svg`), PNG
 for files (`png.png`), vectors in PDF (`pdf.py`), a matplotlib Figure (`matplotlib_backend.draw`).

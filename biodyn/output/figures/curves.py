@@ -1,4 +1,4 @@
-"""What several figures share: curves over the gait cycle and the stance, bands, ground reaction, the values of a trial."""
+"""Parts of several figures: curves over gait cycle and stance, bands, ground reaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def display_table() -> dict[str, Any]:
     return load_table("figures/display")
 
 
-# From this many cycles on their spread says more than the single curves.
+# Number of cycles from which their standard deviation is drawn instead of single curves.
 _SPREAD_FROM = 4
 COLUMNS = 3
 #: Widths of a mean and of a single curve.
@@ -68,9 +68,9 @@ def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCu
     for row, key in enumerate(zip(heads["variable"].astype(str), heads["side"].astype(str), strict=True)):
         rows.setdefault(key, []).append(row)
     known = np.isfinite(values).any(axis=1)
-    for (name, side), own in rows.items():
-        shown = values[[row for row in own if known[row]]] * variable(name).clinical(side)
-        found.setdefault(name, {})[side] = CycleCurves(shown, units[own[0]])
+    for (name, side), curve_rows in rows.items():
+        shown = values[[row for row in curve_rows if known[row]]] * variable(name).clinical(side)
+        found.setdefault(name, {})[side] = CycleCurves(shown, units[curve_rows[0]])
     return found
 
 
@@ -102,10 +102,10 @@ def cycle_figure(
 def cycle_keys(names: Sequence[str], norms: Sequence[Norms]) -> tuple[Key, ...]:
     """The legend of panels of these variables: sides, foot off, and the groups that have one of them."""
     keys = [side_key(side) for side in SIDES] + [FOOT_OFF_KEY]
-    for own in norms:
-        drawn = [own.curves[name] for name in names if name in own.curves]
+    for group in norms:
+        drawn = [group.curves[name] for name in names if name in group.curves]
         if drawn:
-            keys.append(norm_key(f"{own.short}, {own.band}", drawn[0].sd is not None))
+            keys.append(norm_key(f"{group.short}, {group.band}", drawn[0].sd is not None))
     return tuple(keys)
 
 
@@ -125,8 +125,8 @@ def cycle_panel(
     """One variable: every cycle thin, their mean thick, the number of cycles, foot off, the norms behind."""
     unit = next((curve.unit for curve in sides.values()), "")
     layers: list[Layer] = []
-    for own in norms:
-        curve = own.curves.get(shown.name)
+    for group in norms:
+        curve = group.curves.get(shown.name)
         if curve is not None:
             layers.append(norm_layer(shown.clinical(SIDES[0]) * curve.mean, curve.half_width))
     counts = []
@@ -208,7 +208,7 @@ def count_words(curves: CycleCurves | None) -> str:
 
 
 def stance_known(curves: CycleCurves | None, foot_off_percent: float) -> bool:
-    """Whether the mean curve is known over half of the stance: extremes of the swing alone are not those of the gait.
+    """Return True if the mean curve is known over at least half of the stance.
 
     Args:
         foot_off_percent: mean foot off of the side; where it is NaN, any known value is enough.
@@ -221,7 +221,7 @@ def stance_known(curves: CycleCurves | None, foot_off_percent: float) -> bool:
 
 
 def broken(mean: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Percent and mean with a break wherever the number of cycles changes: a step there is none of the walker's."""
+    """Return percent and mean with a break where the number of cycles changes, which may cause a step."""
     at = np.flatnonzero(np.diff(np.isfinite(values).sum(axis=0))) + 1
     return np.insert(PERCENT, at, np.nan), np.insert(mean, at, np.nan)
 
@@ -253,12 +253,12 @@ def torque_bands(
     bands: Bands = {}
     for column in joint_torques_sd.columns:
         name = str(column).removesuffix(TORQUE_SD)
-        own = next((side for side in SIDES if name.endswith(f"_{side}")), "")
-        variable = f"{name.removesuffix(f'_{own}') if own else name}_moment"
+        column_side = next((side for side in SIDES if name.endswith(f"_{side}")), "")
+        variable = f"{name.removesuffix(f'_{column_side}') if column_side else name}_moment"
         if name == column or variable not in variables:
             continue
         values = joint_torques_sd[column].to_numpy(dtype=np.float64) / mass_kg
-        for side in SIDES if not own else (own,):
+        for side in SIDES if not column_side else (column_side,):
             curves = [np.interp(at, time_s, values) for at in at_s[side]]
             if curves and np.isfinite(curves).any():
                 bands.setdefault(variable, {})[side] = nan_statistics(np.array(curves))[0]
@@ -276,17 +276,17 @@ def force_column(name: str, side: str) -> str:
 
 
 def measured_stances(events: pd.DataFrame, ground_reaction: pd.DataFrame, side: str) -> Iterator[tuple[float, float]]:
-    """Yield (strike, off) in s of the stances of a side whose ground reaction is known from beginning to end."""
-    own = events[events["side"].astype(str) == side].sort_values("time_s")
-    times, kinds = own["time_s"].to_numpy(), own["event"].astype(str).to_numpy()
+    """Yield strike and off (s) of the stances of a side with completely known ground reaction."""
+    on_side = events[events["side"].astype(str) == side].sort_values("time_s")
+    times, kinds = on_side["time_s"].to_numpy(), on_side["event"].astype(str).to_numpy()
     frame_s = ground_reaction["time_s"].to_numpy()
     measured = ground_reaction[f"measured_{side}"].to_numpy(dtype=bool)
     loaded = np.isfinite(ground_reaction[f"centre_of_pressure_{side}_x_m"].to_numpy())
-    for i in range(len(own) - 1):
+    for i in range(len(on_side) - 1):
         if (kinds[i], kinds[i + 1]) != ("foot_strike", "foot_off"):
             continue
         rows = (frame_s >= times[i]) & (frame_s <= times[i + 1])
-        # Known and loaded for nearly all of it: a stance beside the plates is known to be none of theirs only by name.
+        # known and loaded for most of the stance: a stance outside the plates has a known force of zero
         if rows.any() and measured[rows].all() and loaded[rows].mean() > 0.8:
             yield float(times[i]), float(times[i + 1])
 

@@ -1,4 +1,4 @@
-"""What a figure shows, as values: panels with axes and layers, and a legend. Where and with which pen is the backends' business.
+"""Description of a figure as values: panels with axes and layers, and a legend. Renderers determine layout and pen.
 
 Colours are names of `style.COLORS`, sizes are pixels of a page 1000 px wide. NaN is a gap.
 """
@@ -17,7 +17,7 @@ Dash = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Line:
-    """Curves in one pen: `y` (..., n) over `x` (n,)."""
+    """Curves of one line style: `y` (..., n) over `x` (n,)."""
 
     x: FloatArray
     y: FloatArray
@@ -29,7 +29,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Area:
-    """What lies between two curves `low` and `high` (n,) over `x` (n,)."""
+    """Area between two curves `low` and `high` (n,) over `x` (n,)."""
 
     x: FloatArray
     low: FloatArray
@@ -42,7 +42,7 @@ class Area:
 class Bars:
     """Bars at `at` (n,) from `base` (n,) to `top` (n,), `width` in units of `at`; `error` (n,) whiskers around the top.
 
-    They stand on x; `lying` ones are drawn from y, along x.
+    Bars are vertical; `lying` ones are horizontal.
     """
 
     at: FloatArray
@@ -56,7 +56,7 @@ class Bars:
 
     @property
     def drawn(self) -> list[int]:
-        """Numbers of the bars that can be seen."""
+        """Indices of the visible bars."""
         return [i for i in range(len(self.top)) if np.isfinite(self.top[i]) and self.top[i] != self.base[i]]
 
     @property
@@ -111,7 +111,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Text:
-    """Words at a point; `x`, `y` is the left, middle or right end of their baseline."""
+    """Text at a point: start, middle or end of its baseline at `x`, `y`."""
 
     x: float
     y: float

@@ -465,26 +465,25 @@ def draw_key_row(pen: Pen, row: KeyRow) -> None:
     """Draw a line of a legend."""
     base = row.y + PLAIN.baseline
     pen.text(row.title_left, base, row.title, HEADING)
-    for key, left in row.keys:
-        draw_sample(pen, key, left, row.y)
-        pen.text(key_words_left(left), base, key.words, PLAIN)
+    for key, x in row.keys:
+        draw_sample(pen, key, x, row.y)
+        pen.text(key_words_left(x), base, key.words, PLAIN)
 
 
-def draw_sample(pen: Pen, key: Key, left: float, y: float) -> None:
-    """Draw the sample of a key, centred at height y."""
+def draw_sample(pen: Pen, key: Key, x: float, y: float) -> None:
+    """Draw the sample of a key from x, centred at height y."""
     if key.kind == "line":
-        pen.stroke([np.array([[left, y], [left + SAMPLE, y]])], Stroke(key.color, key.width, key.dash, key.opacity))
+        pen.stroke([np.array([[x, y], [x + SAMPLE, y]])], Stroke(key.color, key.width, key.dash, key.opacity))
         if key.point:
-            pen.dots(np.array([[left + SAMPLE / 2, y]]), 5.0, key.color)
+            pen.dots(np.array([[x + SAMPLE / 2, y]]), 5.0, key.color)
     elif key.kind == "outline":
-        pen.stroke([_box(left, y - 5.0, SAMPLE, 10.0)], Stroke(key.color, 1.0), closed=True)
+        pen.stroke([_box(x, y - 5.0, SAMPLE, 10.0)], Stroke(key.color, 1.0), closed=True)
     else:
-        pen.fill([_box(left, y - 5.0, SAMPLE, 10.0)], key.color, key.opacity)
+        pen.fill([_box(x, y - 5.0, SAMPLE, 10.0)], key.color, key.opacity)
 
 
-def _box(left: float, top: float, width: float, height: float) -> FloatArray:
-    right, bottom = left + width, top + height
-    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
+def _box(x: float, y: float, width: float, height: float) -> FloatArray:
+    return np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]])
 
 
 def _shaded(shade: Shade, place: Place, start: float, end: float) -> FloatArray:

@@ -52,7 +52,7 @@ def draw(figure: Figure) -> ShownFigure:
 
 
 class ShownFigure(Drawing):
-    """A matplotlib Figure that a notebook shows by itself, without pyplot."""
+    """A matplotlib Figure that notebooks display without pyplot."""
 
     def _repr_png_(self) -> bytes:
         return drawing_png(self)
@@ -73,8 +73,8 @@ def drawing_png(drawing: Drawing, dpi: int = DPI) -> bytes:
 
 def _panel(drawing: Drawing, placed: Layout, place: Place) -> None:
     panel = place.panel
-    left, bottom = place.left / placed.width, 1.0 - place.bottom / placed.height
-    ax = drawing.add_axes((left, bottom, place.width / placed.width, place.height / placed.height))
+    x, y = place.left / placed.width, 1.0 - place.bottom / placed.height
+    ax = drawing.add_axes((x, y, place.width / placed.width, place.height / placed.height))
     _dress(ax, place)
     for order, layer in enumerate(panel.layers):
         for artist in artists(ax, layer):
@@ -287,8 +287,8 @@ def _pt(pixels: float) -> float:
 def draw_into(ax: Axes, figure: Figure) -> Axes:
     """Draw the only panel of a figure into matplotlib Axes, and return them.
 
-    Size, letters and legend are those of whoever made them: what the legend of the panel names has its label, so that
-    `ax.legend()` shows it. A title and labels that they have already stay, limits only grow.
+    Size and fonts of the axes are unchanged. Artists have the labels of the legend for `ax.legend()`. Existing titles and
+    axis labels are kept; limits are only extended.
     """
     (place,) = layout(figure).places
     panel, drawn_before = place.panel, ax.has_data()

@@ -22,9 +22,7 @@ from biodyn.rigid_body import Multibody, body_poses
 from biodyn.variables import coordinate_title
 from biodyn.verification.replay import Convergence, OpenLoop
 
-_FEEDBACK_PANELS = 6
 _METHOD_NAMES = {"euler": "semi-implicit Euler", "rk4": "Runge-Kutta 4", "solve_ivp": "adaptive (DOP853)"}
-_LOWEST_DEG, _HIGHEST_DEG = 1e-12, 180.0
 
 
 def drift_figure(cases: Mapping[str, OpenLoop], rate_hz: float, angle_deg: float) -> Figure:
@@ -35,7 +33,7 @@ def drift_figure(cases: Mapping[str, OpenLoop], rate_hz: float, angle_deg: float
         Key(f"{angle_deg:g} degrees", "limit", width=1.2, dash=DASHED),
         Key("every replay within the limit", "muted", width=1.2, dash=DOTTED),
     )
-    panels = tuple(_drift_panel(case, found, rate_hz, angle_deg) for case, found in cases.items())
+    panels = tuple(_drift_panel(case, replayed, rate_hz, angle_deg) for case, replayed in cases.items())
     return Figure("Drift without feedback", panels, keys, len(cases), height=258.0)
 
 
@@ -51,7 +49,7 @@ def _drift_panel(case: str, found: OpenLoop, rate_hz: float, angle_deg: float) -
     return Panel(
         case,
         time_axis(time_s, "time since start of the window (s)"),
-        Axis("joint angle error, degrees", limits=(max(low, _LOWEST_DEG) / 3.0, _HIGHEST_DEG), log=True, grid=True),
+        Axis("joint angle error, degrees", limits=(max(low, 1e-12) / 3.0, 180.0), log=True, grid=True),
         (
             Rule(angle_deg, "y", "limit", 1.3, DASHED),
             Rule(found.prediction_horizon_s, "x", "muted", 1.2, DOTTED),
@@ -64,19 +62,19 @@ def _drift_panel(case: str, found: OpenLoop, rate_hz: float, angle_deg: float) -
 def feedback_figure(table: pd.DataFrame) -> Figure:
     """Recorded torque and the feedback that tracking needed, for the coordinates with the largest torques."""
     peaks = table.assign(size=table["recorded_Nm"].abs()).groupby("coordinate", observed=True)["size"].max()
-    names = list(peaks.sort_values(ascending=False).index[:_FEEDBACK_PANELS])
+    names = list(peaks.sort_values(ascending=False).index[:6])
     panels = []
     for name, label in zip(names, labels_below("time (s)", len(names)), strict=True):
-        own = table[table["coordinate"] == name]
-        time_s = own["time_s"].to_numpy(dtype=np.float64)
-        feedback = own["feedback_Nm"].to_numpy(dtype=np.float64)
+        rows = table[table["coordinate"] == name]
+        time_s = rows["time_s"].to_numpy(dtype=np.float64)
+        feedback = rows["feedback_Nm"].to_numpy(dtype=np.float64)
         panels.append(
             Panel(
                 coordinate_title(str(name)),
                 time_axis(time_s, label),
                 Axis("Nm, as in the tables", holds=(0.0,), grid=True),
                 (
-                    Line(time_s, own["recorded_Nm"].to_numpy(dtype=np.float64), "muted", 1.9),
+                    Line(time_s, rows["recorded_Nm"].to_numpy(dtype=np.float64), "muted", 1.9),
                     Line(time_s, feedback, "limit", 1.9),
                 ),
                 corner=f"feedback ≤ {np.nanmax(np.abs(feedback)):.2g} Nm",
@@ -86,12 +84,12 @@ def feedback_figure(table: pd.DataFrame) -> Figure:
     return Figure("Tracked replay", tuple(panels), keys)
 
 
-def convergence_figure(found: Sequence[Convergence]) -> Figure:
+def convergence_figure(cases: Sequence[Convergence]) -> Figure:
     """Error at the end of a short window against the work, both logarithmic."""
     layers: list[Line | Points] = []
     keys = []
-    work = np.concatenate([np.asarray(case.evaluations, dtype=np.float64) for case in found])
-    for case, axis in zip(found, ("x", "y", "z"), strict=True):
+    work = np.concatenate([np.asarray(case.evaluations, dtype=np.float64) for case in cases])
+    for case, axis in zip(cases, ("x", "y", "z"), strict=True):
         evaluations, error = (np.asarray(values, dtype=np.float64) for values in (case.evaluations, case.error))
         order = f", order {case.order:.1f}" if np.isfinite(case.order) else ""
         layers += [Line(evaluations, error, axis, 1.9), Points(evaluations, error, axis)]
@@ -109,14 +107,11 @@ def _finite(values: FloatArray) -> FloatArray:
     return np.where(np.isfinite(values) & (values > 0.0), values, np.nan)
 
 
-_DPI: Final = 72
-_COLORS: Final = 32  # of the palette: flat drawings need no more, and the file stays small
 # Colour, width and opacity of the motions, in their order.
 _STYLES: Final = (("muted", 6.0, 0.55), ("limit", 2.4, 1.0), ("x", 1.8, 1.0))
-_MIN_BONE_M: Final = 0.01  # shorter "bones" are the links of one joint
 
 
-def stick_figure(mb: Multibody, q: FloatArray) -> FloatArray:
+def stick_figure(mb: Multibody, q: FloatArray, min_bone_m: float = 0.01) -> FloatArray:
     """Return the bones (T, S, 2, 3) m in World of configurations (T, nq): joint centre to joint centre.
 
     A last segment is drawn twice as far as its centre of mass.
@@ -125,7 +120,7 @@ def stick_figure(mb: Multibody, q: FloatArray) -> FloatArray:
     neutral = body_poses(mb, mb.neutral()[None])[1][0]
     bones = []
     for i in range(1, len(mb.bodies)):
-        if np.linalg.norm(neutral[i] - neutral[mb.parents[i]]) > _MIN_BONE_M:
+        if np.linalg.norm(neutral[i] - neutral[mb.parents[i]]) > min_bone_m:  # shorter links belong to one joint
             bones.append(np.stack([p[:, mb.parents[i]], p[:, i]], axis=1))
     for i, body in enumerate(mb.bodies):
         if not (mb.parents == i).any():
@@ -152,7 +147,7 @@ def replay_gif(
     span = high[1] - low[1]
     middle = np.nanmean(first, axis=(1, 2))  # the view walks along
     figure = _stage(tuple(sticks), (-0.55 * span, 0.55 * span), (low[1] - 0.05 * span, high[1] + 0.05 * span))
-    figure.set_dpi(_DPI)
+    figure.set_dpi(72)
     drawn = []
     for ax, (across, sign) in zip(figure.axes, ((0, 1.0), (2, -1.0)), strict=True):
         for stick, (name, width, alpha) in zip(sticks.values(), _STYLES, strict=False):
@@ -175,7 +170,7 @@ def replay_gif(
         for artist in (*(lines for lines, *_ in drawn), clock):
             figure.draw_artist(artist)
         picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-        pictures.append(picture.quantize(_COLORS, dither=Image.Dither.NONE))
+        pictures.append(picture.quantize(32, dither=Image.Dither.NONE))
     stream = io.BytesIO()
     duration_ms = max(round(1000.0 * slowdown * every * float(time_s[1] - time_s[0])), 20)
     pictures[0].save(

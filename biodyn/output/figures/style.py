@@ -1,4 +1,4 @@
-"""The look that all figures share: colours by what they mean, sizes on a page 1000 px wide, letters. Both backends read it."""
+"""Style of all figures: colours, sizes on a page 1000 px wide, fonts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ AXIS: Final = "#b7bfc7"
 BAND: Final = "#dfe3e7"
 LIMIT: Final = "#b3261e"
 
-#: Every colour a description may name. Okabe & Ito's, told apart by all kinds of colour vision: right blue, left vermilion.
+#: Colours by name. Palette of Okabe & Ito, distinguishable with all kinds of colour vision: right blue, left vermilion.
 COLORS: Final[dict[str, str]] = {
     "right": "#0072B2", "left": "#D55E00",
-    "right_dark": "#00324f", "left_dark": "#5e2900",  # one curve among those of its side
+    "right_dark": "#00324f", "left_dark": "#5e2900",  # one of several curves of a side
     "x": "#009E73", "y": "#CC79A7", "z": "#E69F00",
     "ink": INK, "muted": MUTED, "grid": GRID, "axis": AXIS,
     "norm_band": BAND, "norm_line": "#8a949e",
@@ -27,7 +27,7 @@ COLORS: Final[dict[str, str]] = {
     "bar": "#c3cbd3", "plate": "#f4f6f8", "plate_edge": "#9aa5b1",
     "assigned": "#1b7f4d", "ambiguous": "#b26a00", "rejected": "#b3261e",
 }  # fmt: skip
-#: Levels of a factor: colours that are not those of the sides.
+#: Colours of the levels of a factor, different from those of the sides.
 LEVEL_COLORS: Final = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00", INK, "#7b6fd0")
 SIDE_COLORS: Final[dict[str, str]] = {side: COLORS[name] for side, name in SIDE_NAMES.items()}
 # Viridis without the ends, which vanish on white or look like ink.
@@ -38,7 +38,6 @@ WIDTH: Final = 1000.0
 TITLE: Final = 13.2
 TEXT: Final = 11.8
 SMALL: Final = 10.8
-SMALLEST: Final = 8.5  # words that do not fit are set smaller, not below this
 DASHED: Final = (4.0, 2.0)
 DOTTED: Final = (2.0, 2.0)
 
@@ -48,7 +47,7 @@ POINTS_A_PIXEL: Final = 72.0 * WIDTH_IN / WIDTH
 DPI: Final = 110
 FONTS: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
 
-# Widths of letters as parts of the size: those of DejaVu Sans, which is wider than the fonts before it in the list.
+# Widths of letters relative to the font size, of DejaVu Sans, the widest font of the list.
 _LETTERS: Final = {
     letter: width
     for letters, width in (
@@ -58,16 +57,15 @@ _LETTERS: Final = {
     )
     for letter in letters
 }  # fmt: skip
-_BOLD: Final = 1.18
 
 
 def color(name: str) -> str:
-    """The colour of a meaning; "#rrggbb" stands for itself."""
+    """Return a colour by name; "#rrggbb" is returned unchanged."""
     return name if name.startswith("#") else COLORS[name]
 
 
 def shades(count: int) -> list[str]:
-    """Colours from dark to light for the levels of an ordered factor."""
+    """Return colours from dark to light for the levels of an ordered factor."""
     last = len(_SHADES) - 1
     return [_SHADES[round(i * last / max(count - 1, 1))] for i in range(min(count, last + 1))] + [_SHADES[last]] * (
         count - last - 1
@@ -75,18 +73,18 @@ def shades(count: int) -> list[str]:
 
 
 def words_width(words: str, size: float, bold: bool = False) -> float:
-    """Width of words in pixels, rather too much than too little."""
-    return size * (_BOLD if bold else 1.0) * sum(_LETTERS.get(letter, 0.7) for letter in words)
+    """Return an upper estimate of the width of a text in pixels."""
+    return size * (1.18 if bold else 1.0) * sum(_LETTERS.get(letter, 0.7) for letter in words)
 
 
-def fitting_size(words: str, room: float, size: float, bold: bool = False) -> float:
-    """The size at which words fit into a room; not below the smallest that can be read."""
+def fitting_size(words: str, room: float, size: float, bold: bool = False, min_size: float = 8.5) -> float:
+    """Return the font size at which a text fits into a width, at least the smallest legible size."""
     wide = words_width(words, size, bold)
-    return size if wide <= room else max(size * room / wide, SMALLEST)
+    return size if wide <= room else max(size * room / wide, min_size)
 
 
 def shortened(words: str, room: float, size: float) -> str:
-    """Words cut to a room, with an ellipsis for what was left out."""
+    """Return a text shortened to a width, with an ellipsis."""
     if words_width(words, size) <= room:
         return words
     while words and words_width(f"{words}…", size) > room:

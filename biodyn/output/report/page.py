@@ -54,7 +54,7 @@ class Frame:
     Attributes:
         title: of the window. heading, line, facts: head of the page; `outcome` sets the line bold.
         program: version of biodyn that made the result. foot: last line of the page.
-        up: address and title of the parent page, ("", "") for none. style, script: additions to those of all pages.
+        up: address and title of the parent page, ("", "") for none. style, script: in addition to the common ones.
     """
 
     title: str
@@ -129,8 +129,8 @@ def _loader(*packages: str) -> jinja2.ChoiceLoader:
     return jinja2.ChoiceLoader([jinja2.PackageLoader(package) for package in (*packages, HOME)])
 
 
-#: Values for the template of a section. "name", "title", "link", "css" and "folded" override those of the section;
-#: "figures" adds drawings to those of the page.
+#: Values for the template of a section. "name", "title", "link", "css" and "folded" override its attributes;
+#: "figures" adds drawings.
 Data = Mapping[str, Any]
 _MACROS = '{% from "macros.html.j2" import lamp, state, picture, pictures, table, by_side with context %}'
 
@@ -239,7 +239,7 @@ def methods(
     """Write the methods of an analysis from its record (`run.json`).
 
     Parameters: `template` of the `packages`, with `context` in addition to the record; `sources`: references by citation key
-    that override those of the library; `norms`: the norms that are shown.
+    that override the library; `norms`: the norms that are shown.
     """
     references = dict(load_table("report/references")["reference"])
     references |= {kind: entry["citation"] for kind, entry in record["model"]["citations"].items()}

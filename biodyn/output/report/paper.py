@@ -1,9 +1,8 @@
-"""What pages of paper are set of: head, paragraphs, lists, tables, the grid of curves, figures; curves as vectors, every name
-as plain text. Needs the extra `pdf` (fpdf2).
+"""Elements of PDF reports: head, paragraphs, lists, tables, grid of curves, figures. Requires the extra `pdf` (fpdf2).
 
-In: what a kind of report has to say (`trial_paper`, and those of sessions and studies), and what the laboratory writes at the
-head of its pages. Out: the bytes of a PDF. A report keeps to a number of pages: what does not fit is set smaller, then lists
-are shortened, and how much was left out is said.
+In: the content of a report (`trial_paper`, and those of sessions and studies), and the head of the laboratory. Out: the
+bytes of a PDF with a limited number of pages: content that does not fit is set in a smaller font, then lists are shortened,
+with the number of omitted entries.
 """
 
 from __future__ import annotations
@@ -28,17 +27,13 @@ if TYPE_CHECKING:
     from fpdf import FPDF
 
 
-_MOST_ENTRIES = 12
-_CREATOR = b"/Creator (biodyn)"
-
-
 @dataclass(frozen=True)
 class PaperHead:
-    """What a laboratory writes on its pages; empty lines are left out.
+    """Head of the pages of a laboratory; empty lines are omitted.
 
     Attributes:
         laboratory, address, contact: the head. entries: lines about the person and the referral, words by their label.
-        signed_by: who signs; a line for it stands at the end.
+        signed_by: name for the signature at the end.
     """
 
     laboratory: str = ""
@@ -54,14 +49,14 @@ def read_head(path: str | Path) -> PaperHead:
     Raises SettingsError for a file that cannot be read, and for an entry that is unknown or no text.
     """
     given = read_user_toml(path, "head of the pages", SettingsError).content
-    known = [one.name for one in fields(PaperHead)]
+    known = [field.name for field in fields(PaperHead)]
     for name, value in given.items():
         if name not in known:
             raise SettingsError(f"'{path}' has an unknown entry '{name}'.", nearest(name, known))
         if name == "entries":
             _require_texts(value, path)
         elif not isinstance(value, str):
-            raise SettingsError(f"'{name}' of '{path}' is no text.", f'Write {name} = "...".')
+            raise SettingsError(f"'{name}' of '{path}' is not a text.", f'Write {name} = "...".')
     return PaperHead(**given)
 
 
@@ -72,19 +67,19 @@ def asked_paper(pdf: bool, head: str | Path | None) -> PaperHead | None:
     """
     if not pdf:
         if head is not None:
-            raise SettingsError("A head of the pages belongs to a PDF.", "Ask for one: --pdf.")
+            raise SettingsError("A head of the pages requires a PDF.", "Add --pdf.")
         return None
     require_library()
     return PaperHead() if head is None else read_head(head)
 
 
 def is_own_paper(page: Path) -> bool:
-    """Whether a file is a PDF that biodyn wrote: it says so in its properties, at its end."""
+    """Return True for a PDF that biodyn wrote, according to its properties."""
     try:
         content = page.read_bytes()
     except OSError:
         return False
-    return content.startswith(b"%PDF") and _CREATOR in content
+    return content.startswith(b"%PDF") and b"/Creator (biodyn)" in content
 
 
 def require_library() -> None:
@@ -96,35 +91,32 @@ def require_library() -> None:
 def _require_texts(table: object, path: str | Path) -> None:
     if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
         raise SettingsError(
-            f"[entries] of '{path}' is no table of texts.", 'Write "Referred by" = "..." under [entries].'
+            f"[entries] of '{path}' is not a table of texts.", 'Write "Referred by" = "..." under [entries].'
         )
-    if len(table) > _MOST_ENTRIES:
-        raise SettingsError(f"[entries] of '{path}' has {len(table)} lines; the head has room for {_MOST_ENTRIES}.")
+    if len(table) > 12:
+        raise SettingsError(f"[entries] of '{path}' has {len(table)} lines; the head has room for 12.")
 
 
 # A4 in mm.
 _MARGIN, _BOTTOM = 15.0, 16.0
-_LANDSCAPE_MARGIN = 10.0
 _LONGEST_NAME = 160  # letters
-# Size of the letters in points, how many entries of a list are told, and whether a page may be added that is not always needed:
-# what does not fit is set a little smaller, then on one more page, then smaller still, then left to the page of HTML.
-_ALL = 1000
-_TRIED = (
-    *((size, _ALL, False) for size in (9.0, 8.0)),
-    *((size, _ALL, True) for size in (9.0, 8.0, 7.0, 6.0)),
+# Font size in points, maximum number of entries of a list, and True for an additional page, in the order of attempts.
+_ATTEMPTS = (
+    *((size, 1000, False) for size in (9.0, 8.0)),
+    *((size, 1000, True) for size in (9.0, 8.0, 7.0, 6.0)),
     *((6.0, most, True) for most in (20, 10, 5)),
 )
 _LINE = 0.47  # mm from line to line a point of the letters
 
 
 def set_pages(title: str, foot: str, head: PaperHead, write: Callable[[Paper], bool]) -> bytes:
-    """Return the pages that `write` sets, in the largest letters with which it says that everything fits.
+    """Return the pages that `write` sets, in the largest font with which everything fits.
 
     `title`: of the file; `foot`: below every page. Where nothing fits, the last try is taken: there are more pages then, and
     nothing is cut. Raises ResultError where the library is not installed.
     """
     require_library()
-    for size, most, longer in _TRIED:
+    for size, most, longer in _ATTEMPTS:
         paper = Paper(_pages(title, foot), head, size, most, longer)
         if write(paper):
             break
@@ -167,9 +159,9 @@ def _short(pages: FPDF, text: str, room: float) -> str:
 
 @dataclass(frozen=True)
 class Paper:
-    """Pages while they are set, in letters of `size` points; of a list `most` entries are told.
+    """Pages of a PDF in a font of `size` points; lists have at most `most` entries.
 
-    `longer`: a page more than usual may be taken.
+    `longer`: True if an additional page may be used.
     """
 
     pages: FPDF
@@ -185,7 +177,7 @@ class Paper:
 
     def page(self, *, landscape: bool = False) -> None:
         """Begin a page."""
-        margin = _LANDSCAPE_MARGIN if landscape else _MARGIN
+        margin = 10.0 if landscape else _MARGIN
         self.pages.add_page("landscape" if landscape else "portrait")
         self.pages.set_margins(margin, margin, margin)  # not before: the foot of the page before has its own
         self.pages.set_xy(margin, margin)
@@ -203,13 +195,13 @@ class Paper:
 
     @property
     def rest(self) -> float:
-        """How much of the page is left, mm."""
+        """Remaining height of the page, mm."""
         return float(self.pages.h - _BOTTOM - self.pages.get_y())
 
-    def facts(self, facts: Sequence[tuple[str, str]], *, own: bool = True) -> None:
-        """Labels with their words in two columns, those of the laboratory's head first where they are the page's `own`."""
+    def facts(self, facts: Sequence[tuple[str, str]], *, with_head: bool = True) -> None:
+        """Set labels and values in two columns, optionally after the entries of the head."""
         pages = self.pages
-        above = [(label, text) for label, text in self.head.entries.items() if own and text.strip()]
+        above = [(label, text) for label, text in self.head.entries.items() if with_head and text.strip()]
         shown = [*above, *facts]
         with pages.table(
             col_widths=(24, 66, 24, 66) if len(shown) > 1 else (24, 156),
@@ -248,7 +240,7 @@ class Paper:
             self.paragraph(text)
             self.pages.ln(0.8)
         if len(texts) > self.most:
-            self.paragraph(f"{len(texts) - self.most} more stand in report.html.", bold=True)
+            self.paragraph(f"{len(texts) - self.most} more entries: see report.html.", bold=True)
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[object]], widths: Sequence[float]) -> None:
         """A table as wide as the page; heads that begin with "#" stand over numbers, set to the right."""
@@ -268,19 +260,19 @@ class Paper:
             for row in rows[: self.most]:
                 table.row([settable(cell, 2 * _LONGEST_NAME) for cell in row])
         if len(rows) > self.most:
-            self.paragraph(f"{len(rows) - self.most} more rows stand in report.html.", bold=True)
+            self.paragraph(f"{len(rows) - self.most} more rows: see report.html.", bold=True)
 
     def curves(
         self, title: str, known: Collection[str], describe: Callable[[str], Described], keys: Sequence[Key], below: str
     ) -> None:
-        """A page of its own, across: the standard grid with its legend; `below`: what must be known to read it."""
+        """Set the standard grid with its legend on a landscape page; `below`: explanation of the curves."""
         self.page(landscape=True)
         self.title(title, 10.0)
         pages = self.pages
-        left, top, width = pages.l_margin, pages.get_y(), pages.epw
+        x0, top, width = pages.l_margin, pages.get_y(), pages.epw
         halves = _pairs(standard_rows(known))
         gap, line = 4.0, 4.5
-        columns = 6 if any(one is not None for _, one in halves) else 3
+        columns = 6 if any(loads is not None for _, loads in halves) else 3
         room = pages.h - _BOTTOM - top - 7.0 - 2.0 * line  # legend and words below
         scale = min((width - gap) / columns / SMALL_WIDTH, room / len(halves) / SMALL_HEIGHT)
         across, down = scale * SMALL_WIDTH, scale * SMALL_HEIGHT
@@ -288,11 +280,11 @@ class Paper:
             for half, row in enumerate(pair):
                 for place, name in enumerate(() if row is None else row[2]):
                     if name:
-                        at = left + half * (3 * across + gap) + place * across
-                        draw_small(pages, describe(name)[0], at, top + number * down, scale)
+                        x = x0 + half * (3 * across + gap) + place * across
+                        draw_small(pages, describe(name)[0], x, top + number * down, scale)
         below_grid = top + len(halves) * down
-        high = draw_keys(pages, keys, left, below_grid, width, scale)
-        pages.set_xy(left, below_grid + high + 1.0)
+        high = draw_keys(pages, keys, x0, below_grid, width, scale)
+        pages.set_xy(x0, below_grid + high + 1.0)
         self._line(settable(below), min(7.0, self.size - 1.5), "")
 
     def figure(self, figure: Figure, height: float) -> None:
@@ -304,7 +296,7 @@ class Paper:
         pages.set_y(pages.get_y() + high + 1.0)
 
     def signature(self) -> None:
-        """A line for who signs; nothing where nobody does."""
+        """Set a line for the signature, if a name is given."""
         if not self.head.signed_by.strip():
             return
         pages = self.pages
@@ -330,6 +322,6 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
     return list(zip_longest(*kinds))
 
 
-def told(check: Mapping[str, Any]) -> str:
-    """A check as a sentence, its outcome first."""
+def check_sentence(check: Mapping[str, Any]) -> str:
+    """Return a check as a sentence that begins with its status."""
     return f"{STATUS_WORDS[check['status']]}: {check['title']}: {check['text']} {check.get('hint') or ''}".strip()

@@ -47,7 +47,7 @@ class VariableNames(tuple[str, ...]):
 
     def __getattr__(self, name: str) -> str:
         if name not in self:
-            raise AttributeError(f"there is no variable '{name}'. {nearest_variable(name, self)}")
+            raise AttributeError(f"'{name}' is not a variable. {nearest_variable(name, self)}")
         return name
 
     def __dir__(self) -> list[str]:
@@ -123,7 +123,7 @@ class PlottableResult(TableAttributes):
         selected = names or variables
         rows = table["variable"].isin(selected) & table["side"].isin(_sides(side))
         cycles = table[rows].reset_index(drop=True)
-        # new dictionaries: with an older pandas the rows share those of the whole table
+        # new dictionaries: older pandas shares the attrs of the whole table
         for key in ("units", "positive"):
             omitted = set(variables) - set(selected)
             cycles.attrs[key] = {name: words for name, words in cycles.attrs[key].items() if name not in omitted}
@@ -323,7 +323,7 @@ def _labelled(results: Sequence[PlottableResult], labels: Sequence[str] | None) 
 
 
 def _is_same(norms: Norms, others: Norms, names: Sequence[str]) -> bool:
-    """True for norms of the same group whose curves of variables are indistinguishable in a figure.
+    """True for norms of the same group with indistinguishable curves in a figure.
 
     Means may differ by a tenth of the half width of a band, about the width of a line: norms may depend on the speed.
     """

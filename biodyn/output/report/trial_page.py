@@ -1,4 +1,4 @@
-"""`report.html` of a trial: one file, no network, made from what the result folder keeps."""
+"""`report.html` of a trial, a self-contained file made from the result folder."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from biodyn.processing.signals.prepare import is_filtered
 
 _FOOT = Markup(
     'This page needs no network; settings and every number are in <span class="mono">run.json</span> and '
-    '<span class="mono">tables/</span> beside it.'
+    '<span class="mono">tables/</span> next to it.'
 )
-_HEADLINE = ("speed_m_s",)
-# What a user tells of the recording: settings [header].
+# Entries of the settings [header].
 _HEADER = {
     "date": "Date",
     "session": "Session",
@@ -36,7 +35,7 @@ _HEADER = {
 
 @dataclass(frozen=True)
 class TrialPage:
-    """What the sections of a trial's page are made of: the view of its result, and its drawings by name."""
+    """Source of the sections of the report of a trial: the stored values, and the drawings by name."""
 
     view: TrialView
     figures: Mapping[str, Markup]
@@ -83,7 +82,7 @@ class TrialPage:
         return by_section(name for name in self.view.figures if name in self.figures)
 
     def context(self) -> Data:
-        """What every section may use: the record, the sides with words and colours, the drawings and their captions."""
+        """Return the values for all sections: record, sides with names and colours, drawings and captions."""
         return {
             "record": self.record,
             "sides": [(side, SIDE_NAMES[side], SIDE_COLORS[side]) for side in SIDES],
@@ -113,7 +112,7 @@ def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
 
 
 def head_facts(page: TrialPage) -> list[Fact]:
-    """Who was measured, when and how, as far as it is known: what a reader must know before any number."""
+    """Return the known facts on subject, date and conditions of the recording."""
     record = page.record
     subject = record["subject"]
     activity = [Fact("Activity", record["activity"]["kind"])] if record.get("activity") else []
@@ -127,13 +126,13 @@ def head_facts(page: TrialPage) -> list[Fact]:
 
 
 def header_facts(record: Mapping[str, Any]) -> list[Fact]:
-    """What the user tells of the recording: settings [header]."""
+    """Return the description of the recording by the user: settings [header]."""
     words = record["settings"].get("header") or {}
     return [Fact(title, words[name]) for name, title in _HEADER.items() if words.get(name)]
 
 
 def analysis_facts(page: TrialPage) -> list[Fact]:
-    """What the analysis rests on, with its source: subject data, markers, filter, skeleton, static trial."""
+    """Return subject data, markers, filter, model and static trial, with their sources."""
     record = page.record
     subject, markers, static = record["subject"], record["marker_set"], record["static"]
     unknown = f", {len(markers['unknown'])} not in the set" if markers["unknown"] else ""
@@ -180,9 +179,9 @@ def _forces_filter(record: Mapping[str, Any]) -> str:
 
 def _body(subject: Mapping[str, Any]) -> list[Fact]:
     """Mass and, where it is known, height, with their sources."""
-    found = [Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject["mass_source"])]
+    facts = [Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject["mass_source"])]
     height = subject["height_m"]
-    return found if height is None else [*found, Fact("Body height", f"{height:.2f} m", subject["height_source"])]
+    return facts if height is None else [*facts, Fact("Body height", f"{height:.2f} m", subject["height_source"])]
 
 
 def _on_poses(record: Mapping[str, Any]) -> bool:
@@ -190,7 +189,7 @@ def _on_poses(record: Mapping[str, Any]) -> bool:
 
 
 def _measured_fact(record: Mapping[str, Any], fitted: str) -> Fact:
-    """The marker set, or the system whose poses were measured."""
+    """Return the marker set, or the system that measured the poses."""
     measured = record["marker_set"]
     if not measured["fitted"]:
         return Fact("Motion", "coordinates", "given with the model")
@@ -230,16 +229,10 @@ def _smoothing(record: Mapping[str, Any]) -> str:
 
 
 def _headline(spatiotemporal: pd.DataFrame) -> list[Fact]:
-    """Walking speed: mean over all cycles of both sides."""
-    found = []
-    for name in _HEADLINE:
-        values = spatiotemporal[name].dropna().to_numpy(dtype=float)
-        if not len(values):
-            continue
-        label, unit = parameter_label(name)
-        digits = 0 if unit == "steps/min" else 2
-        found.append(Fact(label, f"{values.mean():.{digits}f} {unit}"))
-    return found
+    """Return the mean walking speed over all cycles of both sides."""
+    values = spatiotemporal["speed_m_s"].dropna().to_numpy(dtype=float)
+    label, unit = parameter_label("speed_m_s")
+    return [Fact(label, f"{values.mean():.2f} {unit}")] if len(values) else []
 
 
 def _hertz(cutoff: float | None) -> str:

@@ -11,13 +11,11 @@ from biodyn.output.figures.curves import cycle_keys, display_table
 from biodyn.output.figures.svg import standard_names
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.page import Fact
-from biodyn.output.report.paper import Paper, PaperHead, set_pages, told
+from biodyn.output.report.paper import Paper, PaperHead, check_sentence, set_pages
 from biodyn.output.report.sections.curves import counted_words, described
 from biodyn.output.report.sections.gait import numbers_against_norms, parameter_rows
 from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import TrialPage, analysis_facts, head_facts
-
-_PAGES = 3  # one more where the checks have much to say
 
 
 def trial_paper(view: TrialView, head: PaperHead | None = None) -> bytes:
@@ -36,7 +34,7 @@ def trial_paper(view: TrialView, head: PaperHead | None = None) -> bytes:
         _numbers(paper, page)
         _checks(paper, page)
         paper.signature()
-        return fits and paper.count <= _PAGES + paper.longer
+        return fits and paper.count <= 3 + paper.longer
 
     foot = f"{file} · biodyn {record['versions']['biodyn']}"
     return set_pages(f"{record['subject']['name']}, {file}", foot, head or PaperHead(), write)
@@ -47,21 +45,21 @@ def _first(paper: Paper, page: TrialPage) -> None:
     record = page.record
     paper.laboratory()
     paper.title(record["subject"]["name"], 15.0)
-    paper.facts([_told_fact(fact) for fact in head_facts(page)])
+    paper.facts([_labelled(fact) for fact in head_facts(page)])
     paper.title(f"Verdict: {STATUS_WORDS[record['verdict']]}", 13.0)
     paper.paragraph(verdict_sentence(record))
-    paper.list([told(cause) for cause in record.get("verdict_checks") or ()])
+    paper.list([check_sentence(cause) for cause in record.get("verdict_checks") or ()])
     paper.title("Spatio-temporal parameters")
     _parameters(paper, page)
     paper.title("How it was computed")
-    paper.facts([_told_fact(fact) for fact in analysis_facts(page)], own=False)
+    paper.facts([_labelled(fact) for fact in analysis_facts(page)], with_head=False)
     paper.paragraph("Methods, sources and every number: report.html, run.json and tables/ of the result.", smaller=1.0)
 
 
 def _parameters(paper: Paper, page: TrialPage) -> None:
     rows = parameter_rows(page.tables["spatiotemporal"])
     if not rows:
-        paper.paragraph("There is no gait cycle in this trial.")
+        paper.paragraph("No gait cycle was found in this trial.")
         return
     heads = ("", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES))
     cells = [(row["label"], row["unit"], *(_mean(row[side]) for side in SIDES)) for row in rows]
@@ -70,7 +68,7 @@ def _parameters(paper: Paper, page: TrialPage) -> None:
     paper.paragraph(f"Mean ± standard deviation over the cycles ({counts}).", smaller=1.5)
 
 
-def _told_fact(fact: Fact) -> tuple[str, str]:
+def _labelled(fact: Fact) -> tuple[str, str]:
     return fact.label, f"{fact.value} ({fact.note})" if fact.note else fact.value
 
 
@@ -89,21 +87,22 @@ def _curves(paper: Paper, page: TrialPage) -> None:
         normed = any(name in norms.curves for norms in values.norms for name in known)
         below = (
             f"0 and 100 %: foot strike. Thick: mean, thin: single cycles ({counted_words(page.curves)}).{shaded} Moments are "
-            "internal, net, by body mass."
+            "internal net moments, normalised to body mass."
         )
         if not normed:
-            below += f" No norms stand behind these curves. {' '.join(values.norm_reasons)}"
+            below += f" No norms are shown behind these curves. {' '.join(values.norm_reasons)}"
         paper.curves(
             "Motion and loads over the gait cycle", known, lambda name: described(page, name),
             cycle_keys(known, values.norms), below,
         )  # fmt: skip
         return
-    figures = [page.view.figures[one["name"]] for one in display_table()["figure"] if one["name"] in page.view.figures]
+    names = [entry["name"] for entry in display_table()["figure"]]
+    figures = [page.view.figures[name] for name in names if name in page.view.figures]
     if figures:
         paper.page()
         paper.title("Angles, moments and powers through time")
-    for left, figure in zip(range(len(figures), 0, -1), figures, strict=True):
-        paper.figure(figure, paper.rest / left)
+    for count, figure in zip(range(len(figures), 0, -1), figures, strict=True):
+        paper.figure(figure, paper.rest / count)
 
 
 def _numbers(paper: Paper, page: TrialPage) -> None:
@@ -117,20 +116,20 @@ def _numbers(paper: Paper, page: TrialPage) -> None:
     for reason in values.norm_reasons:
         paper.paragraph(reason)
     if rows:
-        heads = ("", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES), "#norm: mean (95 % of people)", "norm of")
+        heads = ("", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES), "#norm: mean (95 % of subjects)", "norm of")
         cells = [(row.title, row.unit_text, *map(row.text, SIDES), row.norm_text, row.source) for row in rows]
         paper.table(heads, cells, (56, 17, 17, 17, 40, 33))
         if any("↑" in text or "↓" in text for cell in cells for text in cell):
-            paper.paragraph("↑ ↓: beyond the range of 95 % of the norm's people.", smaller=1.5)
-    for one in values.norms:
-        paper.paragraph(f"{one.words}: {one.citation}. Licence: {one.licence}.", smaller=1.5)
+            paper.paragraph("↑ ↓: outside the range of 95 % of the subjects of the norm.", smaller=1.5)
+    for group in values.norms:
+        paper.paragraph(f"{group.words}: {group.citation}. Licence: {group.licence}.", smaller=1.5)
 
 
 def _checks(paper: Paper, page: TrialPage) -> None:
     """Every check, and the warnings."""
     record = page.record
     paper.title("All checks")
-    paper.list([told(check) for check in record["checks"]])
+    paper.list([check_sentence(check) for check in record["checks"]])
     warnings = [note for note in record["diagnostics"] if note["severity"] != "info"]
     if warnings:
         paper.title("Warnings")

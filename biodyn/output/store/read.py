@@ -270,7 +270,7 @@ def coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
 
 
 def _read_replay(folder: Path) -> ReplayView | None:
-    """Return the output of `biodyn replay` in a result folder, None if there is none."""
+    """Return the output of `biodyn replay` in a result folder, None if missing."""
     from biodyn.output.figures.trial import ReplayView
 
     place = folder / REPLAY_FOLDER
@@ -314,7 +314,7 @@ class StoredResult(PlottableResult):
         return LazyTables(self.table_names, self._source.table)
 
     def _table(self, name: str) -> pd.DataFrame:
-        """Return a table by name; ResultError if there is none."""
+        """Return a table by name; ResultError if missing."""
         return self._kept[name] if name in self._kept else self._source.table(name)
 
     def _coordinate_variables(self) -> CoordinateVariables:

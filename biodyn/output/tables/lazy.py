@@ -233,7 +233,7 @@ class TableAttributes:
         return {}
 
     def _table(self, name: str) -> pd.DataFrame:
-        """Return a table by name, the same object each time; ResultError if there is none."""
+        """Return a table by name, the same object each time; ResultError if missing."""
         raise NotImplementedError
 
     def _table_attributes(self) -> Collection[str]:

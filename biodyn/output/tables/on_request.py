@@ -1,4 +1,4 @@
-"""Tables on request: contributions to the torques, their uncertainty, and their sensitivity to parameters."""
+"""Optional tables: contributions to the torques, their uncertainty and sensitivity, comparison of results, forward replay."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def _along_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]
     if imported is None or not isinstance(model, ImportedModel):
         columns = [coordinate.v_index for coordinate in model.coordinates]
         return {name: part[:, columns] for name, part in values.items()}
-    own, motion = imported.motion.columns_of(model), imported.motion
-    return {name: model.floating.own_forces(motion.q, part)[:, own] for name, part in values.items()}
+    columns, motion = imported.motion.columns_of(model), imported.motion
+    return {name: model.floating.own_forces(motion.q, part)[:, columns] for name, part in values.items()}
 
 
 # -- Uncertainty
@@ -73,28 +73,28 @@ def _along_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]
     place=120,
     description="One standard deviation of every torque, together and by source of error, Nm.",
     needs=lambda analysis: analysis.uncertainty is not None,
-    request="Ask for it with the setting [uncertainty] compute = true.",
+    request="Request it with the setting [uncertainty] compute = true.",
     decimals=3,  # 1 mNm: a band is itself known to two digits at best, and legs have some tenths of Nm at least
 )
 def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
     """One standard deviation of every torque, Nm: `<coordinate>_Nm_sd` of all sources, then a column for each source.
 
-    Empty where there is no torque. ResultError if the bands were not computed.
+    Empty without a torque. ResultError if the bands were not computed.
     """
-    found = analysis.uncertainty
-    if found is None:
+    bands = analysis.uncertainty
+    if bands is None:
         raise ResultError("The bands of the torques were not computed.", "Set [uncertainty] compute = true.")
     names = [coordinate.name for coordinate in analysis.model.coordinates]
     columns = ["time_s", *(f"{name}_Nm_sd" for name in names)]
-    columns += [f"{name}_{source}_Nm_sd" for source in found.by_source for name in names]
-    values = np.concatenate([analysis.time_s[:, None], found.total, *found.by_source.values()], axis=1)
+    columns += [f"{name}_{source}_Nm_sd" for source in bands.by_source for name in names]
+    values = np.concatenate([analysis.time_s[:, None], bands.total, *bands.by_source.values()], axis=1)
     return pd.DataFrame(values, columns=columns)
 
 
-#: Factor and level of the analysis that the others are held against.
+#: Factor and level of the main analysis.
 BASE = ("none", "as analysed")
 _MOMENT = "_moment"
-_REQUEST = "Ask for it with 'biodyn run --vary FACTORS' or biodyn.vary_trial."
+_REQUEST = "Request it with 'biodyn run --vary FACTORS' or biodyn.vary_trial."
 
 
 # -- Sensitivity ----------------------------------------------------------------------------------------------------
@@ -114,12 +114,12 @@ def _varied(analysis: TrialAnalysis) -> bool:
 def sensitivity(analysis: TrialAnalysis) -> pd.DataFrame:
     """Mean moment curves over the gait cycle, Nm/kg: `factor`, `level`, `side`, `variable`, `percent`, `value`, `unit`.
 
-    The cycles are those of the analysis itself, so that curves differ by the choice alone. Its own curves come first.
+    All curves use the cycles of the main analysis, whose curves come first, so that they differ only by the choice.
     """
     rows = [
         (factor, level, side, name, curve)
-        for factor, level, found in _all(analysis)
-        for (side, name), curve in _curves(found, analysis).items()
+        for factor, level, varied in _all(analysis)
+        for (side, name), curve in _curves(varied, analysis).items()
     ]
     heads = pd.DataFrame([row[:4] for row in rows], columns=["factor", "level", "side", "variable"])
     curves = heads.loc[np.repeat(heads.index, CYCLE_POINTS)].reset_index(drop=True).astype("category")
@@ -140,20 +140,24 @@ def sensitivity_summary(analysis: TrialAnalysis) -> pd.DataFrame:
     """Change of every mean moment curve: its peak (largest magnitude) and its rms, Nm/kg and per cent of the peak."""
     base = _curves(analysis, analysis)
     rows = []
-    for factor, level, found in _all(analysis):
+    for factor, level, varied in _all(analysis):
         if (factor, level) == BASE:
             continue
-        for (side, name), curve in _curves(found, analysis).items():
-            own = base.get((side, name))
-            known = np.isfinite(curve) & np.isfinite(own) if own is not None else np.zeros(len(curve), dtype=bool)
-            if own is None or not known.any():
+        for (side, name), curve in _curves(varied, analysis).items():
+            reference = base.get((side, name))
+            known = (
+                np.isfinite(curve) & np.isfinite(reference)
+                if reference is not None
+                else np.zeros(len(curve), dtype=bool)
+            )
+            if reference is None or not known.any():
                 continue
-            at = int(np.nanargmax(np.where(known, np.abs(own), np.nan)))
-            sign = np.sign(own[at])
-            peak = float(np.abs(own[at]))
+            at = int(np.nanargmax(np.where(known, np.abs(reference), np.nan)))
+            sign = np.sign(reference[at])
+            peak = float(np.abs(reference[at]))
             change = float(np.max(sign * curve[known]) - peak)
-            rms = float(np.sqrt(np.mean((curve[known] - own[known]) ** 2)))
-            largest = float(np.max(np.abs(curve[known] - own[known])))
+            rms = float(np.sqrt(np.mean((curve[known] - reference[known]) ** 2)))
+            largest = float(np.max(np.abs(curve[known] - reference[known])))
             shares = (100.0 * change / peak, 100.0 * rms / peak) if peak else (np.nan, np.nan)
             rows.append((factor, level, side, name, peak, change, rms, largest, *shares, "Nm/kg"))
     columns = ["factor", "level", "side", "variable", "peak", "peak_change", "rms_change", "largest_change"]
@@ -166,18 +170,18 @@ def _all(analysis: TrialAnalysis) -> Iterator[tuple[str, str, TrialAnalysis]]:
         yield variation.factor, variation.level, variation.analysis
 
 
-def _curves(found: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, str], FloatArray]:
+def _curves(varied: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, str], FloatArray]:
     """Mean curves (101,) of the moments by side and variable, over the cycles of `analysis`."""
     cycles = gait_cycles(analysis.gait_events)
     rate_hz = analysis.recording.markers.rate_hz
     curves: dict[tuple[str, str], FloatArray] = {}
     for side in SIDES:
-        own = [cycle for cycle in cycles if cycle.side == side]
-        signals = [(s.variable, s.values) for s in cycle_signals(found.walked, side) if _MOMENT in s.variable]
-        if not own or not signals:
+        on_side = [cycle for cycle in cycles if cycle.side == side]
+        signals = [(s.variable, s.values) for s in cycle_signals(varied.walked, side) if _MOMENT in s.variable]
+        if not on_side or not signals:
             continue
         stack = np.column_stack([values for _, values in signals])
-        each = np.stack([normalise(stack, rate_hz, cycle.start_s, cycle.end_s) for cycle in own])
+        each = np.stack([normalise(stack, rate_hz, cycle.start_s, cycle.end_s) for cycle in on_side])
         known = np.isfinite(each)
         count = known.sum(axis=0)
         mean = np.divide(
@@ -189,40 +193,40 @@ def _curves(found: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, st
     return curves
 
 
-def causes_in(found: Sequence[Difference]) -> list[str]:
-    """The causes that any difference has, in the order of tables; what is unexplained last."""
-    held = {name for one in found for name in one.shares} - {UNEXPLAINED}
-    own = [name for name in CAUSES if name in held]
-    return [*sorted(held - set(own)), *own, UNEXPLAINED]
+def causes_in(differences: Sequence[Difference]) -> list[str]:
+    """Return the causes of the differences in the order of tables; unexplained last."""
+    causes = {name for difference in differences for name in difference.shares} - {UNEXPLAINED}
+    ordered = [name for name in CAUSES if name in causes]
+    return [*sorted(causes - set(ordered)), *ordered, UNEXPLAINED]
 
 
-def difference_table(found: Sequence[Difference]) -> pd.DataFrame:
+def difference_table(differences: Sequence[Difference]) -> pd.DataFrame:
     """Return a row per difference: what, its unit, rms, mean (second minus first), size (RMS of the first),
     unexplained_rms (RMS of what no cause explains), and a column of per cents per cause.
     """
-    causes = causes_in(found)
+    causes = causes_in(differences)
     return pd.DataFrame(
         [
             {
-                "quantity": one.quantity,
-                "joint": one.joint,
-                "side": SIDE_NAMES.get(one.side, ""),
-                "plane": one.plane,
-                "unit": one.unit,
-                "rms": one.rms,
-                "mean": one.mean,
-                "size": one.size,
-                "unexplained_rms": one.unexplained_rms,
+                "quantity": difference.quantity,
+                "joint": difference.joint,
+                "side": SIDE_NAMES.get(difference.side, ""),
+                "plane": difference.plane,
+                "unit": difference.unit,
+                "rms": difference.rms,
+                "mean": difference.mean,
+                "size": difference.size,
+                "unexplained_rms": difference.unexplained_rms,
             }
-            | {f"{cause.replace(' ', '_')}_pct": _per_cent(one, cause) for cause in causes}
-            for one in found
+            | {f"{cause.replace(' ', '_')}_pct": _per_cent(difference, cause) for cause in causes}
+            for difference in differences
         ]
     )
 
 
-def _per_cent(one: Difference, cause: str) -> float:
-    """Share of a cause; missing where there is no difference to share."""
-    return 100.0 * one.shares.get(cause, 0.0) if one.shares else float("nan")
+def _per_cent(difference: Difference, cause: str) -> float:
+    """Return the share of a cause; NaN without a difference."""
+    return 100.0 * difference.shares.get(cause, 0.0) if difference.shares else float("nan")
 
 
 #: Errors of integrators span ten orders of magnitude: more decimals than other tables.
@@ -232,8 +236,8 @@ CONVERGENCE_DECIMALS = 15
 def replay_drift(cases: Mapping[str, OpenLoop], names: Mapping[int, str]) -> pd.DataFrame:
     """One row per case (walk, rest), kind of torques, window length and ground; see `processing.replay.DriftRow`."""
     rows = []
-    for case, found in cases.items():
-        for row in found.rows:
+    for case, replayed in cases.items():
+        for row in replayed.rows:
             values = asdict(row) | {"coordinate": names[row.coordinate]}
             rows.append({"case": case.split(":")[0]} | values)
     frame = pd.DataFrame(rows)
@@ -266,7 +270,7 @@ def replay_feedback(
     return table.astype({"coordinate": "category"})
 
 
-def replay_convergence(found: Sequence[Convergence]) -> pd.DataFrame:
+def replay_convergence(cases: Sequence[Convergence]) -> pd.DataFrame:
     """One row per integrator and step (or tolerance): largest error at the end of a short window, evaluations, order."""
     rows = [
         {
@@ -278,7 +282,7 @@ def replay_convergence(found: Sequence[Convergence]) -> pd.DataFrame:
             "evaluations": evaluations,
             "order": case.order,
         }
-        for case in found
+        for case in cases
         for control, error, evaluations in zip(case.control, case.error, case.evaluations, strict=True)
     ]
     return pd.DataFrame(rows)

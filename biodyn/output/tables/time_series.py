@@ -28,11 +28,11 @@ _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
 def joint_angles(analysis: TrialAnalysis) -> pd.DataFrame:
     """Base angles in degrees, base position in World in m, every free coordinate in degrees; NaN where unsolved.
 
-    Of an imported model its own coordinates in its order, deg and m, as it counts them.
+    For an imported model its coordinates in its order and signs, deg and m.
     """
-    model, fit, own = analysis.model, analysis.fit, _own(analysis)
-    if own is not None:
-        return pd.DataFrame(_of_own(analysis.time_s, own, own.q, ("_deg", "_m"), np.degrees(1.0)))
+    model, fit, imported = analysis.model, analysis.fit, _imported_motion(analysis)
+    if imported is not None:
+        return pd.DataFrame(_imported_columns(analysis.time_s, imported, imported.q, ("_deg", "_m"), np.degrees(1.0)))
     root = model.skeleton.root
     _, p_WB = fit.body_pose(root.name)
     columns: dict[str, FloatArray] = {"time_s": analysis.time_s}
@@ -53,15 +53,15 @@ def joint_angles(analysis: TrialAnalysis) -> pd.DataFrame:
 def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
     """Generalised torque of every free coordinate, Nm, positive where it accelerates the coordinate positively.
 
-    The residual acts on the root, in World axes, its moment about the root's origin. `reason` says why numbers are
-    missing in a frame. Of an imported model the torques of its own coordinates in its order, Nm and N, those of its joint to
-    ground among them; they are given wherever loads are, also where `reason` says that they lack something.
+    The residual acts on the root, in World axes, its moment about the root's origin. `reason` says why numbers are missing
+    in a frame. For an imported model the torques of its coordinates in its order, Nm and N, with those of the joint to
+    ground, in all frames with loads, also if `reason` reports missing loads.
     """
-    dynamics, own = analysis.dynamics, _own(analysis)
+    dynamics, imported = analysis.dynamics, _imported_motion(analysis)
     columns: dict[str, object] = {"time_s": analysis.time_s}
-    if own is not None:
-        columns |= _of_own(analysis.time_s, own, own.tau, ("_Nm", "_N"), 1.0)
-    for i, coordinate in enumerate(analysis.model.coordinates if own is None else ()):
+    if imported is not None:
+        columns |= _imported_columns(analysis.time_s, imported, imported.tau, ("_Nm", "_N"), 1.0)
+    for i, coordinate in enumerate(analysis.model.coordinates if imported is None else ()):
         columns[f"{coordinate.name}_Nm"] = dynamics.torques[:, i]
     for i, axis in enumerate(AXES):
         columns[f"residual_f{axis}_N"] = dynamics.residual_force[:, i]
@@ -71,16 +71,16 @@ def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _own(analysis: TrialAnalysis) -> ModelMotion | None:
+def _imported_motion(analysis: TrialAnalysis) -> ModelMotion | None:
     return None if analysis.imported is None else analysis.imported.motion
 
 
-def _of_own(
-    time_s: FloatArray, own: ModelMotion, values: FloatArray, units: tuple[str, str], factor: float
+def _imported_columns(
+    time_s: FloatArray, motion: ModelMotion, values: FloatArray, units: tuple[str, str], factor: float
 ) -> dict[str, FloatArray]:
-    """Columns of all coordinates of an imported model; units and a factor of those that turn, units of those that shift."""
+    """Return columns of all coordinates of an imported model; units of rotations and translations, factor of rotations."""
     columns = {"time_s": time_s}
-    for k, (name, turns) in enumerate(zip(own.names, own.rotational, strict=True)):
+    for k, (name, turns) in enumerate(zip(motion.names, motion.rotational, strict=True)):
         columns[f"{name}{units[0] if turns else units[1]}"] = values[:, k] * (factor if turns else 1.0)
     return columns
 
@@ -141,7 +141,7 @@ def joint_powers(analysis: TrialAnalysis) -> pd.DataFrame:
 def joint_power_parts(analysis: TrialAnalysis) -> pd.DataFrame:
     """Torque times rate of the axes of every joint by plane, W; the parts add up to the joint's power.
 
-    A joint has the planes in which it can turn, told by its own axes; what shifts in an imported model's joint is `translation`.
+    A joint has the planes in which it rotates; translations in joints of an imported model are `translation`.
     """
     columns = {"time_s": analysis.time_s}
     for load in analysis.dynamics.joints:
@@ -180,7 +180,7 @@ def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
     place=65,
     description="Force, centre of pressure and free moment at the plates' own rate through 50 Hz, a row a sample of a stance.",
     needs=lambda analysis: analysis.plate_rate_forces is not None,
-    request='Analyse a recording with force plates that a foot stands on, and without [output] tables = "packed".',
+    request='Analyse a recording with foot contacts on force plates, without [output] tables = "packed".',
     when_packed=False,
 )
 def ground_reaction_full_rate(analysis: TrialAnalysis) -> pd.DataFrame:
@@ -195,10 +195,10 @@ def ground_reaction_full_rate(analysis: TrialAnalysis) -> pd.DataFrame:
     rows = [np.flatnonzero(forces.loaded[side]) for side in sides]
 
     def joined(values: Mapping[Side, FloatArray]) -> FloatArray:
-        return np.concatenate([values[side][own] for side, own in zip(sides, rows, strict=True)])
+        return np.concatenate([values[side][samples] for side, samples in zip(sides, rows, strict=True)])
 
     force, point = joined(forces.wrench)[:, 3:], joined(forces.centre_of_pressure)
-    codes = np.repeat(np.arange(len(sides)), [len(own) for own in rows])
+    codes = np.repeat(np.arange(len(sides)), [len(samples) for samples in rows])
     return pd.DataFrame(
         {
             "time_s": np.concatenate(rows) / forces.rate_hz,
@@ -226,7 +226,7 @@ def marker_errors(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-_REQUEST = "Analyse a recording of a markerless system: it holds poses of segments."
+_REQUEST = "Analyse a recording of a markerless system, which has poses of segments."
 
 
 # -- Measured poses
@@ -242,12 +242,12 @@ _REQUEST = "Analyse a recording of a markerless system: it holds poses of segmen
 def pose_angles(analysis: TrialAnalysis) -> pd.DataFrame:
     """Three angles of every joint through time, deg: R_PB = Rz Rx Ry of the matrices as recorded, not filtered, not fitted.
 
-    Columns are named and signed as those of `joint_angles`, and by joint and axis where the skeleton's joint does not turn.
+    Columns have the names and signs of `joint_angles`, and by joint and axis if the joint of the skeleton has no such rotation.
     """
     poses = analysis.recording.motion.poses
     system = None if poses is None else pose_system_of(poses.labels)
     if poses is None or system is None or analysis.static.source != "poses":
-        raise ResultError("There are no poses of segments in this recording.", _REQUEST)
+        raise ResultError("This recording has no poses of segments.", _REQUEST)
     angles = joint_angles_of_poses(poses, system, analysis.model.skeleton)
     return pd.DataFrame({"time_s": poses.time_s} | {f"{name}_deg": np.rad2deg(a) for name, a in angles.items()})
 
@@ -263,7 +263,7 @@ def pose_errors(analysis: TrialAnalysis) -> pd.DataFrame:
     """Distance of each segment's origin, m, and angle between its attitudes, deg, through time; NaN where it was not seen."""
     misfit = analysis.pose_misfit
     if misfit is None:
-        raise ResultError("There are no poses of segments in this recording.", _REQUEST)
+        raise ResultError("This recording has no poses of segments.", _REQUEST)
     columns = {"time_s": analysis.time_s}
     for i, label in enumerate(misfit.labels):
         columns |= {f"{label}_m": misfit.origin_m[:, i], f"{label}_deg": np.rad2deg(misfit.turn_rad[:, i])}

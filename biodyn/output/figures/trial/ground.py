@@ -33,8 +33,8 @@ from biodyn.output.figures.style import DASHED
 from biodyn.output.figures.trial import Describe, TrialView, figure
 from biodyn.variables import variable
 
-_CAPTION = "Through the trial: no gait cycles were found in it. Grey: the ground reaction of a foot was not measured."
-# Where a variable stands: the end of its name, the table, the end of its column there, and its unit here.
+_CAPTION = "Through the trial, without gait cycles. Grey: the ground reaction of a foot was not measured."
+# Suffix of a variable, its table, the suffix of its column, and its unit in figures.
 _PLACES = (
     ("_moment", "joint_torques", "_Nm", "Nm/kg"),
     ("_power", "joint_powers", "_W", "W/kg"),
@@ -44,12 +44,12 @@ _PLACES = (
 
 def figure_over_time(trial: TrialView, title: str, names: Sequence[str]) -> Figure | None:
     """A panel a variable over time; None where the tables hold none of them."""
-    found = {name: lines for name in names if (lines := _lines(trial, name))}
-    if not found:
+    available = {name: lines for name in names if (lines := _lines(trial, name))}
+    if not available:
         return None
     behind = (unmeasured(trial.tables["ground_reaction"], trial.sides),)
     panels = []
-    for (name, lines), label in zip(found.items(), labels_below("time (s)", len(found)), strict=True):
+    for (name, lines), label in zip(available.items(), labels_below("time (s)", len(available)), strict=True):
         shown = variable(name)
         y = Axis(unit_words(_table_of(name)[-1]), holds=(0.0,), grid=True)
         layers: tuple[Layer, ...] = (*behind, *lines) if _table_of(name)[0] else lines
@@ -72,8 +72,8 @@ def _lines(trial: TrialView, name: str) -> tuple[Line, ...]:
     if table is None:
         return ()
     stem, factor = name.removesuffix(ending), 1.0 / trial.mass_kg if unit.endswith("/kg") else 1.0
-    own = trial.coordinate if ending != "_power" else _as_named
-    columns = {side: own(stem, side) for side in SIDES}
+    coordinate_of = trial.coordinate if ending != "_power" else _as_named
+    columns = {side: coordinate_of(stem, side) for side in SIDES}
     time_s = table["time_s"].to_numpy(dtype=float)
     lines = [
         Line(
@@ -84,7 +84,7 @@ def _lines(trial: TrialView, name: str) -> tuple[Line, ...]:
         for side, (coordinate, sign) in columns.items()
         if (column := f"{coordinate}{unit_ending}") in table
     ]
-    coordinate, sign = own(stem, "")
+    coordinate, sign = coordinate_of(stem, "")
     if f"{coordinate}{unit_ending}" in table:
         side = SIDES[0]
         values = sign * variable(name).clinical(side) * factor
@@ -117,30 +117,27 @@ for _place, _entry in enumerate(display_table()["figure"]):
     )
 
 
-_CAPTION_ground = "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure."
-_MARGIN_M = 0.15
-_WIDTH, _LOWEST, _HIGHEST = 926.0, 165.0, 355.0  # of the plot, pixels
-_LETTERS_M = 0.015  # between the edge of a plate and its number
+_TOP_VIEW_CAPTION = "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure."
 
 
 @figure("centre_of_pressure", place=30, needs=("ground_reaction", "contacts"), section="ground")
 def centre_of_pressure(trial: TrialView) -> Figure | None:
     """Every plate with its number, every contact with the outline of its foot, assigned ones with their path.
 
-    None of a model whose forces are given: there are no plates to stand on.
+    None for a model with given forces, without plates.
     """
     if trial.record["static"].get("source") == "model" and not len(trial.arrays["plate_numbers"]):
         return None
     numbers, corners_W = trial.arrays["plate_numbers"].tolist(), trial.arrays["plate_corners_W"]
     plates = dict(zip(numbers, corners_W, strict=True))
     corners = np.concatenate([seen_from_above(plate) for plate in plates.values()]) if plates else np.zeros((1, 2))
-    low, high = corners.min(axis=0) - _MARGIN_M, corners.max(axis=0) + _MARGIN_M
+    low, high = corners.min(axis=0) - 0.15, corners.max(axis=0) + 0.15  # margin, m
     layers: list[Layer] = []
     outlined = trial.arrays.get("plate_outlined", np.ones(len(plates), dtype=bool))
     for (number, plate), known in zip(plates.items(), outlined.tolist(), strict=True):
         if known:
             layers.append(Outline(seen_from_above(plate), "plate_edge", fill="plate"))
-        x, y = seen_from_above(plate).min(axis=0) + _LETTERS_M
+        x, y = seen_from_above(plate).min(axis=0) + 0.015  # m from the edge
         layers.append(Text(float(x), float(y), f"plate {number}" + ("" if known else " (edges not known)")))
     for contact, outlines in zip(trial.tables["contacts"].to_dict("records"), _outlines(trial), strict=False):
         layers += _contact(trial, contact, outlines, low, high)
@@ -154,15 +151,15 @@ def centre_of_pressure(trial: TrialView) -> Figure | None:
     )
     keys = [Key(f"{SIDE_NAMES[side]} (dot: strike)", SIDE_NAMES[side], width=MEAN, point=True) for side in SIDES]
     keys.append(Key("foot outline of a contact that was not used", "limit", width=1.5, dash=DASHED))
-    height = float(np.clip(_WIDTH * (high[1] - low[1]) / (high[0] - low[0]), _LOWEST, _HIGHEST))
-    return Figure("Centre of pressure", (panel,), tuple(keys), 1, height, caption=_CAPTION_ground)
+    height = float(np.clip(926.0 * (high[1] - low[1]) / (high[0] - low[0]), 165.0, 355.0))  # width 926 pixels
+    return Figure("Centre of pressure", (panel,), tuple(keys), 1, height, caption=_TOP_VIEW_CAPTION)
 
 
 def _outlines(trial: TrialView) -> list[FloatArray]:
     """Outlines (2, K, 3) m in World of the right and the left sole, contact by contact."""
-    found = list(trial.arrays["contact_soles_W"])
+    outlines = list(trial.arrays["contact_soles_W"])
     unknown = np.full((len(SIDES), 1, 3), np.nan)
-    return found + [unknown] * (len(trial.tables["contacts"]) - len(found))
+    return outlines + [unknown] * (len(trial.tables["contacts"]) - len(outlines))
 
 
 def _contact(
@@ -192,18 +189,18 @@ def _contact(
     return layers
 
 
-_LAYOUT = display_table()["stance_figure"]
-_CAPTION_ground_reaction = (
+_STANCE = display_table()["stance_figure"]
+_STANCE_CAPTION = (
     "GRF of each foot in body weights: through the trial, and over the stances measured from foot strike to foot off."
 )
 
 
-@figure(_LAYOUT["name"], place=20, needs=("ground_reaction", "events"), section="ground")
+@figure(_STANCE["name"], place=20, needs=("ground_reaction", "events"), section="ground")
 def ground_reaction(trial: TrialView) -> Figure | None:
     """Trial above, stance below, in body weights; None without a foot that is known."""
     if not trial.sides:
         return None
-    names, ground = _LAYOUT["panels"], trial.tables["ground_reaction"]
+    names, ground = _STANCE["panels"], trial.tables["ground_reaction"]
     stances = stance_curves(trial.tables["events"], ground, names, trial.weight_n)
     above, below = [], []
     for name, label in zip(names, labels_below("stance (%)", len(names)), strict=True):
@@ -216,19 +213,19 @@ def ground_reaction(trial: TrialView) -> Figure | None:
         stance = replace(shown, title=f"{shown.title}, stance")
         below.append(cycle_panel(stance, stances[name], {}, label=label))
     keys = (*(side_key(side) for side in SIDES), UNMEASURED_KEY)
-    return Figure(_LAYOUT["title"], (*above, *below), keys, min(COLUMNS, len(names)), caption=_CAPTION_ground_reaction)
+    return Figure(_STANCE["title"], (*above, *below), keys, min(COLUMNS, len(names)), caption=_STANCE_CAPTION)
 
 
-_LAYOUT_whole_trial = display_table()["overview"]
+_OVERVIEW = display_table()["overview"]
 _FORCE = display_table()["stance_figure"]["panels"][0]
-_CAPTION_whole_trial = (
+_OVERVIEW_CAPTION = (
     "Bars: foot-plate contacts. Grey: a foot was on the floor outside the plates; its leg has no moments then."
 )
 _MOMENT = "_moment"
 
 
 @figure(
-    _LAYOUT_whole_trial["name"],
+    _OVERVIEW["name"],
     place=70,
     needs=("joint_angles", "joint_torques", "ground_reaction", "contacts"),
     section="trial",
@@ -244,13 +241,11 @@ def whole_trial(trial: TrialView) -> Figure | None:
         _title(_FORCE), time_axis(time_s), _axis("BW"), (outside, *force_lines(ground, _FORCE, trial.weight_n)),
         contact_strips(trial.tables["contacts"]), span=2,
     )  # fmt: skip
-    angles = _panels(trial, _LAYOUT_whole_trial["angles"], "joint_angles", time_s, "deg", 1.0, ())
-    moments = _panels(
-        trial, _LAYOUT_whole_trial["moments"], "joint_torques", time_s, "Nm/kg", 1.0 / trial.mass_kg, (outside,)
-    )
+    angles = _panels(trial, _OVERVIEW["angles"], "joint_angles", time_s, "deg", 1.0, ())
+    moments = _panels(trial, _OVERVIEW["moments"], "joint_torques", time_s, "Nm/kg", 1.0 / trial.mass_kg, (outside,))
     pairs = [panel for pair in zip_longest(angles, moments) for panel in pair]
     keys = (*(side_key(side) for side in SIDES), Key("contact not used", "limit", "area"), UNMEASURED_KEY)
-    return Figure(_LAYOUT_whole_trial["title"], (force, *pairs), keys, 2, height=118.0, caption=_CAPTION_whole_trial)
+    return Figure(_OVERVIEW["title"], (force, *pairs), keys, 2, height=118.0, caption=_OVERVIEW_CAPTION)
 
 
 def contact_strips(contacts: pd.DataFrame) -> tuple[Strip, ...]:
@@ -262,7 +257,7 @@ def contact_strips(contacts: pd.DataFrame) -> tuple[Strip, ...]:
         words = f"{SIDE_NAMES.get(side, 'no')} foot, {decision}"
         start, end = float(contact["start_s"]), float(contact["end_s"])
         spans.setdefault(int(contact["plate"]), []).append(Span(start, end, words, color))
-    return tuple(Strip(f"plate {plate}", "limit", tuple(own)) for plate, own in sorted(spans.items()))
+    return tuple(Strip(f"plate {plate}", "limit", tuple(of_plate)) for plate, of_plate in sorted(spans.items()))
 
 
 def _panels(
@@ -277,17 +272,17 @@ def _panels(
     """A panel a variable of which the table has a column on either side."""
     suffix, table = unit.partition("/")[0], trial.tables[of_table]
     columns = {name: {side: trial.coordinate(name.removesuffix(_MOMENT), side) for side in SIDES} for name in names}
-    present = [name for name in names if any(f"{own}_{suffix}" in table for own, _ in columns[name].values())]
+    present = [name for name in names if any(f"{column}_{suffix}" in table for column, _ in columns[name].values())]
     panels = []
     for name, label in zip(present, labels_below("time (s)", len(present), 1), strict=True):
         lines = [
             Line(
                 time_s,
-                sign * variable(name).clinical(side) * factor * table[f"{own}_{suffix}"].to_numpy(),
+                sign * variable(name).clinical(side) * factor * table[f"{column}_{suffix}"].to_numpy(),
                 SIDE_NAMES[side],
             )
-            for side, (own, sign) in columns[name].items()
-            if f"{own}_{suffix}" in table
+            for side, (column, sign) in columns[name].items()
+            if f"{column}_{suffix}" in table
         ]
         panels.append(Panel(_title(name), time_axis(time_s, label), _axis(unit), (*behind, *lines)))
     return panels

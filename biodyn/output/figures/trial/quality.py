@@ -26,8 +26,6 @@ from biodyn.verification.contributions import CONTRIBUTIONS
 
 _CAPTION = "Marker tracking error: distance between measured and model markers."
 _OF_POSES = "Pose tracking error: distance between a segment's measured origin and the model's."
-_WORST = 15
-_MM = 1000.0
 
 
 @figure("marker_errors", place=40, needs=("marker_errors",), section="fit")
@@ -36,11 +34,11 @@ def marker_errors(trial: TrialView) -> Figure | None:
     on_poses = trial.record["static"].get("source") == "poses"
     title, things = ("Pose tracking error", "segments") if on_poses else ("Marker tracking error", "markers")
     table, settings = trial.tables["marker_errors"], trial.record["settings"]["limits"]
-    limits = (settings["marker_rms_m"] * _MM, settings["marker_max_m"] * _MM)
+    limits = (settings["marker_rms_m"] * 1000.0, settings["marker_max_m"] * 1000.0)
     labels = [name for name in table.columns if name not in ("time_s", "rms")]
     if not labels:
         return None
-    error = table[labels].to_numpy(dtype=np.float64) * _MM
+    error = table[labels].to_numpy(dtype=np.float64) * 1000.0
     time_s = table["time_s"].to_numpy()
     worst = np.max(np.where(np.isfinite(error), error, 0.0), axis=1) if labels else np.zeros(len(time_s))
     through = Panel(
@@ -49,7 +47,7 @@ def marker_errors(trial: TrialView) -> Figure | None:
         Axis("mm", limits=(0.0, 1.12 * max(float(worst.max(initial=0.0)), limits[1])), grid=True),
         (
             Line(time_s, worst, "muted", 1.3),
-            Line(time_s, table["rms"].to_numpy() * _MM, "ink", 2.2),
+            Line(time_s, table["rms"].to_numpy() * 1000.0, "ink", 2.2),
             *(Rule(limit, "y", "limit", 1.2, DASHED) for limit in limits),
         ),
     )
@@ -64,7 +62,7 @@ def marker_errors(trial: TrialView) -> Figure | None:
 
 def _worst_panel(labels: list[str], error: FloatArray, limits: tuple[float, float], things: str) -> Panel:
     of_marker = rms(error.T)
-    order = [i for i in np.argsort(np.nan_to_num(-of_marker)) if np.isfinite(of_marker[i])][:_WORST][::-1]
+    order = [i for i in np.argsort(np.nan_to_num(-of_marker)) if np.isfinite(of_marker[i])][:15][::-1]
     rows = np.arange(float(len(order)))
     peaks = np.nanmax(error[:, order], axis=0) if order else np.empty(0)
     return Panel(
@@ -79,10 +77,8 @@ def _worst_panel(labels: list[str], error: FloatArray, limits: tuple[float, floa
     )
 
 
-_CAPTION_residual = "Pelvis residual force and moment (about the pelvis origin): zero for perfect data."
-_OF_ESTIMATE = (
-    " Of the fitted motion and the measured forces, as the checks judge it; thin: what the estimate of both leaves."
-)
+_RESIDUAL_CAPTION = "Pelvis residual force and moment (about the pelvis origin): zero for perfect data."
+_OF_ESTIMATE = " Of the fitted motion and the measured forces, as the checks judge it; thin: after the estimate."
 _RAW = "raw_fx_N"  # of the table `residuals`, where motion and forces became one estimate
 _AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}
 
@@ -101,7 +97,7 @@ def residual(trial: TrialView) -> Figure | None:
     keys = (
         *(Key(words, axis, width=1.5) for axis, words in _AXIS_NAMES.items()),
         Key("magnitude", "ink", width=2.2),
-        *((Key("left by the estimate", "muted", width=1.0),) if _has_raw(trial) else ()),
+        *((Key("after the estimate", "muted", width=1.0),) if _has_raw(trial) else ()),
         Key("limit of the RMS", "limit", width=1.2, dash=DASHED),
         Key("not measured", "unknown", "area"),
     )
@@ -111,7 +107,7 @@ def residual(trial: TrialView) -> Figure | None:
         keys,
         2,
         height=232.0,
-        caption=_CAPTION_residual + (_OF_ESTIMATE if _has_raw(trial) else ""),
+        caption=_RESIDUAL_CAPTION + (_OF_ESTIMATE if _has_raw(trial) else ""),
     )
 
 
@@ -135,25 +131,24 @@ def _panel(trial: TrialView, title: str, letter: str, unit: str, limit: float | 
     layers += [Line(time_s, vector[:, i], axis, 1.3) for i, axis in enumerate(_AXIS_NAMES)]
     layers.append(Line(time_s, size, "ink", 2.2))
     if raw:
-        left = table[[f"left_{letter}{axis}_{unit}" for axis in AXES]].to_numpy()
-        layers.append(Line(time_s, np.linalg.norm(left, axis=1), "muted", 1.0))
+        remaining = table[[f"left_{letter}{axis}_{unit}" for axis in AXES]].to_numpy()
+        layers.append(Line(time_s, np.linalg.norm(remaining, axis=1), "muted", 1.0))
     return Panel(
         title,
         time_axis(time_s),
         Axis(unit, grid=True),
         tuple(layers),
         corner=f"RMS {rms(size):.1f} {unit}, peak {np.nanmax(size):.1f} {unit}" if known else "",
-        note="" if known else "GRF of both feet was never known together",
+        note="" if known else "the GRF of both feet was never known at the same time",
     )
 
 
-_CAPTION_torque_parts = (
+_PARTS_CAPTION = (
     "Contributions to the sagittal moments, mean over the cycles. Gravity: weight of the segments distal to the joint. "
     "Inertia: mass matrix times accelerations. Velocity: Coriolis and centrifugal terms. Ground: ground reaction. "
     "The contributions sum to the moment."
 )
 _COLORS = dict(zip(CONTRIBUTIONS, ("x", "y", "z", "muted"), strict=True))
-_SUFFIX = "_moment"
 
 
 @figure("torque_parts", place=60, needs=("joint_torque_parts", "spatiotemporal"), section="consistency")
@@ -166,25 +161,23 @@ def torque_parts(trial: TrialView) -> Figure | None:
     table = trial.tables["joint_torque_parts"]
     by_name = {str(name): block for name, block in table.groupby("coordinate", observed=True)}
     panels = [
-        _panel_torque_parts(trial, own[1], by_name.get(own[0]), moment, side, label)
+        _parts_panel(trial, sign, by_name.get(coordinate), moment, side, label)
         for (side, moment), label in zip(((s, m) for s in SIDES for m in moments), labels, strict=True)
-        for own in (trial.coordinate(moment.removesuffix(_SUFFIX), side),)
+        for coordinate, sign in (trial.coordinate(moment.removesuffix("_moment"), side),)
     ]
     keys = [Key(name, color, width=1.8) for name, color in _COLORS.items()] + [Key("sum", "ink", width=2.6)]
-    return Figure(
-        "Contributions to the moments", tuple(panels), tuple(keys), len(moments), caption=_CAPTION_torque_parts
-    )
+    return Figure("Contributions to the moments", tuple(panels), tuple(keys), len(moments), caption=_PARTS_CAPTION)
 
 
-def _panel_torque_parts(
+def _parts_panel(
     trial: TrialView, sign: float, block: pd.DataFrame | None, moment: str, side: str, label: str
 ) -> Panel:
     shown = variable(moment)
     note, layers = "not in this skeleton", []
     if block is not None:
         cycles = trial.tables["spatiotemporal"]
-        own = cycles[cycles["side"].astype(str) == side]
-        curves = _mean_curves(block, own, sign * shown.clinical(side) / trial.mass_kg)
+        on_side = cycles[cycles["side"].astype(str) == side]
+        curves = _mean_curves(block, on_side, sign * shown.clinical(side) / trial.mass_kg)
         note = "no valid cycle"
         if np.isfinite(curves[CONTRIBUTIONS[0]]).any():
             note = ""
@@ -206,8 +199,7 @@ def _mean_curves(block: pd.DataFrame, cycles: pd.DataFrame, factor: float) -> di
     return {name: factor * nan_statistics(curves[..., k])[0] for k, name in enumerate(CONTRIBUTIONS)}
 
 
-_MOST = 12  # of a page
-_CAPTION_own_coordinates = (
+_COORDINATES_CAPTION = (
     "Coordinates of the model that no other figure shows, with their torques; names and signs are the model's own."
 )
 
@@ -227,7 +219,7 @@ def own_coordinates(trial: TrialView) -> Figure | None:
         moves = float(values.max() - values.min()) > 0.0 if len(values) else False
         if str(name) not in known and moves:
             rows.append((str(name), units, values))
-    rows = rows[:_MOST]
+    rows = rows[:12]
     if not rows:
         return None
     panels = []
@@ -235,12 +227,10 @@ def own_coordinates(trial: TrialView) -> Figure | None:
         torque = trial.tables["joint_torques"][f"{name}_{units[1]}"].to_numpy(dtype=float)
         for title, unit, curve in ((name, units[0], values), (f"{name}, torque", units[1], torque)):
             panels.append(Panel(title, time_axis(time_s, label), Axis(unit, grid=True), (Line(time_s, curve, "ink"),)))
-    return Figure(
-        "Further coordinates of the model", tuple(panels), (), 2, height=118.0, caption=_CAPTION_own_coordinates
-    )
+    return Figure("Further coordinates of the model", tuple(panels), (), 2, height=118.0, caption=_COORDINATES_CAPTION)
 
 
-_CAPTION_sensitivity = (
+_SENSITIVITY_CAPTION = (
     "Mean moments of one side with every level of each factor; black: the analysis as it is reported here."
 )
 
@@ -259,7 +249,7 @@ def sensitivity(trial: TrialView) -> Figure | None:
     curves = dict(zip(heads.itertuples(index=False, name=None), values, strict=True))
     base, base_level = heads.iloc[0][["factor", "level"]]
     factors = [factor for factor in dict.fromkeys(heads["factor"]) if factor != base]
-    side = max(SIDES, key=lambda one: int(np.isfinite(values[(heads["side"] == one).to_numpy()]).sum()))
+    side = max(SIDES, key=lambda side: int(np.isfinite(values[(heads["side"] == side).to_numpy()]).sum()))
     moments = display_table()["overview"]["moments"]
     panels = []
     for factor in factors:
@@ -269,12 +259,12 @@ def sensitivity(trial: TrialView) -> Figure | None:
         legend = Legend(factor.replace("_", " "), (*keys, Key(base_level, "ink", width=2.4)))
         for column, moment in enumerate(moments):
             shown = variable(moment)
-            sign, own = shown.clinical(side), curves.get((base, base_level, side, moment))
-            lines = [] if own is None else [
+            sign, base_curve = shown.clinical(side), curves.get((base, base_level, side, moment))
+            lines = [] if base_curve is None else [
                 Line(PERCENT, sign * curves[factor, level, side, moment], color, 1.6)
                 for level, color in colors.items()
                 if (factor, level, side, moment) in curves
-            ] + [Line(PERCENT, sign * own, "ink", 2.4)]  # fmt: skip
+            ] + [Line(PERCENT, sign * base_curve, "ink", 2.4)]  # fmt: skip
             panels.append(
                 Panel(
                     f"{shown.title}, {SIDE_NAMES[side]}",
@@ -285,7 +275,7 @@ def sensitivity(trial: TrialView) -> Figure | None:
                     legend=None if column else legend,
                 )
             )
-    return Figure("Sensitivity to modelling choices", tuple(panels), columns=len(moments), caption=_CAPTION_sensitivity)
+    return Figure("Sensitivity to modelling choices", tuple(panels), columns=len(moments), caption=_SENSITIVITY_CAPTION)
 
 
 def level_words(level: str) -> str:

@@ -17,7 +17,7 @@ from biodyn.variables import coordinate_title, is_known, variable
 
 @SECTIONS.section("proof", place=90, title="Verification", folded=True)
 def verification(page: TrialPage) -> Data | None:
-    """Return the comparison with independent algorithms; None if there is none."""
+    """Return the comparison with independent algorithms; None if missing."""
     proof = page.record.get("proof")
     return {"proof": proof} if proof else None
 
