@@ -39,7 +39,7 @@ def coverage(trial: ImportedInputs, draws: int) -> dict[str, float]:
     bands = imported_bands(trial, UncertaintySettings())
     magnitudes = load_magnitudes()
     noise_m = marker_noise(trial, magnitudes)
-    columns = [[c.name for c in trial.model.own.coordinates].index(name) for name in bands.coordinates]
+    columns = [[c.name for c in trial.model.osim.coordinates].index(name) for name in bands.coordinates]
     inside = []
     for seed in range(_FIRST_SEED, _FIRST_SEED + draws):
         rng = np.random.default_rng(seed)

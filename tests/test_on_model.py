@@ -71,11 +71,11 @@ def test_the_bodies_lie_where_the_model_has_them(walk):
     analysis, own = walk.analysis, walk.own
     model = analysis.model
     assert isinstance(model, ImportedModel)
-    R, p = model.own.coupled.body_poses(own.q)
+    R, p = model.osim.coupled.body_poses(own.q)
     turn = analysis.imported.motion.R_WG
     for body in model.bodies:
         name = body.definition.name
-        at = model.own.multibody.body_index(name)
+        at = model.osim.multibody.body_index(name)
         found_R, found_p = analysis.fit.body_pose(name)
         np.testing.assert_allclose(found_p, p[:, at] @ turn.T, atol=1e-12)
         np.testing.assert_allclose(found_R, turn @ R[:, at] @ model.frames[name].R_LB, atol=1e-12)
@@ -128,7 +128,7 @@ def test_segments_are_known_without_the_usual_names(walk, tmp_path):
         path = tmp_path / "other.osim"
         path.write_text(changed)
         model = imported_model(from_osim(path))
-        assert set(model.own.multibody.body_names) != set(source.multibody.body_names)
+        assert set(model.osim.multibody.body_names) != set(source.multibody.body_names)
         found = {name: sd.tolist() for name, sd in centre_sd_m(model, magnitudes).items()}
         found.pop("os5_r", None), found.pop("os5_l", None)  # nothing tells a toe joint apart there
         assert found == expected
@@ -452,18 +452,18 @@ def test_a_moved_centre_moves_nothing_else(walk):
     model = walk.analysis.model
     shift = np.array([0.01, -0.02, 0.03])
     moved = with_moved_centres(model, {"tibia_r": shift})
-    q = model.own.default_configuration()[None]
-    (R, p), (R_new, p_new) = model.own.coupled.body_poses(q), moved.coupled.body_poses(q)
-    at = model.own.multibody.body_index("tibia_r")
+    q = model.osim.default_configuration()[None]
+    (R, p), (R_new, p_new) = model.osim.coupled.body_poses(q), moved.coupled.body_poses(q)
+    at = model.osim.multibody.body_index("tibia_r")
     np.testing.assert_allclose(
-        p_new[0, at] - p[0, at], R[0, model.own.multibody.body_index("femur_r")] @ shift, atol=1e-12
+        p_new[0, at] - p[0, at], R[0, model.osim.multibody.body_index("femur_r")] @ shift, atol=1e-12
     )
-    for old, new in zip(model.own.multibody.bodies, moved.multibody.bodies, strict=True):
-        k = model.own.multibody.body_index(old.name)
+    for old, new in zip(model.osim.multibody.bodies, moved.multibody.bodies, strict=True):
+        k = model.osim.multibody.body_index(old.name)
         if old.mass_kg:
             np.testing.assert_allclose(p_new[0, k] + R_new[0, k] @ new.com_m, p[0, k] + R[0, k] @ old.com_m, atol=1e-12)
-    for old, new in zip(model.own.markers, moved.markers, strict=True):
-        k = model.own.multibody.body_index(str(old.body))
+    for old, new in zip(model.osim.markers, moved.markers, strict=True):
+        k = model.osim.multibody.body_index(str(old.body))
         np.testing.assert_allclose(p_new[0, k] + R_new[0, k] @ new.place_m, p[0, k] + R[0, k] @ old.place_m, atol=1e-12)
 
 

@@ -75,7 +75,7 @@ def imported_bands(trial: ImportedInputs, settings: UncertaintySettings) -> Torq
         return None
     magnitudes = load_magnitudes(settings.magnitudes)
     noise_m = marker_noise(trial, magnitudes)
-    columns = [[c.name for c in trial.model.own.coordinates].index(c.name) for c in trial.model.coordinates]
+    columns = [[c.name for c in trial.model.osim.coordinates].index(c.name) for c in trial.model.coordinates]
     around = round(trial.inputs.rate_hz / trial.cutoff_hz) if trial.cutoff_hz else 1
     by_source = {}
     places = _DrawnPlaces.of(trial)
@@ -117,7 +117,7 @@ class _DrawnPlaces:
         frames = np.flatnonzero(np.isfinite(q).all(axis=1) & (np.arange(len(q)) % every == 0))
         mb = trial.model.multibody
         names = tuple(mb.bodies[body].name for body in StickFigure.of(mb).bodies)
-        usual = _points(trial.model.own, q[frames], names)
+        usual = _points(trial.model.osim, q[frames], names)
         return cls(frames, names, usual, np.zeros((*usual.shape, 3)))
 
     def add(self, model: OpenSimModel, q: FloatArray, share: float) -> None:
@@ -141,7 +141,7 @@ def _points(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatAr
 
 def as_it_was(trial: ImportedInputs) -> Drawn:
     """Return the draw without an error."""
-    return Drawn(trial.model.own, trial.positions, trial.wrenches, trial.cutoff_hz)
+    return Drawn(trial.model.osim, trial.positions, trial.wrenches, trial.cutoff_hz)
 
 
 def single_errors(trial: ImportedInputs, magnitudes: Magnitudes) -> dict[str, list[Drawn]]:
@@ -259,7 +259,7 @@ def with_moved_centres(model: ImportedModel, shifts: dict[str, FloatArray]) -> O
 
     Markers, mass centre and further joints of that body stay where they are in the standing model: the centre alone moves.
     """
-    own = model.own
+    own = model.osim
     standing = own.coupled.body_poses(own.default_configuration()[None])[0][0]
     index = own.multibody.body_index
     back: dict[str, FloatArray] = {}
@@ -285,7 +285,7 @@ def _shifted(marker: Marker, back: FloatArray) -> Marker:
 
 def with_drawn_inertias(model: ImportedModel, magnitudes: Magnitudes, rng: np.random.Generator) -> OpenSimModel:
     """Return the model with other inertias: each kind of body gains or loses mass, the whole body keeps its own."""
-    own = model.own
+    own = model.osim
     drawn: dict[str, tuple[float, FloatArray, float]] = {}
     kinds: dict[str, tuple[float, FloatArray, float]] = {}
     for segment in model.bodies:

@@ -28,7 +28,7 @@ from biodyn.rigid_body.coupling.reduced import FloatingTree, floating_tree
 from biodyn.rigid_body.osim.model import Coordinate as ModelCoordinate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ImportedModel(SubjectModel):
     """The body model of an OpenSim file.
 
@@ -39,8 +39,8 @@ class ImportedModel(SubjectModel):
         segments: by body, its segment in the library, without side; known ones only.
     """
 
-    tree: FloatingTree | None = None
-    osim: OpenSimModel | None = None
+    tree: FloatingTree
+    osim: OpenSimModel
     welded: frozenset[str] = frozenset()
     segments: Mapping[str, str] = field(default_factory=dict)
 
@@ -50,31 +50,19 @@ class ImportedModel(SubjectModel):
         return tuple(body for body in self.bodies if body.definition.parent and body.definition.name not in self.welded)
 
     @property
-    def own(self) -> OpenSimModel:
-        """Return the model of the file."""
-        assert self.osim is not None
-        return self.osim
-
-    @property
-    def floating(self) -> FloatingTree:
-        """Return its bodies with a floating root."""
-        assert self.tree is not None
-        return self.tree
-
-    @property
     def is_free(self) -> bool:
         """Return whether the root is free: three rotations and three translations relative to ground."""
-        rotational = [c.rotational for c in self.own.coordinates if c.to_ground and not (c.locked or c.prescribed)]
+        rotational = [c.rotational for c in self.osim.coordinates if c.to_ground and not (c.locked or c.prescribed)]
         return rotational.count(True) == 3 and rotational.count(False) == 3
 
     def joint_link(self, name: str) -> int:
         """Return the body of `multibody` with its origin at the joint centre of a body of the file."""
-        return _joint_link(self.floating, name)
+        return _joint_link(self.tree, name)
 
     def joint_columns(self, name: str) -> list[int]:
         """Return the indices in v of the axes of a body's joint."""
         mb = self.multibody
-        return [mb.v_slice(mb.body_names[k]).start for k in _axes(self.floating, name)]
+        return [mb.v_slice(mb.body_names[k]).start for k in _axes(self.tree, name)]
 
     def segment(self, body: str) -> str:
         """Return the name of a body in the library's tables, with its side (right if its name has none); "" if unknown."""

@@ -52,7 +52,7 @@ def imported_fit(
     time_s: (T,) evenly spaced. edge_s: accelerations nearer than this to the ends of a stretch are not reliable. labels,
     solution: tracked markers and their fit; () and None for given coordinates.
     """
-    q, v, vdot = model.floating.motion(motion.q, motion.v, motion.vdot, motion.R_WG)
+    q, v, vdot = model.tree.motion(motion.q, motion.v, motion.vdot, motion.R_WG)
     solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
     R, p = body_poses(model.multibody, np.where(solved[:, None], q, model.multibody.neutral()))
     R[~solved], p[~solved] = np.nan, np.nan

@@ -335,7 +335,7 @@ def _heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
         return np.eye(3)
     if own.source is not None and own.source.on_plates is not None:
         return find_world(own.source.recording).R_WL
-    q, _, _ = model.floating.motion(own.q, own.v, own.vdot)
+    q, _, _ = model.tree.motion(own.q, own.v, own.vdot)
     known = np.flatnonzero(np.isfinite(q[:, 0]))
     if not len(known) or not model.is_free:
         return np.eye(3)
