@@ -57,10 +57,11 @@ def correct_labels(
     for _ in range(12):  # swaps between static trial and walk, at most
         swaps = swaps_over_time(walk, points, bodies, parents)
         recordings = [swapped_recording(swap, points, walk, places, bodies) for swap in swaps]
-        swap, recording = next(((s, r) for s, r in zip(swaps, recordings, strict=True) if r), (None, ""))
-        if swap is None:
+        decided = [(swap, recording) for swap, recording in zip(swaps, recordings, strict=True) if recording]
+        if not decided:
             notes += [_undecided_note(swap) for swap in swaps if not {swap.first, swap.second} <= set(places)]
             break
+        swap, recording = decided[0]
         if recording == "static trial":
             corrections = {swap.first: swap.second, swap.second: swap.first}
             static, points = _relabelled(static, points, corrections)

@@ -116,8 +116,7 @@ def marker_slots(name: str) -> MarkerSlots:
         if place and entry.weight > 0.0:
             is_expected = not entry.static_only and alternatives.isdisjoint(entry.keys)
             rows.setdefault(place, (entry.keys[0], is_expected, not required.isdisjoint(entry.keys)))
-    columns = zip(*rows.values(), strict=True) if rows else ((), (), ())
-    labels, expected, is_required = columns
+    labels, expected, is_required = zip(*rows.values(), strict=True) if rows else ((), (), ())
     return MarkerSlots(name, labels, tuple(rows), expected, is_required)
 
 
