@@ -53,7 +53,7 @@ class SubjectFacts:
 
 @dataclass(frozen=True)
 class StaticFacts:
-    """What stands for the static trial.
+    """The static trial, or its substitute.
 
     Attributes:
         source: what it is: a static trial, or what had to do instead.
@@ -109,7 +109,7 @@ class SharedCycles:
     cycles: tuple[CycleValues, ...] = ()
 
     def of(self, inputs: tuple[object, ...], compute: Callable[[], tuple[CycleValues, ...]]) -> tuple[CycleValues, ...]:
-        """Return the cycles of these very inputs, computed where they are not those of last time."""
+        """Return the cycles of these inputs, from the cache if they are unchanged."""
         if len(inputs) != len(self.inputs) or any(a is not b for a, b in zip(inputs, self.inputs, strict=True)):
             self.cycles, self.inputs = compute(), inputs
         return self.cycles
@@ -127,15 +127,15 @@ class TrialAnalysis:
         subject_fit: what the walk changed of the static trial's model; None where nothing was fitted.
         model: the scaled skeleton; fit: inverse kinematics; base_angles: (T, 3) tilt, list, rotation of the root, rad.
         plates: filtered plate wrenches at the marker rate, World.
-        contacts, reaction: whose foot loaded which plate; wrenches on the feet.
+        contacts: of feet on plates. reaction: wrenches on the feet.
         points: heels, toes, soles and pelvis of the fitted skeleton.
         dynamics: torques, joint loads, residual.
         events: gait events of both sides, sorted by time.
-        activity: what the person does; without steps there are no gait cycles.
+        activity: of the person; without steps, gait cycles do not exist.
         diagnostics: everything noticed on the way.
         timings: seconds a step.
         propagation: what the bands of the torques are computed from; uncertainty: the bands, None if switched off.
-        estimate: the account of the estimate of motion and forces; None where the fitted motion stands.
+        estimate: summary of the estimate of motion and forces; None if the fitted motion is used.
         variations: the same walk analysed with other choices, where they were asked for.
         user_files: settings and tables of the user's own that were used, as they were read.
         consistency: the numerical consistency checks of every frame; data_checks: what the checks of the recording measured
@@ -198,7 +198,7 @@ class TrialAnalysis:
 
     @property
     def cutoff_hz(self) -> float:
-        """Cut-off of the markers, Hz, 0 = none: that of the settings, or the one that was chosen."""
+        """Cut-off of the markers, Hz, 0 = none, from the settings or chosen automatically."""
         return self.settings.signals.markers_hz if self.propagation is None else self.propagation.cutoff_hz
 
     @property
@@ -237,7 +237,7 @@ class TrialAnalysis:
 
     @cached_property
     def plate_rate_forces(self) -> FootForces | None:
-        """The ground reaction at the plates' own rate; None where no plate carried a foot, or a file says whose each force is."""
+        """Ground reaction at the rate of the plates; None without a foot on a plate, or if a file assigns the forces to feet."""
         if self.propagation is None:
             return None
         signals = self.propagation.signals
@@ -279,14 +279,14 @@ class TrialAnalysis:
     def strides(self) -> tuple[tuple[GaitCycle, StrideParameters], ...]:
         """Every gait cycle, right ones first, with its spatio-temporal parameters."""
         cycles, points, rate_hz = gait_cycles(self.gait_events), self.points, self.recording.markers.rate_hz
-        found, _ = spatiotemporal(
+        parameters, _ = spatiotemporal(
             cycles, points.heel, points.toe, points.pelvis, rate_hz, floor_velocity_W=points.floor_velocity
         )
-        return tuple(zip(cycles, found, strict=True))
+        return tuple(zip(cycles, parameters, strict=True))
 
     @property
     def gait_events(self) -> tuple[GaitEvent, ...]:
-        """The events that bound gait cycles: none where nobody steps (a jump has a take-off and a landing, and no cycle)."""
+        """Events that bound gait cycles; none without steps (a jump has a take-off and a landing, but not a cycle)."""
         return self.events if self.activity.steps else ()
 
 

@@ -25,7 +25,7 @@ class BiodynError(Exception):
 
 
 class InputFileError(BiodynError):
-    """The file does not exist, is no recording of a known format, is damaged, or lacks a part that is needed."""
+    """The file does not exist, has an unknown format, is damaged, or lacks a required part."""
 
 
 class MarkerSetError(BiodynError):
@@ -33,7 +33,7 @@ class MarkerSetError(BiodynError):
 
 
 class PlateError(BiodynError):
-    """The file holds no usable force plate, or nothing was ever measured on one."""
+    """The file contains no usable force plate, or only unloaded plates."""
 
 
 class StaticTrialError(BiodynError):
@@ -61,9 +61,9 @@ class ResultError(BiodynError):
 
 
 class EstimateError(BiodynError):
-    """Motion and forces of a trial cannot be made one estimate; `look` says where the fault may lie.
+    """Motion and forces of a trial cannot be estimated together; `look` names the likely fault.
 
-    The hint says that a filter can be had, too: of no use where the filter stands already.
+    The hint also names the filter as an alternative, unless the filter is in use.
     """
 
     def __init__(self, message: str, look: str = "") -> None:
@@ -137,7 +137,7 @@ _HINTS = {getattr(errno, name): hint for name, hint in _REFUSALS.items() if hasa
 def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
     """Return the refusal of the operating system that an exception tells of; None where it tells of something else."""
     if isinstance(error, MemoryError):
-        return SystemRefusalError("There is not enough memory.", _REFUSALS["ENOMEM"])
+        return SystemRefusalError("Not enough memory is available.", _REFUSALS["ENOMEM"])
     name = error.filename if error.filename2 is None else error.filename2
     path = os.fsdecode(name) if isinstance(name, (str, bytes)) else ""
     where = f"'{_shown(path)}'" if path else "What was to be read or written"
@@ -165,7 +165,7 @@ def _shown(path: str, longest: int = 120) -> str:
 def printable(text: str | os.PathLike[str], keep: str = "") -> str:
     r"""Return the text on one line and in clean Unicode; what cannot be shown is written as an escape.
 
-    Bytes of a file name that are no UTF-8 become ``\xfc``, control characters ``\n`` or ``\x07``, marks of writing
+    Bytes of a file name that are not UTF-8 become ``\xfc``, control characters ``\n`` or ``\x07``, marks of writing
     direction and lone surrogates ``\u202e``. All else is untouched. `keep`: control characters that stay.
     """
     text = os.fspath(text)

@@ -40,7 +40,7 @@ class QualityLimits(Section):
 
 
 class OutputSettings(Section):
-    """What is written."""
+    """Files of a result."""
 
     figures: bool = Field(True, description="write figures/*.png")
     report: bool = Field(True, description="write report.html")
@@ -61,8 +61,8 @@ class ReportSettings(Section):
 
     norms: str = Field(
         "auto",
-        description="norms beside the curves: auto (published ones that fit age and speed), the name of norms of the library, a "
-        "TOML file (biodyn norms build), or none",
+        description="norms shown with the curves: auto (published ones that fit age and speed), a name of norms of the library, "
+        "a TOML file (biodyn norms build), or none",
     )
     age_years: float | None = Field(
         None,
@@ -81,7 +81,7 @@ class ReportSettings(Section):
 
 
 class Settings(Section):
-    """All settings of one trial; section names are the tables of a settings TOML, beside the name of a preset."""
+    """All settings of one trial; its fields are the tables of a settings TOML, and the name of a preset."""
 
     preset: str | None = Field(
         None,
@@ -108,19 +108,19 @@ class Settings(Section):
     @model_validator(mode="before")
     @classmethod
     def _over_preset(cls, given: Any) -> Any:
-        """What is given stands over the entries of the preset."""
+        """Add the entries of the preset below the given ones."""
         name = given.get("preset") if isinstance(given, Mapping) else None
         if name is None:
             return given
         if name not in entry_names("presets"):
             near = nearest(str(name), entry_names("presets"))
-            raise ValueError(f"there is no preset '{printable(str(name))}'. {near}".rstrip("."))
+            raise ValueError(f"no preset '{printable(str(name))}' exists. {near}".rstrip("."))
         over = dict(given)
         for section, entries in library_entry("presets", name)["settings"].items():
-            own = given.get(section, {})
-            if isinstance(own, Section):
-                own = own.model_dump(exclude_unset=True)
-            over[section] = {**entries, **own} if isinstance(own, Mapping) else own
+            given_entries = given.get(section, {})
+            if isinstance(given_entries, Section):
+                given_entries = given_entries.model_dump(exclude_unset=True)
+            over[section] = {**entries, **given_entries} if isinstance(given_entries, Mapping) else given_entries
         return over
 
     @property
@@ -157,8 +157,8 @@ def settings_from(
     """Return validated settings from nothing (all defaults), a dict, a TOML path or Settings.
 
     `preset`: name of a table of `library/presets/`, in place of the one that the source may name; whatever else the source
-    sets stands over it. `entries`: "section.key=value" over all of that, a later one over an earlier one. Tables named in a
-    TOML file lie relative to it, those in a dict or an entry relative to the current folder.
+    sets takes precedence. `entries`: "section.key=value" with highest precedence, later ones first. Paths of tables in a
+    TOML file are relative to it, paths in a dict or an entry relative to the current folder.
     Raises SettingsError naming the offending entry.
     """
     if isinstance(source, Settings):

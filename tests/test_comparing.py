@@ -170,7 +170,7 @@ def test_why_one_of_two_with_equal_settings_is_no_estimate_is_said(laboratory, w
     for pair, which in (((fallen, walk_result), "first"), ((walk_result, fallen), "second")):
         found = biodyn.compare(*pair)
         assert not found.settings
-        said = f"estimate instead of a filter: the {which} is no estimate of motion and forces: {why}"
+        said = f"estimate instead of a filter: the {which} was not estimated from motion and forces: {why}"
         (line,) = [line for line in found.summary() if line.startswith(said)]
         assert "7-th leading minor" in line
     assert not any("no estimate" in line for line in biodyn.compare(fallen, fallen).summary())

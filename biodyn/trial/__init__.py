@@ -7,5 +7,5 @@ Read `steps` first: the analysis from top to bottom, each step a function that c
 that steps take and return), `bodies/` (what differs between markers and poses), `session` (what walks of a session share), `run`,
 `files` and `result`. Then one use case a file: `inspect`, `sensitivity`, `replay`, `compare` (agreement of curves with the
 laboratory's software), `differences` with `laboratory_file` (why two analyses differ), `export/`, `stored` (`biodyn.load`). An
-OpenSim model is the body of `bodies/opensim`, whose torques are those of its own coordinates.
+OpenSim model is the body of `bodies/opensim`, with the torques of its coordinates.
 """

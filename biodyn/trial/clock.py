@@ -1,4 +1,4 @@
-"""Seconds of the steps of a run, and who is told of them."""
+"""Time of the steps of a run, and its progress display."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Recording
 from biodyn.session import typical_motion_m
 
-# Fewer frames than this are no stance.
+# Least frames of a stance.
 _LEAST_FRAMES = 10
 # Markers of walking people travel farther than this.
 _WALKING_M = 0.3
@@ -31,7 +31,7 @@ class Agreement:
 
     r: Pearson correlation. rms: root mean square difference; for angles after removing the mean difference `offset`.
     r_same, rms_same: the same after the channel went through the trial's own low-pass filter: laboratory software smooths
-    forces less, and what a filter takes from the first 100 ms of stance is no disagreement about mechanics.
+    forces less, and the effect of filters on the first 100 ms of stance is not mechanical.
     peak: largest absolute value of the channel. unit: deg or Nm/kg.
     least_r, most_rms: what is called good agreement.
     """
@@ -60,7 +60,7 @@ class Agreement:
 def walks_with_lab_outputs(places: Iterable[str | Path]) -> list[Path]:
     """Return the walks among files and below folders that hold channels to compare with: known, on plates, and walking.
 
-    Files that cannot be read are left out; a file named by itself is always kept, so that its trouble is told.
+    Files that cannot be read are left out; a single file that is named is always kept, so that its error is reported.
     """
     walks: list[Path] = []
     for place in map(Path, places):
@@ -68,7 +68,7 @@ def walks_with_lab_outputs(places: Iterable[str | Path]) -> list[Path]:
             walks.append(place)
             continue
         files = sorted(path for path in place.rglob("*") if path.suffix.lower() == ".c3d")
-        walks += [path for path, found in zip(files, read_many(files), strict=True) if _is_comparable(found)]
+        walks += [path for path, recording in zip(files, read_many(files), strict=True) if _is_comparable(recording)]
     return walks
 
 
@@ -89,7 +89,7 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
 
     Angles lose their constant offset first (neutral positions are defined differently); moments do not.
     """
-    found = []
+    comparisons = []
     for raw in load_table("formats/lab_outputs")["output"]:
         for side, entry in for_each_side(raw):
             outputs = analysis.recording.model_outputs
@@ -105,8 +105,8 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
             cutoff_hz = 0.0 if analysis.estimate is not None else analysis.cutoff_hz
             order = analysis.settings.signals.filter_order
             smooth = butterworth_lowpass(theirs, analysis.recording.markers.rate_hz, cutoff_hz, order)
-            found.append(_agreement(analysis.recording.path.stem, side, entry, theirs, smooth, ours, frames))
-    return found
+            comparisons.append(_agreement(analysis.recording.path.stem, side, entry, theirs, smooth, ours, frames))
+    return comparisons
 
 
 def _ours(analysis: TrialAnalysis, entry: dict[str, Any], side: str) -> FloatArray:

@@ -60,9 +60,9 @@ if TYPE_CHECKING:
 Result = TrialResult | StoredResult | str | Path
 
 TABLE_NAME, RECORD_NAME, FIGURE_NAME, PAGE_NAME = "compare.csv", "compare.json", "compare.png", "report.html"
-# Of the Butterworth filter whose cut-offs tell all of it.
+# The Butterworth filter is defined by its cut-off.
 _ORDER = 4
-# What is asked of a record.
+# Entries of a record that are compared.
 _PARTS = ("input", "settings", "subject", "contacts", "method", "automatic_method", "cutoff_hz", "force_cutoff_hz")
 # Causes that make less than this of everything are left out of sentences.
 _WORTH_SAYING = 0.02
@@ -81,7 +81,7 @@ class Comparison:
         facts: what differs between the two in numbers.
         settings: settings that differ: section.name, with both values; empty where one of them is a file.
         notes: what a reader must know: what could not be compared, and why.
-        results: those of the two that are results of a trial. one_recording: they are analyses of the same one.
+        results: the two results that are results of a trial. one_recording: they are analyses of the same one.
     """
 
     first: str
@@ -112,25 +112,25 @@ class Comparison:
     @property
     def _in_time(self) -> tuple[Difference, ...]:
         """The differences of curves through time: those that are drawn."""
-        return tuple(one for one in self.differences if not one.quantity.startswith("cycle"))
+        return tuple(difference for difference in self.differences if not difference.quantity.startswith("cycle"))
 
     def summary(self) -> list[str]:
         """Plain sentences: what differs most, and why."""
         lines = [f"First: {self.first}. Second: {self.other}."]
         for quantity, shares in self.causes.items():
-            own = [one for one in self.differences if one.quantity == quantity]
-            if not own:
+            of_quantity = [difference for difference in self.differences if difference.quantity == quantity]
+            if not of_quantity:
                 continue
             if not shares:
-                if all(one.is_none for one in own):
+                if all(difference.is_none for difference in of_quantity):
                     lines.append(f"{WORDS[quantity].capitalize()} are equal.")
                 continue
             said = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if _is_worth_saying(name, share)]
-            told = 100 * self.explained[quantity]
+            explained_percent = 100 * self.explained[quantity]
             lines.append(
-                f"Of the difference in {WORDS[quantity]} {told:.0f} % is explained: {', '.join(said)}."
-                if said and told >= _LEAST_TOLD
-                else f"No cause explains the differences in {WORDS[quantity]}: {_largest(own)}."
+                f"Of the difference in {WORDS[quantity]} {explained_percent:.0f} % is explained: {', '.join(said)}."
+                if said and explained_percent >= _LEAST_TOLD
+                else f"No cause explains the differences in {WORDS[quantity]}: {_largest(of_quantity)}."
             )
         lines += [f"{fact.cause}: {fact.text}." for fact in self.facts]
         lines += [f"Setting {name}: {a} and {b}." for name, (a, b) in self.settings.items()]
@@ -138,12 +138,19 @@ class Comparison:
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Lines for a screen: what, RMS difference, RMS of the first, the largest causes."""
-        found = []
-        for one in self.differences:
-            why = sorted(one.shares.items(), key=lambda item: -abs(item[1]))[:_NAMED]
+        rows = []
+        for difference in self.differences:
+            why = sorted(difference.shares.items(), key=lambda item: -abs(item[1]))[:_NAMED]
             said = ", ".join(f"{name} {100 * share:.0f} %" for name, share in why if abs(share) >= _WORTH_SAYING)
-            found.append((one.title, f"{one.rms:.3g} {one.unit}", f"{one.size:.3g}", "equal" if one.is_none else said))
-        return found
+            rows.append(
+                (
+                    difference.title,
+                    f"{difference.rms:.3g} {difference.unit}",
+                    f"{difference.size:.3g}",
+                    "equal" if difference.is_none else said,
+                )
+            )
+        return rows
 
     def plot(self) -> Figure:
         """The figure: curves, and the differences by cause."""
@@ -166,18 +173,18 @@ class Comparison:
                 "notes": list(self.notes),
                 "differences": [
                     {
-                        "quantity": one.quantity,
-                        "joint": one.joint,
-                        "side": one.side,
-                        "plane": one.plane,
-                        "unit": one.unit,
-                        "rms": one.rms,
-                        "mean": one.mean,
-                        "size": one.size,
-                        "shares": dict(one.shares),
-                        "unexplained_rms": one.unexplained_rms,
+                        "quantity": difference.quantity,
+                        "joint": difference.joint,
+                        "side": difference.side,
+                        "plane": difference.plane,
+                        "unit": difference.unit,
+                        "rms": difference.rms,
+                        "mean": difference.mean,
+                        "size": difference.size,
+                        "shares": dict(difference.shares),
+                        "unexplained_rms": difference.unexplained_rms,
                     }
-                    for one in self.differences
+                    for difference in self.differences
                 ],
             }
         )
@@ -205,16 +212,16 @@ class Comparison:
         figure = differences_figure(self._in_time, self.time_s, (self.first, self.other))
         (target / FIGURE_NAME).write_bytes(png(figure))
         page = compare_page(
-            (self.first, self.other), [one.view for one in self.results], self.one_recording, self.summary(), self.rows(), figure,
-            versions()["biodyn"],
+            (self.first, self.other), [result.view for result in self.results], self.one_recording, self.summary(), self.rows(),
+            figure, versions()["biodyn"],
         )  # fmt: skip
         (target / PAGE_NAME).write_text(page, encoding="utf-8")
         return target
 
 
-def _largest(own: Sequence[Difference]) -> str:
+def _largest(differences: Sequence[Difference]) -> str:
     """How large they are at most, against the curves."""
-    most = max(own, key=lambda one: one.rms)
+    most = max(differences, key=lambda difference: difference.rms)
     part = 100.0 * most.rms / most.size if most.size > 0.0 else float("inf")
     where = f"{SIDE_NAMES.get(most.side, '')} {most.joint} {most.plane}".strip()
     return f"at most {most.rms:.3g} {most.unit} RMS ({where}, {part:.2g} % of the curve)"
@@ -246,9 +253,9 @@ def compare(a: Result, b: Result) -> Comparison:
         b: another one, or a file that holds what other software computed from the recording.
 
     Causes are exchanged in every order and their parts averaged (`comparison.shapley`), so that they add up. Two results of
-    different recordings are compared by the means of their gait cycles only: why they differ is then not told.
+    different recordings are compared by the means of their gait cycles only: the causes are not computed then.
 
-    Raises ResultError where there is nothing to compare, InputFileError for a file that cannot be read.
+    Raises ResultError if nothing can be compared, InputFileError for a file that cannot be read.
     """
     tables = [_torques_alone(source) for source in (a, b)]
     if any(table is not None for table in tables):
@@ -267,14 +274,14 @@ def compare(a: Result, b: Result) -> Comparison:
         _both(lambda record: record.get("force_cutoff_hz"), first, second),
     )
     names = _names_of_causes(first.record, second.record)
-    estimated = any(method_of(one.record) == ESTIMATE for one in (first, second))
-    joints, found = joints_of(exchange.a), with_cause_names(differences(exchange), names)
+    estimated = any(method_of(result.record) == ESTIMATE for result in (first, second))
+    joints, with_causes = joints_of(exchange.a), with_cause_names(differences(exchange), names)
     time_s, spans = exchange.a.time_s, (_spans(first), _spans(second))
     return Comparison(
         first.name,
         second.name,
         time_s,
-        (*found, *cycle_differences(found, time_s, exchange.rate_hz, *spans)),
+        (*with_causes, *cycle_differences(with_causes, time_s, exchange.rate_hz, *spans)),
         (*_methods(first, second), *_renamed(facts(exchange, joints, estimated), names), *event_facts(*spans)),
         dict(_settings(first.record["settings"], second.record["settings"])),
         tuple(_notes(time_s, first)),
@@ -308,37 +315,37 @@ def _torques(opened: _Opened) -> TorqueTable:
 def _with_file(first: _Opened, path: Path) -> Comparison:
     ours = first.body()
     recording = read(path)
-    found = compare_with_channels(ours, recording, first.record)
+    comparison = compare_with_channels(ours, recording, first.record)
     names = {SMOOTHING: ESTIMATED} if method_of(first.record) == ESTIMATE else {}
-    told = with_cause_names(found.differences, names), _renamed(found.facts, names)
-    return Comparison(first.name, str(path), found.time_s, *told, {}, found.notes)
+    causes_and_facts = with_cause_names(comparison.differences, names), _renamed(comparison.facts, names)
+    return Comparison(first.name, str(path), comparison.time_s, *causes_and_facts, {}, comparison.notes)
 
 
 def _names_of_causes(first: Mapping[str, Any], second: Mapping[str, Any]) -> Mapping[str, str]:
-    """Where one of two analyses is an estimate, no filter lies between their motions: all that differs in them is that choice."""
+    """Where one of two analyses is an estimate, their motions do not differ by a filter, only by that choice."""
     estimated = [method_of(record) == ESTIMATE for record in (first, second)]
     return {SMOOTHING: ESTIMATED, FIT: ESTIMATED} if estimated.count(True) == 1 else {}
 
 
 def _methods(first: _Opened, second: _Opened) -> Iterator[Fact]:
-    """Which of two results is no estimate, and why: under equal settings nothing else tells it."""
+    """Say which of two results is not an estimate, and why."""
     by_name = {"first": first.record, "second": second.record}
     filtered = [name for name, record in by_name.items() if method_of(record) != ESTIMATE]
     for name in filtered if len(filtered) == 1 else ():
         why = (by_name[name].get("automatic_method") or {}).get("reason", "")
-        yield Fact(ESTIMATED, f"the {name} is no estimate of motion and forces{': ' if why else ''}{why}")
+        yield Fact(ESTIMATED, f"the {name} was not estimated from motion and forces{': ' if why else ''}{why}")
 
 
-def _renamed(found: Sequence[Fact], names: Mapping[str, str]) -> tuple[Fact, ...]:
-    return tuple(replace(fact, cause=names.get(fact.cause, fact.cause)) for fact in found)
+def _renamed(facts: Sequence[Fact], names: Mapping[str, str]) -> tuple[Fact, ...]:
+    return tuple(replace(fact, cause=names.get(fact.cause, fact.cause)) for fact in facts)
 
 
 def _both(cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _Opened, second: _Opened) -> tuple[float, float] | None:
     """Two cut-offs where both records tell them."""
-    own, other = cutoff_hz(first.record), cutoff_hz(second.record)
-    if not isinstance(own, int | float) or not isinstance(other, int | float):
+    first_hz, other = cutoff_hz(first.record), cutoff_hz(second.record)
+    if not isinstance(first_hz, int | float) or not isinstance(other, int | float):
         return None
-    return float(own), float(other)
+    return float(first_hz), float(other)
 
 
 def _motion_cutoff_hz(record: Mapping[str, Any]) -> Any:
@@ -354,15 +361,15 @@ def _recording(opened: _Opened) -> tuple[Any, ...]:
 
 
 def _settings(a: Mapping[str, Any], b: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Settings with different values; what is only drawn or written plays no part."""
+    """Settings with different values; entries that change only figures or files are ignored."""
     for name in sorted({*a, *b}):
         if not above and name in ("output", "replay", "uncertainty", "variation", "limits"):  # two are of version 0.2
             continue
-        own, other = a.get(name), b.get(name)
-        if isinstance(own, Mapping) and isinstance(other, Mapping):
-            yield from _settings(own, other, f"{above}{name}.")
-        elif own != other:
-            yield f"{above}{name}", (own, other)
+        first_value, other = a.get(name), b.get(name)
+        if isinstance(first_value, Mapping) and isinstance(other, Mapping):
+            yield from _settings(first_value, other, f"{above}{name}.")
+        elif first_value != other:
+            yield f"{above}{name}", (first_value, other)
 
 
 def _spans(opened: _Opened) -> list[Span]:
@@ -389,38 +396,49 @@ def _cycles_only(first: _Opened, second: _Opened) -> Comparison:
             f"'{first.name}' and '{second.name}' are of different recordings and have no gait cycles in common.",
             "Compare two analyses of the same file, or walks with whole gait cycles.",
         )
-    found = []
+    mean_differences = []
     for side, variable, unit in shared:
-        one, other = (mean[side, variable, unit] for mean in curves)
-        whole = other - one
+        first_mean, other = (mean[side, variable, unit] for mean in curves)
+        whole = other - first_mean
         quantity: Quantity = "angle" if unit == "deg" else "moment"
-        rms, size = (float(np.sqrt(np.nanmean(x**2))) for x in (whole, one))
-        found.append(
+        rms, size = (float(np.sqrt(np.nanmean(x**2))) for x in (whole, first_mean))
+        mean_differences.append(
             Difference(
-                variable, side, "cycle mean", quantity, unit, rms, float(np.nanmean(whole)), size, {}, rms, one, other
+                variable,
+                side,
+                "cycle mean",
+                quantity,
+                unit,
+                rms,
+                float(np.nanmean(whole)),
+                size,
+                {},
+                rms,
+                first_mean,
+                other,
             )
         )
     names = (first.record["subject"].get("name"), second.record["subject"].get("name"))
     who = f" of two people ({names[0]}, {names[1]})" if names[0] != names[1] else ""
     note = (
         f"These are two recordings{who}: the means of their gait cycles are compared. How much of it is the walk itself and how "
-        "much its analysis cannot be told; analyse one file twice to see that."
+        "much by its analysis is unknown; analyse one file twice to see that."
     )
     settings = dict(_settings(first.record["settings"], second.record["settings"]))
     results = (first.result, second.result)
     time = np.linspace(0.0, 100.0, 101)
-    told = tuple(_methods(first, second))
+    facts = tuple(_methods(first, second))
     return Comparison(
-        first.name, second.name, time, tuple(found), told, settings, (note,), results, one_recording=False
+        first.name, second.name, time, tuple(mean_differences), facts, settings, (note,), results, one_recording=False
     )
 
 
 def _means(opened: _Opened) -> dict[tuple[str, str, str], FloatArray]:
     table = opened.result.table("gait_cycles")
     wanted = table[table["unit"].isin(["deg", "Nm/kg"])]
-    found = {}
+    means = {}
     for (side, variable, unit), part in wanted.groupby(["side", "variable", "unit"], observed=True, sort=False):
         mean = part.groupby("percent", observed=True)["value"].mean()
         if len(mean) == 101 and np.isfinite(mean.to_numpy()).any():
-            found[str(side), str(variable), str(unit)] = mean.to_numpy(dtype=np.float64)
-    return found
+            means[str(side), str(variable), str(unit)] = mean.to_numpy(dtype=np.float64)
+    return means

@@ -26,14 +26,14 @@ from biodyn.settings import Settings
 
 #: Given instead of a static trial: none is looked for, the walk itself has to tell.
 NO_STATIC = "none"
-# Findings of the reading that say why there is no plate.
+# Findings of the reader that explain missing plates.
 _UNUSABLE = ("plate-not-used", "forces-unusable")
 #: First and last frame of standing, counted as the file counts its frames.
 FrameRange: TypeAlias = tuple[int, int]
 PoseUse: TypeAlias = Literal["auto", "poses", "markers"]
 # Recordings read in full; a person's trials begin and end alike, so the nearest ones tell.
 _MOST_READS = 4
-_LEAST_SECONDS = 0.4  # an instant at rest is no standing
+_LEAST_SECONDS = 0.4  # shorter rest does not count as standing
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class TrialFiles:
 
     Attributes:
         walk: recording to be analysed.
-        static: recording in which the same subject stands: a static trial, or the walk itself where there is none.
+        static: recording in which the same subject stands: a static trial, else the walk itself.
         why: why this one was taken, without a full stop.
-        source: what the static recording is. "walk": whether somebody stands still in it, or what else it tells, is found out
+        source: kind of the static recording. "walk": whether somebody stands still in it, or what else it shows, is determined
             later ("quiet part", "stored offsets").
         static_frames: frames of the static recording to take, by the file's own numbers; None = its quietest half second.
     """
@@ -87,8 +87,8 @@ def read_files(
     """Return the walk, the static trial, and why that one was taken; errors as for `run_trial`.
 
     Poses of segments need no static trial: where the walk is analysed on them (`poses`), none is looked for. Without a static
-    trial it is looked for beside the walk, or `among` files known to be this person's. Where none is found, or
-    `static` is "none", the walk stands for it. `forces`: the walk's, in a file of their own, see `io.read`.
+    trial it is searched next to the walk, or `among` files of this person. If none is found, or
+    `static` is "none", the walk is used for it. `forces`: of the walk, in a separate file, see `io.read`.
     """
     if not _holds_poses(walk):
         return _on_markers(walk, static, among, static_frames, forces)
@@ -130,7 +130,7 @@ def _on_markers(
 
 
 def with_doubt(files: TrialFiles) -> TrialFiles:
-    """Return the files of a walk whose static trial was named, with a warning where that looks like another person's."""
+    """Return the files of a walk whose static trial was named, with a warning if it seems to be of another person."""
     doubt = another_person(files.walk, files.static)
     if doubt is None:
         return files
@@ -140,14 +140,14 @@ def with_doubt(files: TrialFiles) -> TrialFiles:
 def _holds_poses(walk: Path) -> bool:
     try:
         return format_of(walk).poses and bool(read_facts(walk).segments)
-    except InputFileError:  # told where it is read
+    except InputFileError:  # reported when it is read
         return False
 
 
 def _same_file(walk: Path, static: Path) -> bool:
     try:
         return walk.samefile(static)
-    except OSError:  # told where it is read
+    except OSError:  # reported when it is read
         return False
 
 
@@ -161,7 +161,7 @@ def _readable(result: Recording | InputFileError) -> Recording:
 
 
 def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = None) -> Recording:
-    """Return a recording as it is analysed: on its poses (`Recording.on_poses`) or on its markers, with what is said of that.
+    """Return a recording as it is analysed: on its poses (`Recording.on_poses`) or on its markers, with findings about it.
 
     Raises InputFileError where poses are asked for that cannot be used, or markers where it holds poses alone.
     """
@@ -215,7 +215,7 @@ def _both(markers: Markers, poses: SegmentPoses, use_poses: bool) -> Diagnostic:
 
 @dataclass(frozen=True)
 class QuietPart:
-    """A recording in which the person of the walk stands quietly, and what spoke for it, without a full stop."""
+    """A recording in which the person of the walk stands quietly, and the reason for it, without a full stop."""
 
     recording: Recording
     why: str
@@ -230,22 +230,24 @@ def is_quiet_somewhere(markers: Markers) -> bool:
 def quiet_part_elsewhere(search: StaticSearch) -> QuietPart | None:
     """Return the quietest part of the same person's other recordings that a search for a static trial looked at, or None."""
     likely = [candidate for candidate in search.candidates if not candidate.strange]
-    likely.sort(key=lambda one: -one.score)
-    # markers sit where they sit in the walk: the distances within segments agree as those of one session do
-    limits = [DOUBTFUL_BODY_M if one.doubt else SAME_BODY_M for one in likely[:_MOST_READS]]
-    found = []
-    for limit, other in zip(limits, read_many([one.path for one in likely[:_MOST_READS]]), strict=True):
+    likely.sort(key=lambda candidate_file: -candidate_file.score)
+    # the markers are placed as in the walk: distances within segments agree as within one session
+    limits = [DOUBTFUL_BODY_M if candidate_file.doubt else SAME_BODY_M for candidate_file in likely[:_MOST_READS]]
+    candidates = []
+    for limit, other in zip(
+        limits, read_many([candidate_file.path for candidate_file in likely[:_MOST_READS]]), strict=True
+    ):
         if not isinstance(other, Recording) or other.motion.markers is None or not is_quiet_somewhere(other.markers):
             continue
         difference = body_difference_m(search.walk.markers, other.markers)
         if difference is not None and difference <= limit:
-            found.append((quietest_part(other.markers).movement_m, difference, other))
-    if not found:
+            candidates.append((quietest_part(other.markers).movement_m, difference, other))
+    if not candidates:
         return None
-    moved, difference, recording = min(found, key=lambda item: item[0])
+    movement_m, difference, recording = min(candidates, key=lambda item: item[0])
     why = (
         f"no static trial was found, but the same person stands in {recording.path.name}: markers move by "
-        f"{1000 * moved:.0f} mm there, their distances within segments agree to {1000 * difference:.2g} mm"
+        f"{1000 * movement_m:.0f} mm there, their distances within segments agree to {1000 * difference:.2g} mm"
     )
     return QuietPart(recording, why)
 
@@ -254,23 +256,23 @@ def quiet_part_elsewhere(search: StaticSearch) -> QuietPart | None:
 
 
 def require_plates(recording: Recording) -> None:
-    """Raise PlateError where there is no usable force plate, and say why."""
+    """Raise PlateError with the reason for a recording without a usable force plate."""
     if not recording.plates:
         unusable = [note for note in recording.diagnostics if note.code in _UNUSABLE]
         if unusable:
-            found = " ".join(note.message for note in unusable)
-            raise PlateError(f"'{recording.path.name}' holds no usable force plate. {found}", unusable[0].hint)
+            reasons = " ".join(note.message for note in unusable)
+            raise PlateError(f"'{recording.path.name}' holds no usable force plate. {reasons}", unusable[0].hint)
         text = f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction."
         unread = [note.message for note in recording.diagnostics if note.code == "columns-not-read"]
-        if unread:  # forces under names that nobody knows may be among them
+        if unread:  # forces under unknown names may be among them
             table = f"{recording.path.stem}.columns.toml"
             raise PlateError(
                 f"{text} {unread[0]}",
-                f"Say in {table} beside it which of them are forces (docs/formats.md), or name their table: --forces GRF.mot.",
+                f"Declare the columns of forces in {table} next to it (docs/formats.md), or name their table: --forces GRF.mot.",
             )
         c3d = recording.path.with_suffix(".c3d")
         if c3d.name != recording.path.name and c3d.is_file():
-            raise PlateError(text, f"'{c3d.name}' lies beside it and may hold them: run that.")
+            raise PlateError(text, f"'{c3d.name}' next to it may contain them: run that file.")
         raise PlateError(
             text,
             "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels); or name the table "

@@ -1,4 +1,4 @@
-"""What is in a recording, for `biodyn check`: contents, marker set, plates, and what looks wrong."""
+"""Contents of a recording for `biodyn check`: signals, marker set, plates, and findings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def table_lines(recording: Recording) -> Iterator[str]:
 
 
 def coordinate_lines(recording: Recording) -> Iterator[str]:
-    """Joint coordinates with their ranges; nothing where there are none."""
+    """Return lines of the joint coordinates with their ranges."""
     coordinates = recording.motion.coordinates
     if coordinates is None:
         return
@@ -79,7 +79,7 @@ def model_lines(path: str | Path) -> tuple[tuple[str, ...], tuple[Diagnostic, ..
     """What an OpenSim model holds, and what of it is not used; ModelError where it cannot be read."""
     model = from_osim(path)
     tied = {coupling.dependent for coupling in model.couplings}
-    names = [one.name + (" (coupled)" if one.name in tied else "") for one in model.coordinates]
+    names = [coordinate.name + (" (coupled)" if coordinate.name in tied else "") for coordinate in model.coordinates]
     bodies = [body.name for body in model.multibody.bodies if "/" not in body.name]
     lines = (
         f"{Path(path).name}: OpenSim model {model.name or 'without a name'}, {model.multibody.total_mass_kg:.2f} kg",
@@ -95,10 +95,13 @@ def model_lines(path: str | Path) -> tuple[tuple[str, ...], tuple[Diagnostic, ..
 def with_model_lines(labels: Sequence[str], path: str | Path) -> tuple[str, ...]:
     """How the markers of a recording and of an OpenSim model meet; ModelError where the model cannot be read."""
     model = from_osim(path)
-    own = [marker.name for marker in model.markers if marker.body is not None]
-    common, lacking = [name for name in own if name in labels], [name for name in own if name not in labels]
-    others = [label for label in labels if label not in own]
-    text = f"With {Path(path).name}: {len(common)} of its {len(own)} markers are in the recording"
+    model_markers = [marker.name for marker in model.markers if marker.body is not None]
+    common, lacking = (
+        [name for name in model_markers if name in labels],
+        [name for name in model_markers if name not in labels],
+    )
+    others = [label for label in labels if label not in model_markers]
+    text = f"With {Path(path).name}: {len(common)} of its {len(model_markers)} markers are in the recording"
     text += f"; not there: {_listed(lacking)}" if lacking else ""
     text += f"; not on the model: {_listed(others)}" if others else ""
     few = (
@@ -220,8 +223,8 @@ def _checked(
         *_plates(file),
         *(() if model is None else with_model_lines((*result.markers.labels, *result.model_outputs), model)),
     )
-    found = FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
-    return found, None if file.recording.on_poses else file
+    file_check = FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
+    return file_check, None if file.recording.on_poses else file
 
 
 def _contents(recording: Recording) -> Iterator[str]:
@@ -241,7 +244,9 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
     """
     place = Path(target)
     if place.suffix.lower() != SUFFIX:
-        raise TableError(f"'{place}' is no name of a marker set file: it must end in .toml.", "Choose another name.")
+        raise TableError(
+            f"'{place}' is not the name of a marker set file: it must end in .toml.", "Choose another name."
+        )
     (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
@@ -259,7 +264,7 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
 
 
 def _poses(recording: Recording) -> Iterator[str]:
-    """The segments whose poses are there: how often each is seen, how reliable the file calls it."""
+    """Return lines of the segments with poses: share of frames, reliability in the file."""
     poses = recording.motion.poses
     if poses is None:
         return
@@ -267,15 +272,15 @@ def _poses(recording: Recording) -> Iterator[str]:
     yield f"Poses: {len(poses.labels)} segments, {poses.frame_count} frames at {poses.rate_hz:g} Hz, " + (
         "of a system that is not known" if system is None else f"axes and joints of {system.title}"
     )
-    told = []
+    reliabilities = []
     for i, label in enumerate(poses.labels):
         seen = np.isfinite(poses.origins[:, i, 0])
         reliability = np.full(1, np.nan) if poses.reliability is None else poses.reliability[seen, i]
         known = reliability[np.isfinite(reliability)]
-        told.append(
+        reliabilities.append(
             f"{label} {100 * seen.mean():.0f} %" + (f" ({known.min():.2g}-{known.max():.2g})" if known.size else "")
         )
-    yield f"Seen (reliability, least and most): {', '.join(told)}"
+    yield f"Seen (reliability, least and most): {', '.join(reliabilities)}"
     if system is None:
         return
     unused = [
@@ -334,7 +339,7 @@ def _missing(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[str]:
         return
     absent = missing_landmarks(load_marker_set(mapping.name), marked, labels)
     if absent:
-        yield f"Not in this file: {', '.join(f'{one.text} on {one.body}' for one in absent)}"
+        yield f"Not in this file: {', '.join(f'{marker.text} on {marker.body}' for marker in absent)}"
     later = lacking(load_marker_set(mapping.name), labels)
     if later:
         yield f"Expected in the static trial: {', '.join(later)}"
@@ -343,17 +348,19 @@ def _missing(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[str]:
 def _under(marker_set: MarkerSet, mapping: MarkerMapping) -> Iterator[str]:
     """What a set that was asked for finds, and what it takes from the anatomical names."""
     yield from _found(marker_set, [role.label for role in mapping.roles if role.source == mapping.name])
-    beside = [f"{role.label} ({role.landmark or role.body})" for role in mapping.roles if role.source != mapping.name]
-    if beside:
-        yield f"Understood by the anatomical names beside it: {', '.join(beside)}"
+    anatomical = [
+        f"{role.label} ({role.landmark or role.body})" for role in mapping.roles if role.source != mapping.name
+    ]
+    if anatomical:
+        yield f"Recognised by anatomical names in addition: {', '.join(anatomical)}"
 
 
 def _found(marker_set: MarkerSet, labels: Sequence[str]) -> Iterator[str]:
     present = {normalise(label) for label in labels}
-    found = [f"{label} ({e.landmark or e.body})" for label in labels if (e := marker_set.find(label)) is not None]
+    recognised = [f"{label} ({e.landmark or e.body})" for label in labels if (e := marker_set.find(label)) is not None]
     absent = [e.keys[0] + (" (static trial only)" if e.static_only else "") for e in marker_set.entries
               if present.isdisjoint(e.keys)]  # fmt: skip
-    yield f"Found of '{marker_set.name}': {', '.join(found) or 'none'}"
+    yield f"Found of '{marker_set.name}': {', '.join(recognised) or 'none'}"
     yield f"Not found of '{marker_set.name}': {', '.join(absent) or 'none'}"
 
 

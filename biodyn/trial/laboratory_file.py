@@ -75,9 +75,9 @@ def table_of_folder(folder: Path) -> TorqueTable | None:
     try:
         whole = ARRAYS_NAME in (listed_files(record) or {})
         table = ResultFolder(folder).table(_TABLE) if whole else read_csv(folder / table_path(_TABLE))
-        found = table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
+        comparison = table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
         # as the file of the motion counts its time: other programs' tables of it do so too
-        return replace(found, time_s=found.time_s + float(record["input"].get("start_s", 0.0)))
+        return replace(comparison, time_s=comparison.time_s + float(record["input"].get("start_s", 0.0)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(f"'{folder}' is damaged or was changed: {error}.", "Run the trial again.") from error
 
@@ -128,22 +128,22 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
             f"'{ours.name}' and '{theirs.name}' have {frames.sum()} frames in common.",
             "Give a table of the same recording.",
         )
-    found = curve_causes(first, other, rate_hz, ours.mass_kg)
+    causes = curve_causes(first, other, rate_hz, ours.mass_kg)
     differences: list[Difference] = []
     for c, name in enumerate(names):
-        parts = {cause: part[:, c] for cause, part in found.parts.items()}
-        one = difference(name, "", OF_COORDINATE, "moment", (first[:, c], other[:, c]), parts, frames)
-        differences.append(one)
-    turned = [name for name, sign in zip(names, found.signs, strict=True) if sign < 0]
+        parts = {cause: part[:, c] for cause, part in causes.parts.items()}
+        coordinate_difference = difference(name, "", OF_COORDINATE, "moment", (first[:, c], other[:, c]), parts, frames)
+        differences.append(coordinate_difference)
+    turned = [name for name, sign in zip(names, causes.signs, strict=True) if sign < 0]
     facts = [Fact(SIGN, f"{name} has the other sign") for name in turned]
-    if found.unit != "Nm":
-        facts.append(Fact(UNIT, f"the second is in {found.unit}"))
-    if found.shift_s:
-        facts.append(Fact(SHIFT, f"the second comes {1e3 * found.shift_s:+.0f} ms later"))
-    if found.filter is not None:
-        which = "the second" if found.filter[1] else "the first"
-        facts.append(Fact(FILTER, f"{which} is smoother, as if at {found.filter[0].low_hz:.3g} Hz, estimated"))
-    left = (
+    if causes.unit != "Nm":
+        facts.append(Fact(UNIT, f"the second is in {causes.unit}"))
+    if causes.shift_s:
+        facts.append(Fact(SHIFT, f"the second comes {1e3 * causes.shift_s:+.0f} ms later"))
+    if causes.filter is not None:
+        which = "the second" if causes.filter[1] else "the first"
+        facts.append(Fact(FILTER, f"{which} is smoother, as if at {causes.filter[0].low_hz:.3g} Hz, estimated"))
+    left_out = (
         "A table of torques does not tell joint centres, axes, inertias, forces or the filter of the motion: what they make of "
         "the difference is among the unexplained."
     )
@@ -151,7 +151,7 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
         "time_s": ours.time_s,
         "differences": tuple(differences),
         "facts": tuple(facts),
-        "notes": (*note, left),
+        "notes": (*note, left_out),
     }
 
 
@@ -225,7 +225,7 @@ def _compared(
     mass_kg: float,
     notes: tuple[str, ...],
 ) -> FileComparison:
-    """Compare with the channels, `theirs` being what is known or assumed of the laboratory's analysis."""
+    """Compare with the channels; `theirs`: known or assumed analysis of the laboratory."""
     exchange = _exchange(ours, theirs, record)
     moments = list(_joints(exchange.a, recording, "moment", ours))
     if not moments:
@@ -233,12 +233,12 @@ def _compared(
             f"'{recording.path}' holds no joint moments under names that biodyn knows.",
             "It compares results, and channels of Plug-in Gait (LHipMoment, RKneeMoment ...).",
         )
-    found, readings = _moments(exchange, moments, mass_kg, is_known=not notes)
-    found += _angles(exchange, list(_joints(exchange.a, recording, "angle", ours)))
+    differences, readings = _moments(exchange, moments, mass_kg, is_known=not notes)
+    differences += _angles(exchange, list(_joints(exchange.a, recording, "angle", ours)))
     used = sorted({joint.segment for joint in moments})
     said = [*_writing_facts(exchange, readings), *facts(exchange, used, method_of(record) == ESTIMATE)]
     names = {(exchange.a.joints[s], exchange.a.sides[s]): reading for s, reading in readings.items()}
-    return FileComparison(exchange.a.time_s, tuple(found), tuple(said), notes, names)
+    return FileComparison(exchange.a.time_s, tuple(differences), tuple(said), notes, names)
 
 
 def _require_same(ours: MovingBody, recording: Recording) -> None:
@@ -284,9 +284,9 @@ def _joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingB
                 (s for s, at in enumerate(zip(body.joints, body.sides, strict=True)) if at == (entry["joint"], side)),
                 None,
             )
-            own = channel(entry)
-            if segment is not None and own is not None:
-                yield _Joint(segment, side, entry, own, channel(both[other_side(side)]))
+            values = channel(entry)
+            if segment is not None and values is not None:
+                yield _Joint(segment, side, entry, values, channel(both[other_side(side)]))
 
 
 def _moments(
@@ -301,21 +301,21 @@ def _moments(
             _as_on_both_sides(reading, joint, joints, readings) for reading, joint in zip(readings, joints, strict=True)
         ]
     parts, first, _ = exchange.moment_parts()
-    found = []
+    differences = []
     for joint, reading in zip(joints, readings, strict=True):
         s = joint.segment
         frames = _frames(b, joint)
         if frames.sum() < LEAST_FRAMES:
             continue
         theirs, as_expected = (_in_planes(b, joint, way, mass_kg) for way in (reading.convention, reading.expected))
-        own = {cause: part[:, s] for cause, part in parts.items()}
+        side_parts = {cause: part[:, s] for cause, part in parts.items()}
         if reading.deviations:
-            own[" and ".join(reading.deviations)] = as_expected - theirs
+            side_parts[" and ".join(reading.deviations)] = as_expected - theirs
         for plane, name in enumerate(PLANES):
-            curves = {cause: part[:, plane] for cause, part in own.items()}
+            curves = {cause: part[:, plane] for cause, part in side_parts.items()}
             ends = (first[:, s, plane], as_expected[:, plane])
-            found.append(difference(a.joints[s], joint.side, name, "moment", ends, curves, frames))
-    return found, dict(zip([joint.segment for joint in joints], readings, strict=True))
+            differences.append(difference(a.joints[s], joint.side, name, "moment", ends, curves, frames))
+    return differences, dict(zip([joint.segment for joint in joints], readings, strict=True))
 
 
 def _as_on_both_sides(
@@ -357,7 +357,7 @@ def _in_planes(b: MovingBody, joint: _Joint, way: Any, mass_kg: float) -> FloatA
 
 def _angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Difference]:
     parts, first, _ = exchange.angle_parts()
-    found = []
+    differences = []
     for joint in joints:
         s = joint.segment
         signs = np.array(joint.entry["signs"], dtype=np.float64)
@@ -369,8 +369,8 @@ def _angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Difference]:
         for plane, name in enumerate(PLANES):
             curves = {cause: np.rad2deg(part[:, s, plane]) for cause, part in parts.items()}
             ends = (np.rad2deg(first[:, s, plane]), signs[plane] * joint.channel[:, plane])
-            found.append(difference(exchange.a.joints[s], joint.side, name, "angle", ends, curves, frames))
-    return found
+            differences.append(difference(exchange.a.joints[s], joint.side, name, "angle", ends, curves, frames))
+    return differences
 
 
 def _writing_facts(exchange: Exchange, readings: Mapping[int, ConventionMatch]) -> Iterator[Fact]:

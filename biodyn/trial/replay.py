@@ -54,7 +54,7 @@ class ReplayResult:
     def tables(self) -> dict[str, Any]:
         """Tables (pandas) by the names of their files."""
         names = {at_v: name for name, (_, at_v) in self.coordinates.items()}
-        cases = {f"walk:{name}": found for name, found in self.walk.items()} | {"rest": self.rest}
+        cases = {f"walk:{name}": loop for name, loop in self.walk.items()} | {"rest": self.rest}
         return {
             "replay_drift": replay_drift(cases, names),
             "replay_feedback": replay_feedback(self.tracked, self.actuated.time_s, self.actuated.q, self.coordinates),
@@ -65,7 +65,7 @@ class ReplayResult:
         """Descriptions of the figures by the names of their files."""
         from biodyn.output.figures.replay import convergence_figure, drift_figure, feedback_figure
 
-        cases = {f"Walk, {name} torques": found for name, found in self.walk.items()} | {"Standing still": self.rest}
+        cases = {f"Walk, {name} torques": loop for name, loop in self.walk.items()} | {"Standing still": self.rest}
         return {
             "drift": drift_figure(cases, self.actuated.rate_hz, self.options.angle_deg),
             "feedback": feedback_figure(self.tables()["replay_feedback"]),
@@ -94,19 +94,19 @@ class ReplayResult:
     @property
     def record(self) -> dict[str, Any]:
         """The values of `replay.json`."""
-        loops = {**{f"walk_{name}": found for name, found in self.walk.items()}, "rest": self.rest}
+        loops = {**{f"walk_{name}": loop for name, loop in self.walk.items()}, "rest": self.rest}
         return json_ready(
             {
                 "settings": asdict(self.options),
                 "residual": "applied as an external wrench on the root, in world axes, about the world origin",
                 "open_loop": {
                     name: {
-                        "largest_window_s_all_within": found.prediction_horizon_s,
-                        "largest_window_s_half_within": found.median_horizon_s,
-                        "doubling_time_s": found.doubling_s,
-                        "windows": len(found.deviation.starts),
+                        "largest_window_s_all_within": loop.prediction_horizon_s,
+                        "largest_window_s_half_within": loop.median_horizon_s,
+                        "doubling_time_s": loop.doubling_s,
+                        "windows": len(loop.deviation.starts),
                     }
-                    for name, found in loops.items()
+                    for name, loop in loops.items()
                 },
                 "tracked": tracking_record(self.tracked),
                 "tracked_joints_only": tracking_record(self.joints_only),
@@ -120,11 +120,11 @@ class ReplayResult:
         s = self.options
         tolerance = f"{s.angle_deg:g}° and {100 * s.position_m:g} cm"
         lines = []
-        for name, found in self.walk.items():
+        for name, loop in self.walk.items():
             lines.append(
-                f"Open-loop, {name} torques: prediction horizon {found.prediction_horizon_s:.2f} s (all of "
-                f"{len(found.deviation.starts)} windows within {tolerance}), {found.median_horizon_s:.2f} s for half of them"
-                + (f"; a small error doubles in {1000 * found.doubling_s:.0f} ms." if found.doubling_s > 0 else ".")
+                f"Open-loop, {name} torques: prediction horizon {loop.prediction_horizon_s:.2f} s (all of "
+                f"{len(loop.deviation.starts)} windows within {tolerance}), {loop.median_horizon_s:.2f} s for half of them"
+                + (f"; a small error doubles in {1000 * loop.doubling_s:.0f} ms." if loop.doubling_s > 0 else ".")
             )
         lines.append(
             f"Standing still: within {tolerance} for {self.rest.prediction_horizon_s:.2f} s of {s.rest_s:g} s, starting from "
@@ -134,8 +134,8 @@ class ReplayResult:
         if math.isfinite(held["joint_error_deg"]):
             lines.append(
                 f"Tracked over the whole trial: joints within {held['joint_error_deg']:.2g}° with feedback torques up to "
-                f"{held['feedback_peak_Nm']:.2g} Nm beside recorded ones up to {held['recorded_peak_Nm']:.0f} Nm, and up to "
-                f"{held['base_feedback_peak_N']:.2g} N and {held['base_feedback_peak_Nm']:.2g} Nm beside the residual."
+                f"{held['feedback_peak_Nm']:.2g} Nm, recorded torques up to {held['recorded_peak_Nm']:.0f} Nm, and up to "
+                f"{held['base_feedback_peak_N']:.2g} N and {held['base_feedback_peak_Nm']:.2g} Nm in addition to the residual."
             )
         else:
             lines.append("Tracked: the feedback could not keep the body on the recorded motion.")
@@ -196,7 +196,7 @@ def replay(
         options: integrator, windows and tolerances.
         progress: called with the name of each step as it begins.
 
-    Raises ResultError where the folder is no result or nothing can be replayed.
+    Raises ResultError if the folder is not a result or nothing can be replayed.
     """
     if isinstance(source, TrialResult):
         arrays = result_arrays(source.analysis)
@@ -212,22 +212,22 @@ def replay(
     if model_file is not None:
         reached = model_motion(arrays, actuated, model_file)
         actuated, coordinates = reached.actuated, reached.coordinates
-    found = replay_forwards(actuated, options, progress if progress is not None else _silent)
+    replayed = replay_forwards(actuated, options, progress if progress is not None else _silent)
     return ReplayResult(
         actuated=actuated,
         coordinates=coordinates,
         options=options,
-        walk=found.walk,
-        rest=found.rest,
-        tracked=found.tracked,
-        joints_only=found.joints_only,
-        convergence=found.convergence,
-        restarted=found.restarted,
+        walk=replayed.walk,
+        rest=replayed.rest,
+        tracked=replayed.tracked,
+        joints_only=replayed.joints_only,
+        convergence=replayed.convergence,
+        restarted=replayed.restarted,
     )
 
 
 def _places(arrays: Mapping[str, np.ndarray], kind: str, mark: str) -> dict[str, tuple[int, int]]:
-    """Index in q and in v by name of the measured or the assumed coordinates, whose names get a mark."""
+    """Index in q and in v by name of the measured or the assumed coordinates, marked in their names."""
     if f"{kind}coordinates" not in arrays:  # results of older versions have no assumed ones
         return {}
     names, at_q, at_v = (arrays[f"{kind}{key}"] for key in ("coordinates", "coordinate_q", "coordinate_v"))
@@ -235,13 +235,13 @@ def _places(arrays: Mapping[str, np.ndarray], kind: str, mark: str) -> dict[str,
 
 
 def changed_files(folder: str | Path) -> list[str]:
-    """Return a sentence for every file of the user that is no longer what the result in `folder` was made with."""
-    found = changed_since(read_view(Path(folder)).record, Path(folder))
-    return [f"{note.message} {note.hint}" for note in found]
+    """Return a sentence for every file of the user that changed since the result in `folder` was made."""
+    changes = changed_since(read_view(Path(folder)).record, Path(folder))
+    return [f"{note.message} {note.hint}" for note in changes]
 
 
 def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
-    """Return the largest errors of a tracked replay and its feedback beside the recorded torques; infinite where lost."""
+    """Return the largest errors of a tracked replay and its feedback torques; infinite if the motion was lost."""
     feedback = _lost(np.concatenate([part.feedback for part in parts]))
     recorded = np.concatenate([part.recorded for part in parts])
 
@@ -271,10 +271,10 @@ def _drawn(actuated: ActuatedMotion, motions: Mapping[str, np.ndarray]) -> tuple
 
 
 def _configurations(reduced: ReducedTree, q: np.ndarray) -> np.ndarray:
-    found = np.full((len(q), reduced.tree.multibody.nq), np.nan)
+    configurations = np.full((len(q), reduced.tree.multibody.nq), np.nan)
     known = np.isfinite(q).all(axis=1)
-    found[known] = reduced.tree_configuration(q[known])
-    return found
+    configurations[known] = reduced.tree_configuration(q[known])
+    return configurations
 
 
 def _silent(name: str) -> None:

@@ -35,11 +35,11 @@ class SessionMemory:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrialRequest:
-    """What is analysed, and how; every stage of the analysis extends it.
+    """Files, subject and settings of an analysis; every stage of the analysis extends it.
 
     Attributes:
         path: recording of the walk, or table of coordinates of an OpenSim model.
-        settings: `model.osim` names an OpenSim model, `output` what is written.
+        settings: `model.osim` names an OpenSim model, `output` the files that are written.
         static_path: static trial; None = searched next to the walk; "none" = not searched.
         static_frames: first and last frame of standing, numbered as in the file.
         given_mass_kg, given_height_m: of the subject, given by the user.

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from biodyn.processing.signals.prepare import TrialSignals
     from biodyn.trial.export import Export
 
-_LOOKED_AT = 3  # causes whose hint is told first
+_LOOKED_AT = 3  # causes with a hint at the top
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
 
 def _method_lines(signals: TrialSignals, points: str) -> list[str]:
-    """What became of motion and forces, and the filter: that of the torques, or the one that an estimate starts from."""
+    """Return lines of the smoothing method and its filter."""
     method = signals.method
     words = f"{method.words}{f' ({method.reason})' if method.reason else ''}"
     before = "Filter before the estimate" if method.is_estimate else "Filter"
@@ -62,7 +62,7 @@ class TrialResult(PlottableResult):
         """A table by name; ResultError names those there are, or how this one is asked for."""
         if name not in self._kept:
             request = TABLES[name].request if name in TABLES else ""
-            raise ResultError(f"There is no table '{name}'.", request or f"There are {', '.join(self._kept)}.")
+            raise ResultError(f"Table '{name}' does not exist.", request or f"There are {', '.join(self._kept)}.")
         return self._kept[name]
 
     def _table_attributes(self) -> Collection[str]:
@@ -90,7 +90,7 @@ class TrialResult(PlottableResult):
 
     @property
     def failed(self) -> bool:
-        """True if a check failed or a finding is an error: the numbers must not be used before its cause is mended."""
+        """True if a check failed or a finding is an error: do not use the numbers before its cause is corrected."""
         return self.verdict.status == "fail"
 
     @property
@@ -153,7 +153,7 @@ class TrialResult(PlottableResult):
         return [text for text, _ in self.told()]
 
     def told(self) -> list[tuple[str, Status | None]]:
-        """The lines of `summary`, those of the verdict and of a check with its status."""
+        """Return the lines of `summary`; lines of the verdict and of checks with their status."""
         verdict = self.verdict
         checks = [(f"{STATUS_WORDS[c.status]:<{_WORD_WIDTH}} {c.title}: {c.text}", c.status) for c in verdict.checks]
         hints = dict.fromkeys((cause.title, cause.hint) for cause in verdict.to_look_at if cause.hint)

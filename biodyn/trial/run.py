@@ -101,8 +101,8 @@ def run_trial(
     Parameters:
         trial: recording with markers, or poses of segments, and force plates, of any format of docs/formats.md; with
             `model.osim` in the settings also coordinates of that model.
-        static: recording of the same subject standing; None = looked for beside the walk; "none" = not looked for. Without one
-            the laboratory's stored joint offsets, a part of the walk in which the subject stands, or the walk itself calibrate.
+        static: recording of the same subject standing; None = searched next to the walk; "none" = not searched. Without one
+            the laboratory's stored joint offsets, a part of the walk with quiet standing, or the walk itself calibrates.
         mass_kg, height_m: of the subject; None = the files', else measured (see README).
         settings: Settings, a dict or a TOML file with what differs from the defaults.
         progress: called with the name of each step as it begins.
@@ -111,10 +111,10 @@ def run_trial(
         static_frames: first and last frame of standing in the static trial, or in the walk where it has to do, by the file's own
             numbers; None = the quietest half second.
         preset: the analysis as another program does it, "plug_in_gait", "visual3d" or "opensim"; `settings` stand over it.
-        companions: other recordings of the person and day, for `[model] fit = "session"`; None = looked for beside the walk.
+        companions: other recordings of the person and day, for `[model] fit = "session"`; None = searched next to the walk.
         entries: single settings over all others, "section.key=value" as a settings TOML writes them.
         forces: the walk's ground forces in a file of their own (a table, ExternalLoads XML, plates that QTM or Cortex exported);
-            None = the file's own plates, or, where it can have none, those of a file beside it; "none" = none is looked for.
+            None = plates of the recording, otherwise of a file next to it; "none" = not searched.
         memory: the same for all walks of a session, so that what they share is computed once.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
@@ -138,7 +138,7 @@ def remake_report(
     `figures`: also as files of their own.
 
     Folders of older versions are read too. Files that biodyn did not write are not replaced: ResultError names them.
-    `say` is called with a sentence for every file of the user that is no longer what the result was made with. `pdf`: write
+    `say` is called with a sentence for every file of the user that changed since the result was made. `pdf`: write
     `report.pdf` too, with the laboratory's `head` from a TOML file (`paper.read_head`).
     """
     from biodyn.output.report.paper import asked_paper

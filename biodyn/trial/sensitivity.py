@@ -77,7 +77,7 @@ def _levels(
 
 
 def _vary_on_model(request: TrialRequest, factors: Sequence[str], progress: Progress | None) -> ModelResult:
-    """Vary a trial on an OpenSim model, whose joints and inertias are fixed; SettingsError for a factor without a choice."""
+    """Vary a trial on an OpenSim model, with fixed joints and inertias; SettingsError for a factor without a choice."""
     for factor in factors:
         if factor in _OF_THE_MODEL:
             raise SettingsError(f"'{factor}' cannot be varied on an OpenSim model: {_OF_THE_MODEL[factor]}.")
@@ -94,7 +94,7 @@ def _vary_on_model(request: TrialRequest, factors: Sequence[str], progress: Prog
 
 
 def _require_weights(base: ModelResult) -> None:
-    """Raise SettingsError where there are no weights, or all are alike: their powers are too."""
+    """Raise SettingsError without weights, or for equal weights: their powers are equal too."""
     weights = {marker.weight for marker in base.analysis.model.markers if marker.weight > 0.0}
     if base.own is None or base.own.fit is None:
         raise SettingsError("'marker_weights' cannot be varied: coordinates were given, not markers.")
@@ -146,7 +146,7 @@ def _with(options: Settings, section: str, **entries: Any) -> Settings:
     return options.model_copy(update={section: getattr(options, section).model_copy(update=entries)})
 
 
-# Why these are no choices of a run on an OpenSim model.
+# Reasons why these factors do not apply to an OpenSim model.
 _OF_THE_MODEL = {
     "hip_centre": "its joints are where the model has them, and the bands of the torques hold what they may be off",
     "anthropometry": "its inertias are the model's, and the bands of the torques hold what they may be off",

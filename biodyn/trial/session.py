@@ -32,7 +32,7 @@ from biodyn.trial.files import TrialFiles
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.stages import Prepared, Scaled, next_stage
 
-_MOST_FILES = 24  # beside the walk; more tell nothing new
+_MOST_FILES = 24  # in addition to the walk; more files add little information
 # Median difference of the marker distances within segments: 1.9-2.9 mm between walks of one session, 3.9 where a walk turns.
 _SAME_PLACES_M = 0.005
 _LEAST_LABELS = 0.8  # of the walk's markers
@@ -44,7 +44,7 @@ _SAME_PLATES_M = 1e-3  # plates of one laboratory, as files round their corners
 
 
 def session_files(walk: Path, companions: Sequence[Path] | None) -> SessionFiles | None:
-    """Return what lies beside a walk, or among the companions that a study knows; None where there is nothing to look at."""
+    """Return the files of a walk's session, or of the given companions; None if there are none."""
     if companions is not None and not companions:
         return None
     try:
@@ -54,34 +54,34 @@ def session_files(walk: Path, companions: Sequence[Path] | None) -> SessionFiles
 
 
 def session_trials(
-    session: SessionFiles, files: TrialFiles, own: Markers, prepared: Callable[[Recording], Markers]
+    session: SessionFiles, files: TrialFiles, walk_markers: Markers, prepared: Callable[[Recording], Markers]
 ) -> tuple[tuple[CalibrationTrial, ...], tuple[Diagnostic, ...]]:
     """Return the walk and all usable files of its session, in an order that does not depend on the walk, and why others are not.
 
-    Parameters: `own`: markers of the walk, and `prepared` makes those of another recording, labels put right, in World.
+    Parameters: `own`: markers of the walk, and `prepared` makes those of another recording, with corrected labels, in World.
     """
     walk = files.walk
     notes: list[Diagnostic] = []
-    found = {walk.sha256: CalibrationTrial(own, walk.path.name, walk.sha256)}
+    trials = {walk.sha256: CalibrationTrial(walk_markers, walk.path.name, walk.sha256)}
     shapes = {_movement(walk)}
     judge = _Judge(session, files)
     for companion in serving(session):
         why = companion.why if companion.use == "unreadable" else judge.against(companion)
         if not why:
-            why = _taken(companion, prepared, found, shapes)
+            why = _taken(companion, prepared, trials, shapes)
         if why:
             notes.append(_left_out(companion.path.name, why))
-    return tuple(found[key] for key in sorted(found)), tuple(notes)
+    return tuple(trials[key] for key in sorted(trials)), tuple(notes)
 
 
 def serving(session: SessionFiles) -> tuple[Companion, ...]:
-    """Walks and functional trials of the session, and what is damaged."""
+    """Return walks and functional trials of the session, and unreadable files."""
     return tuple(c for c in session.companions if c.use in ("walk", "functional", "unreadable"))[:_MOST_FILES]
 
 
 def walks_of_session(session: SessionFiles, files: TrialFiles) -> list[Companion]:
-    """Return the other walks of the session whose markers sit where the walk's do, each movement once."""
-    judge, shapes, found = _Judge(session, files), {_movement(files.walk)}, []
+    """Return the other walks of the session with the marker placement of the walk, each movement once."""
+    judge, shapes, walks = _Judge(session, files), {_movement(files.walk)}, []
     for companion in serving(session):
         if companion.use != "walk" or judge.against(companion):
             continue
@@ -91,8 +91,8 @@ def walks_of_session(session: SessionFiles, files: TrialFiles) -> list[Companion
             continue
         if shape not in shapes:
             shapes.add(shape)
-            found.append(companion)
-    return found
+            walks.append(companion)
+    return walks
 
 
 class _Judge:
@@ -103,7 +103,7 @@ class _Judge:
         self.statics = [c.path for c in session.statics]
         self.static: Path | None = None
         if files.source == "static trial" and len(self.statics) > 1:
-            # which static is whose can be told only where it can be told of the walk itself
+            # static trials are assigned to other files only if the walk's own can be identified
             chosen = self._own_static(self.walk)
             if chosen is not None and chosen.resolve() == files.static.path.resolve():
                 self.static = chosen
@@ -123,9 +123,9 @@ class _Judge:
             if compared_offsets(self.walk.joint_offsets_rad, facts.joint_offsets_rad) == "different":
                 return "it stores other joint offsets: another static trial is its own"
             if self.static is not None:
-                own = self._own_static(facts)
-                if own is not None and own != self.static:
-                    return f"{own.name} is its own static trial"
+                own_static = self._own_static(facts)
+                if own_static is not None and own_static != self.static:
+                    return f"{own_static.name} is its own static trial"
         except (BiodynError, OSError) as error:
             return str(getattr(error, "message", error))
         return ""
@@ -137,7 +137,7 @@ class _Judge:
 def _taken(
     companion: Companion,
     prepared: Callable[[Recording], Markers],
-    found: dict[str, CalibrationTrial],
+    trials: dict[str, CalibrationTrial],
     movements: set[str],
 ) -> str:
     """Read a file and add it to those found; why it cannot be added, "" where it was."""
@@ -150,10 +150,10 @@ def _taken(
         seen = CalibrationTrial(prepared(recording), recording.path.name, recording.sha256, use)
     except (BiodynError, OSError) as error:
         return str(getattr(error, "message", error))
-    except Exception as error:  # a companion that nobody thought of costs itself, not the walk
+    except Exception as error:  # an unexpected companion is excluded; the walk is analysed
         return f"it is not understood ({type(error).__name__}: {error})"
     movements.add(movement)
-    found[recording.sha256] = seen
+    trials[recording.sha256] = seen
     return ""
 
 
@@ -187,7 +187,7 @@ def content_of(path: Path) -> str:
 
 @dataclass(frozen=True)
 class SubjectModelFit:
-    """The fit, None where the trials show too little, and what is said of files of the session."""
+    """The fit, None without enough data, and findings about files of the session."""
 
     fitted: SubjectFitResult | None
     notes: tuple[Diagnostic, ...] = ()
@@ -196,7 +196,7 @@ class SubjectModelFit:
 def subject_model_fit(trial: Scaled) -> SubjectModelFit:
     """Return the model fitted to the walk, or to its whole session where `[model] fit` is "session"."""
     soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
-    # Moved centres are no reason to estimate the height, and the widths that follow from it, anew.
+    # Moved centres do not change the estimated height and widths.
     scaling = replace(trial.scaling, options=replace(trial.scaling.options, height_m=trial.model.height_m))
     session = session_files(trial.path, trial.companions) if trial.settings.model.fit == "session" else None
     if session is None or not serving(session):
@@ -229,12 +229,12 @@ def _fitted(trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], sessio
 def without_guesses(model: SubjectModel) -> SubjectModel:
     """Return the model without markers that only their place while standing ties to a segment which others show.
 
-    A point that software computed, or a corner of the laboratory, may lie beside a foot; it must not move an ankle. Its movement
+    A point that software computed, or a corner of the laboratory, may be next to a foot; it must not move an ankle. Its movement
     decides later what it rides on (`kinematics.tracking`).
     """
     sure = Counter(marker.body for marker in model.markers if marker.source != PLACED_WHILE_STANDING)
-    kept = tuple(m for m in model.markers if m.source != PLACED_WHILE_STANDING or sure[m.body] < _ENOUGH_MARKERS)
-    return model if len(kept) == len(model.markers) else replace(model, markers=kept)
+    reliable = tuple(m for m in model.markers if m.source != PLACED_WHILE_STANDING or sure[m.body] < _ENOUGH_MARKERS)
+    return model if len(reliable) == len(model.markers) else replace(model, markers=reliable)
 
 
 def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles) -> str:
@@ -306,9 +306,9 @@ def _beside(companion: Companion, trial: TrialRequest) -> tuple[Path, ...] | Non
     return tuple(path for path in (trial.path, *trial.companions) if path.resolve() != companion.path.resolve())
 
 
-def same_plates(one: FloatArray, other: FloatArray) -> bool:
+def same_plates(first: FloatArray, other: FloatArray) -> bool:
     """Return whether the corners (P, 4, 3) m of the plates of two walks are the same."""
-    return one.shape == other.shape and bool(np.abs(one - other).max(initial=0.0) < _SAME_PLATES_M)
+    return first.shape == other.shape and bool(np.abs(first - other).max(initial=0.0) < _SAME_PLATES_M)
 
 
 def corners_L(trial: Prepared) -> FloatArray:
@@ -323,6 +323,6 @@ def tells_nothing(name: str, why: str) -> Diagnostic:
         "data-not-used",
         "info",
         f"{name} tells nothing of mass centres and plates: {why.rstrip('.')}.",
-        hint="Where it should: a walk on the same plates that can be analysed by itself.",
+        hint="Where it should: a walk on the same plates that can be analysed alone.",
         about=name,
     )

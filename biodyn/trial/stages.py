@@ -168,7 +168,7 @@ class Grounded(Tracked):
 
     Attributes:
         decided: contacts of the feet on the plates. other_loads: loads on the plates without a foot.
-        moved: strikes and offs by the movement alone. event_notes: those of the findings that are about the events.
+        moved: strikes and offs by the movement alone. event_notes: findings about the events.
     """
 
     points: GaitPoints
@@ -188,7 +188,7 @@ class Solved(Grounded):
 
     Attributes:
         propagation: inputs of the bands. uncertainty: the bands.
-        estimate: account of the estimate of motion and forces, then fit, model, dynamics and reaction are those of the estimate.
+        estimate: summary of the estimate of motion and forces; fit, model, dynamics and reaction are then its results.
     """
 
     dynamics: Dynamics

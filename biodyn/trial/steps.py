@@ -120,10 +120,10 @@ def calibration(trial: Scaled) -> Scaled:
     """Let the walk, or all of its session, correct what the static trial leaves uncertain: centres, axes, marker places."""
     # centres that were asked for stay where they are
     if trial.settings.model.fit != "none" and not trial.centres and trial.body.is_fitted:
-        found = subject_model_fit(trial)
-        trial = trial.noted(*found.notes)
-        if found.fitted is not None:
-            account, model = found.fitted.account, found.fitted.model
+        fit = subject_model_fit(trial)
+        trial = trial.noted(*fit.notes)
+        if fit.fitted is not None:
+            account, model = fit.fitted.account, fit.fitted.model
             trial = replace(trial, model=model, subject_fit=account).noted(*fit_notes(account, model.uncertain_turns))
     return trial.noted(*trial.model_notes)
 
@@ -145,8 +145,9 @@ def inverse_kinematics(trial: Scaled) -> Tracked:
 
 
 def contacts(trial: Tracked) -> Grounded:
-    """Decide whose foot loads which plate, and what the ground does to each foot; the plates' offsets first, now that the
-    feet are known. Strikes that no plate sees are told by the movement, by way of what the person does.
+    """Remove the offsets of the plates, assign their loads to feet, and compute the ground reaction of each foot.
+
+    Strikes off the plates come from the movement, according to the recognised activity.
     """
     points = gait_points(trial.fit, SIDES, trial.rate_hz)
     steps = points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
@@ -157,8 +158,8 @@ def contacts(trial: Tracked) -> Grounded:
     others = other_loads(decided.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
     used = without_aid_contacts(decided.contacts, others)
     activity = recognise_activity(steps, used, trial.rate_hz)
-    moved = movement_events(steps, trial.rate_hz, activity.direction, activity.is_walking)
-    reaction = _reaction(trial, decided, used, activity, moved, trial.signals)
+    kinematic_events = movement_events(steps, trial.rate_hz, activity.direction, activity.is_walking)
+    reaction = _reaction(trial, decided, used, activity, kinematic_events, trial.signals)
     _require_contact(trial, used)
     return next_stage(
         trial,
@@ -168,40 +169,42 @@ def contacts(trial: Tracked) -> Grounded:
         other_loads=others,
         contacts=used,
         activity=activity,
-        moved=tuple(moved),
+        moved=tuple(kinematic_events),
         reaction=reaction,
     ).noted(*trial.signals.diagnostics, *contact_diagnostics(used, trial.rate_hz))
 
 
 def _decided(trial: Tracked, points: GaitPoints) -> tuple[Tracked, ContactDecisions]:
-    """The trial without the offsets of the plates, and whose foot loads which plate."""
-    found = with_known_feet(trial.signals, trial.walk.plates, points.sole)
-    _require_possible_loads(trial.walk, found)
-    decided = contact_decisions(found, points.sole, trial.settings.contacts, trial.mass_kg, trial.fit)
-    return replace(trial, signals=found), decided
+    """Return the trial without the offsets of the plates, and the contacts of the feet."""
+    zeroed = with_known_feet(trial.signals, trial.walk.plates, points.sole)
+    _require_possible_loads(trial.walk, zeroed)
+    decided = contact_decisions(zeroed, points.sole, trial.settings.contacts, trial.mass_kg, trial.fit)
+    return replace(trial, signals=zeroed), decided
 
 
 def _corners_in_order(
     trial: Tracked, decided: ContactDecisions, points: GaitPoints
 ) -> tuple[Recording, tuple[Diagnostic, ...]]:
     """The walk with the corners of its plates in order, and what was corrected, by a first decision about the contacts."""
-    walk, found, rate_hz = trial.walk, trial.signals, trial.rate_hz
+    walk, prepared, rate_hz = trial.walk, trial.signals, trial.rate_hz
     if not any(z_points_up(plate) for plate in walk.plates):
         return walk, ()
 
     def wrench_of(plate: ForcePlate) -> PlateWrench:
-        return with_plates(found, [plate_wrench(plate, found.markers.frame_count, found.markers.rate_hz)]).plates[0]
+        return with_plates(
+            prepared, [plate_wrench(plate, prepared.markers.frame_count, prepared.markers.rate_hz)]
+        ).plates[0]
 
     evidence = gather(
         trial.fit,
         points,
         required_wrench(trial.fit),
-        found.plates,
+        prepared.plates,
         decided.contacts,
         rate_hz,
         trial.settings.contacts.threshold_n,
         weight_of(trial.fit.model.mass_kg),
-        found.force_smear_s,
+        prepared.force_smear_s,
         recognise_activity(points, decided.contacts, rate_hz).direction == "forwards",
     )
     if trial.mass is None:
@@ -215,15 +218,15 @@ def _reaction(
     decided: ContactDecisions,
     used: Sequence[Contact],
     activity: Activity,
-    moved: Sequence[GaitEvent],
+    kinematic_events: Sequence[GaitEvent],
     prepared: TrialSignals,
     full_bandwidth: GroundReaction | None = None,
 ) -> GroundReaction:
     """The ground reaction of the feet, by the plates' forces as these signals have them."""
     strikes_s: Mapping[Side, FloatArray] = {}
     rate_hz = trial.rate_hz
-    if activity.is_walking:  # of other gaits nobody measured how well the movement tells strikes
-        strikes_s = strikes_by_movement(used, moved, trial.walk.markers.frame_count / rate_hz, 1.0 / rate_hz)
+    if activity.is_walking:  # the accuracy of strikes by the movement is known for walking only
+        strikes_s = strikes_by_movement(used, kinematic_events, trial.walk.markers.frame_count / rate_hz, 1.0 / rate_hz)
     reaction = reaction_of(decided, prepared, trial.settings.contacts, full_bandwidth, strikes_s)
     return with_unknown_loads(reaction, decided.contacts, used, rate_hz, prepared.force_smear_s)
 
@@ -231,18 +234,18 @@ def _reaction(
 def events(trial: Grounded) -> Grounded:
     """Find foot strikes and foot offs: plates, movement and file."""
     points = trial.points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
-    found, notes = _events_by(trial, trial.moved, points)
-    return replace(trial, events=found, event_notes=notes).noted(*notes)
+    all_events, notes = _events_by(trial, trial.moved, points)
+    return replace(trial, events=all_events, event_notes=notes).noted(*notes)
 
 
 def _events_by(
-    trial: Grounded, moved: Sequence[GaitEvent], points: GaitPoints
+    trial: Grounded, kinematic_events: Sequence[GaitEvent], points: GaitPoints
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """The events, with those that the movement of these points tells."""
     return gait_events(
         trial.contacts,
         trial.walk.events,
-        moved,
+        kinematic_events,
         trial.settings.gait,
         pelvis_W=points.pelvis,
         rate_hz=trial.rate_hz,
@@ -254,7 +257,7 @@ def _events_by(
 
 
 def inverse_dynamics(trial: Grounded) -> Solved:
-    """Solve for the joint torques; a body mass that nobody gave is taken from the strides first."""
+    """Solve for the joint torques; an unknown body mass is estimated from the strides first."""
     if trial.mass is None:
         mass, note = stride_mass(trial.reaction, trial.events, trial.rate_hz)
         model = with_mass(trial.model, mass.mass_kg)
@@ -276,7 +279,7 @@ def inverse_dynamics(trial: Grounded) -> Solved:
 
 
 def _in_moment_axes(trial: Grounded, fit: Fit, dynamics: Dynamics) -> tuple[Dynamics, tuple[Diagnostic, ...]]:
-    """The joints' moments in the axes that the settings name, and what is missing for that."""
+    """Return the joint moments in the axes of the settings, with findings about missing markers."""
     if trial.settings.model.moment_axes == "fitted":
         return dynamics, ()
     labels = {role.landmark: role.label for role in trial.body.landmark_roles(trial.mapping)}
@@ -284,7 +287,7 @@ def _in_moment_axes(trial: Grounded, fit: Fit, dynamics: Dynamics) -> tuple[Dyna
 
 
 def estimate(trial: Solved) -> Solved:
-    """Make motion and forces one estimate, where the settings ask for it; the plates' forces at full bandwidth."""
+    """Estimate motion and forces together, with the plates' forces at full bandwidth, if the settings require it."""
     settings = trial.settings
     if not trial.signals.method.is_estimate:
         return trial
@@ -293,37 +296,37 @@ def estimate(trial: Solved) -> Solved:
     if settings.model.fit == "session" and settings.estimation.session:
         shared, session_notes = _shared_parameters(trial)
     try:
-        found = _estimated(trial, shared, bands=settings.uncertainty.compute)
+        estimated = _estimated(trial, shared, bands=settings.uncertainty.compute)
     except EstimateError as error:
         if settings.signals.method == ESTIMATE:
             raise
-        # nobody asked for an estimate by name: the filtered motion is used
+        # the estimate was not requested by name: the filtered motion is used
         filtered = with_method(trial.signals, filter_fallback(error.message.rstrip(".")))
         propagation = replace(trial.propagation, signals=filtered)
         return replace(trial, signals=filtered, propagation=propagation).noted(estimate_failed(error))
-    dynamics, _ = _in_moment_axes(trial, found.fit, found.dynamics)
-    points = gait_points(found.fit, SIDES, trial.rate_hz)
+    dynamics, _ = _in_moment_axes(trial, estimated.fit, estimated.dynamics)
+    points = gait_points(estimated.fit, SIDES, trial.rate_hz)
     unfiltered = points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
-    moved = movement_events(unfiltered, trial.rate_hz, trial.activity.direction, trial.activity.is_walking)
-    found_events, event_notes = _events_by(trial, moved, unfiltered)
-    assumed = {coordinate.body for coordinate in found.fit.model.assumed}
-    kept = (note for note in trial.notes if note not in trial.event_notes)
+    kinematic_events = movement_events(unfiltered, trial.rate_hz, trial.activity.direction, trial.activity.is_walking)
+    found_events, event_notes = _events_by(trial, kinematic_events, unfiltered)
+    assumed = {coordinate.body for coordinate in estimated.fit.model.assumed}
+    other_notes = (note for note in trial.notes if note not in trial.event_notes)
     return replace(
         trial,
-        fit=found.fit,
-        model=found.fit.model,
-        base_angles=base_angles(found.fit.model, found.fit),
+        fit=estimated.fit,
+        model=estimated.fit.model,
+        base_angles=base_angles(estimated.fit.model, estimated.fit),
         dynamics=dynamics,
-        reaction=found.reaction,
-        estimate=found.summary,
+        reaction=estimated.reaction,
+        estimate=estimated.summary,
         points=points,
         events=found_events,
         event_notes=event_notes,
         notes=(
-            *kept,
+            *other_notes,
             *event_notes,
             *session_notes,
-            *estimate_findings(found.summary, TIME_OFFSET_S, assumed),
+            *estimate_findings(estimated.summary, TIME_OFFSET_S, assumed),
         ),
     )
 
@@ -350,13 +353,13 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
     notes: list[Diagnostic] = []
     for other, key in other_walks(trial):
         walk = trial.memory.of(key, partial(_walk_alone, other))
-        told = walk.told
+        information = walk.told
         if walk.corners_L is not None and not same_plates(corners_L(trial), walk.corners_L):
-            told = "its plates lie elsewhere"
-        if isinstance(told, str):
-            notes.append(tells_nothing(other.path.name, told))
+            information = "its plates are at other positions"
+        if isinstance(information, str):
+            notes.append(tells_nothing(other.path.name, information))
         else:
-            shared.append(told)
+            shared.append(information)
     return tuple(shared), tuple(notes)
 
 
@@ -364,8 +367,8 @@ def _walk_alone(other: TrialRequest) -> WalkTold:
     """What another walk of the session shows, analysed up to its estimate."""
     try:
         solved: Solved = run_steps(other, STEPS, "inverse dynamics")
-        told = _estimated(solved).shared_parameters
-        return WalkTold("no frame of it is in balance" if told is None else told, corners_L(solved))
+        information = _estimated(solved).shared_parameters
+        return WalkTold("no frame of it is in balance" if information is None else information, corners_L(solved))
     except (BiodynError, OSError) as error:
         return WalkTold(str(getattr(error, "message", error)))
     except Exception as error:  # a companion that nobody thought of costs itself, not the walk
@@ -373,7 +376,7 @@ def _walk_alone(other: TrialRequest) -> WalkTold:
 
 
 def uncertainty(trial: Solved) -> Solved:
-    """Propagate the errors of all inputs to bands of the torques, where the settings ask for them."""
+    """Propagate the errors of all inputs to uncertainty bands of the torques."""
     settings = trial.settings.uncertainty
     if trial.estimate is None:
         return replace(trial, uncertainty=torque_bands(trial.propagation, settings))
@@ -383,8 +386,8 @@ def uncertainty(trial: Solved) -> Solved:
 
 def checks(trial: Solved) -> Checked:
     """Compare the result with a sound recording, every cycle with what a body can do, the torques with other algorithms."""
-    found = analysis_of(trial)
-    analysis = replace(examine(found), consistency=with_consistency(found).consistency)
+    unchecked = analysis_of(trial)
+    analysis = replace(examine(unchecked), consistency=with_consistency(unchecked).consistency)
     return next_stage(trial, Checked, analysis=analysis, notes=analysis.diagnostics)
 
 
@@ -426,7 +429,7 @@ def with_step(steps: Sequence[Step], name: str, run: Callable[[Any], Any]) -> tu
     """Return the steps with another function for one of them; SettingsError with the nearest name for an unknown one."""
     names = [step.name for step in steps]
     if name not in names:
-        raise SettingsError(f"There is no step '{name}' in an analysis.", nearest(name, names))
+        raise SettingsError(f"'{name}' is not a step of an analysis.", nearest(name, names))
     return tuple(replace(step, run=run) if step.name == name else step for step in steps)
 
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 class LoadedResult(StoredResult):
-    """A trial's result as it lies in its folder, whatever version wrote it; it is exported as one that was just made."""
+    """A trial's result from its folder, of this or an older version."""
 
     def export(self, to: str, folder: str | Path | None = None, *, convention: str = "", force: bool = False) -> Export:
         """Write it for another program: opensim, c3d, mat or xlsx; see `biodyn.trial.export.export`.
 
-        folder: where to; None = beside the result folder.
+        folder: where to; None = next to the result folder.
         """
         from biodyn.trial.export import export
 
@@ -28,6 +28,6 @@ def load(result_dir: str | Path) -> LoadedResult:
     """Open a result folder of `biodyn run`, of this or an older version, also of a run on an OpenSim model.
 
     Returns the result with the same tables as `run_trial`'s: `load(folder).joint_torques`.
-    Raises ResultError where the folder is no result, lacks or damaged a file, or was written by a newer biodyn.
+    Raises ResultError if the folder is not a result, a file is missing or damaged, or was written by a newer biodyn.
     """
     return LoadedResult(result_dir)

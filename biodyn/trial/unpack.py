@@ -22,7 +22,7 @@ from biodyn.rigid_body.osim.joints import coordinates_down_the_tree
 from biodyn.rigid_body.osim.model import model_element, model_of
 from biodyn.rigid_body.osim.write import component_name
 
-#: Read again beside the recordings (`io.subject_files`).
+#: Read with the recordings (`io.subject_files`).
 SUBJECT: Final = "_subject.json"
 
 
@@ -44,28 +44,28 @@ def unpack(archive: str | Path, folder: str | Path | None = None, *, force: bool
     `model_<pass>.osim`. `run`, `check`, `study` and `session` take the folder and the .trc as they are.
 
     Parameters:
-        archive: the file. folder: where to; None = beside it, under its name without suffix.
+        archive: the file. folder: where to; None = next to it, under its name without suffix.
         force: replace an earlier folder in which nothing was changed.
 
-    Raises InputFileError for a file that is no sound archive, ResultError for a folder that is taken.
+    Raises InputFileError for a damaged archive, ResultError for a folder that is taken.
     """
     source = Path(archive)
-    found = read_archive(source)
+    archive_content = read_archive(source)
     target = Path(folder) if folder is not None else source.with_suffix("")
-    models, notes = _models(found)
+    models, notes = _models(archive_content)
     files = {f"model_{kind}.osim": model.osim for kind, model in models.items()}
-    files[SUBJECT] = _person(found)
+    files[SUBJECT] = _person(archive_content)
     names: list[str] = []
-    for trial in found.trials:
+    for trial in archive_content.trials:
         name = _free_name(component_name(trial.name), names)
         names.append(name)
-        made, told = _trial_files(name, trial, found, models)
+        made, trial_notes = _trial_files(name, trial, archive_content, models)
         files.update(made)
-        notes.extend(told)
+        notes.extend(trial_notes)
     record = {
         "export": "unpack",
         "versions": versions(),
-        "of": {"file": source.name, "sha256": found.sha256},
+        "of": {"file": source.name, "sha256": archive_content.sha256},
         "notes": notes,
     }
     write_export(target, {name: text.encode() for name, text in files.items()}, record, force)
@@ -95,30 +95,30 @@ def _models(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
     """The models by kind of pass, and notes."""
     models: dict[str, _Model] = {}
     notes = []
-    for one in archive.models:
-        if not one.osim.strip():
+    for model in archive.models:
+        if not model.osim.strip():
             continue
-        name = f"model_{one.kind}.osim"
+        name = f"model_{model.kind}.osim"
         try:
-            element = model_element(document_of(one.osim.encode(), name), name)
+            element = model_element(document_of(model.osim.encode(), name), name)
             free, _ = model_of(element).independent()
             names = coordinates_down_the_tree(element)
-            models[one.kind] = _Model(one.osim, names, tuple(label for label in names if label in free))
+            models[model.kind] = _Model(model.osim, names, tuple(label for label in names if label in free))
         except BiodynError as error:
-            models[one.kind] = _Model(one.osim)
-            notes.append(f"The model of the pass '{one.kind}' cannot be read: {error.message}")
+            models[model.kind] = _Model(model.osim)
+            notes.append(f"The model of the pass '{model.kind}' cannot be read: {error.message}")
     return models, notes
 
 
 def _person(archive: Archive) -> str:
-    """What the archive says of the person, as AddBiomechanics writes it beside recordings."""
-    told = {
+    """Return the facts of the person as AddBiomechanics writes them with recordings."""
+    facts = {
         "massKg": archive.mass_kg,
         "heightM": archive.height_m,
         "sex": archive.sex or None,
         "ageYears": archive.age_years,
     }
-    return json.dumps({key: value for key, value in told.items() if value is not None}, indent=2) + "\n"
+    return json.dumps({key: value for key, value in facts.items() if value is not None}, indent=2) + "\n"
 
 
 def _trial_files(
@@ -149,7 +149,7 @@ def _trial_files(
                 (f"Coordinates of model_{kind}.osim, radians and metres.",),
             )
         else:
-            notes.append(f"The coordinates of '{trial.name}' are not those of its model by number: left out.")
+            notes.append(f"The coordinates of '{trial.name}' differ in number from its model: left out.")
     return files, notes
 
 
@@ -160,12 +160,12 @@ def _unbroken(labels: Sequence[str]) -> list[str]:
 
 def _free_name(name: str, taken: Sequence[str]) -> str:
     """The name, with a number behind it where another trial has it already, in whatever letters."""
-    used = {one.lower() for one in taken}
-    found, number = name, 1
-    while found.lower() in used:
+    used = {taken_name.lower() for taken_name in taken}
+    candidate, number = name, 1
+    while candidate.lower() in used:
         number += 1
-        found = f"{name}_{number}"
-    return found
+        candidate = f"{name}_{number}"
+    return candidate
 
 
 def _sentence(note: Diagnostic) -> str:

@@ -113,7 +113,7 @@ def test_a_walk_on_other_plates_tells_nothing_and_is_named(tmp_path: Path, monke
     walks, notes = _walks_told(_analysed(tmp_path, True))
     assert walks == 1
     assert [note.about for note in notes] == ["walk02.c3d"]
-    assert "plates lie elsewhere" in notes[0].message
+    assert "plates are at other positions" in notes[0].message
 
 
 def _walks_told(found: TrialAnalysis) -> tuple[int, list[Diagnostic]]:

@@ -109,27 +109,27 @@ def run_on_model(
     cutoff_hz = None if isinstance(cutoff, str) else cutoff
     estimate = settings.estimation if settings.signals.method == ESTIMATE else None
 
-    def whole(own: CoordinateResult) -> ModelResult | None:
-        return completed(own, settings, model, request.given_height_m, clock)
+    def whole(torques: CoordinateResult) -> ModelResult | None:
+        return completed(torques, settings, model, request.given_height_m, clock)
 
     if coordinates:
         clock.begin("inverse dynamics" if estimate is None else "estimate")
-        own = _on_coordinates(request.path, model, request.forces, cutoff_hz, estimate)
-        result = whole(own)
+        torques = _on_coordinates(request.path, model, request.forces, cutoff_hz, estimate)
+        result = whole(torques)
     else:
         followed = follow_markers(
             request.path, model, request.forces, request.ik_setup, *sizes, cutoff_hz, settings, clock.begin
         )
-        own = followed_torques(followed, request.forces, estimate, clock.begin)
-        result = whole(own)
+        torques = followed_torques(followed, request.forces, estimate, clock.begin)
+        result = whole(torques)
         plates, corner_notes = ((), ()) if result is None else plates_in_order(result.analysis)
         if corner_notes:
-            own = followed_torques(followed.with_plates(plates), request.forces, estimate, clock.begin)
-            own = replace(own, notes=(*own.notes, *corner_notes))
-            result = whole(own)
+            torques = followed_torques(followed.with_plates(plates), request.forces, estimate, clock.begin)
+            torques = replace(torques, notes=(*torques.notes, *corner_notes))
+            result = whole(torques)
     clock.end()
     if result is None:
-        return replace(own, timings=clock.seconds)
+        return replace(torques, timings=clock.seconds)
     # the proof of the torques is a step of its own, within the checks
     proof_s = result.analysis.timings.get(PROOF_STEP, 0.0)
     seconds = {**clock.seconds, "checks": clock.seconds["checks"] - proof_s, PROOF_STEP: proof_s}
@@ -164,13 +164,13 @@ def _on_coordinates(
     """Return the torques of coordinates under the given forces, otherwise under the forces in a file next to the motion."""
     loads, notes = (forces, []) if forces is not None else loads_beside(motion)
     try:
-        own = run_coordinates(motion, model, loads, cutoff_hz, estimate)
+        torques = run_coordinates(motion, model, loads, cutoff_hz, estimate)
     except ModelError as error:  # forces that were not named, on bodies that this model does not have
         if forces is not None or loads is None:
             raise
         notes = [forces_unusable(motion, error)]
-        own = run_coordinates(motion, model, NO_FORCES, cutoff_hz, estimate)
-    return replace(own, notes=(*notes, *own.notes))
+        torques = run_coordinates(motion, model, NO_FORCES, cutoff_hz, estimate)
+    return replace(torques, notes=(*notes, *torques.notes))
 
 
 def whole_result(request: TrialRequest, progress: Callable[[str], None] | None = None) -> ModelResult:
@@ -396,11 +396,11 @@ def _events(
     rate_hz = recording.markers.rate_hz
     steps = points.of_steps(rate_hz, cutoff_hz)
     activity = recognise_activity(steps, contacts, rate_hz)
-    moved = movement_events(steps, rate_hz, activity.direction, activity.is_walking)
+    kinematic_events = movement_events(steps, rate_hz, activity.direction, activity.is_walking)
     events, notes = gait_events(
         contacts,
         recording.events,
-        moved,
+        kinematic_events,
         settings.gait,
         pelvis_W=steps.pelvis,
         rate_hz=rate_hz,
@@ -444,12 +444,12 @@ def _world_words(R_WG: FloatArray) -> str:
 
 def _reversed(model: ImportedModel) -> list[Diagnostic]:
     """Say which coordinates count the other way than the variables that figures and cycles show."""
-    found = model.reversed()
-    if not found:
+    opposite = model.reversed()
+    if not opposite:
         return []
     message = (
-        f"{', '.join(found)} of this model count the other way than {', '.join(dict.fromkeys(found.values()))} here: gait cycles "
-        "and figures show them in the usual signs, joint_angles and joint_torques in the model's."
+        f"{', '.join(opposite)} of this model have the opposite sign of {', '.join(dict.fromkeys(opposite.values()))}: gait "
+        "cycles and figures use the usual signs, joint_angles and joint_torques the signs of the model."
     )
     return [Diagnostic("model-signs", "info", message)]
 

@@ -60,9 +60,9 @@ class BalancedMotion:
     @property
     def record(self) -> dict[str, Any]:
         """What run.json tells of it; angles in degrees, lengths in m."""
-        turning = np.array([one.rotational for one in self.model.coordinates])
+        turning = np.array([coordinate.rotational for coordinate in self.model.coordinates])
         factor = np.where(turning, np.degrees(1.0), 1.0)
-        names = [one.name + ("_deg" if one.rotational else "_m") for one in self.model.coordinates]
+        names = [coordinate.name + ("_deg" if coordinate.rotational else "_m") for coordinate in self.model.coordinates]
         return {
             "from": "markers" if self.marked else "coordinates",
             "residual_rms_before": dict(self.residual_before),
@@ -74,7 +74,7 @@ class BalancedMotion:
 
     def summary(self) -> list[str]:
         """Lines for the screen: the residual as it was given, and what was moved."""
-        turning = np.array([one.rotational for one in self.model.coordinates])
+        turning = np.array([coordinate.rotational for coordinate in self.model.coordinates])
         before = ", ".join(f"{name} {value:.1f}" for name, value in self.residual_before.items())
         masses = {body.name: body.mass_kg for body in self.model.multibody.bodies if body.name in self.mass_change}
         given_kg = sum(mass / (1.0 + self.mass_change[name]) for name, mass in masses.items())
@@ -116,10 +116,10 @@ def balanced(
     are not balanced. InputFileError: no load, or no joint to ground, or no row left.
     """
     names, coupled = model.independent()
-    every = [one.name for one in model.coordinates]
+    every = [coordinate.name for coordinate in model.coordinates]
     at = np.array([every.index(name) for name in names])
     chosen = [model.coordinates[k] for k in at]
-    root = np.flatnonzero([one.to_ground for one in chosen])
+    root = np.flatnonzero([coordinate.to_ground for coordinate in chosen])
     if not loads.bodies or not len(root):
         lacking = "no forces act on the model" if not loads.bodies else "no joint of the model hangs on ground"
         raise InputFileError(f"There is nothing to balance: {lacking}.", "Name the forces: --forces FILE.")
@@ -142,21 +142,21 @@ def balanced(
         body=coupled,
         given=path,
         rate_hz=rate_hz,
-        rotational=np.array([one.rotational for one in chosen]),
-        free=np.array([not (one.locked or one.prescribed) for one in chosen]),
+        rotational=np.array([coordinate.rotational for coordinate in chosen]),
+        free=np.array([not (coordinate.locked or coordinate.prescribed) for coordinate in chosen]),
         root=root,
         wrenches=wrenches,
         wrench_bodies=loads.bodies,
         balanced=np.asarray(covered & ~missing),
         markers=markers,
     )
-    found = estimate_coordinates(problem)
-    changed = replace(model, coupled=replace(model.coupled, multibody=found.body.multibody))
+    estimate = estimate_coordinates(problem)
+    changed = replace(model, coupled=replace(model.coupled, multibody=estimate.body.multibody))
     rows = start[0].copy()
-    rows[:, at] = found.path.q
+    rows[:, at] = estimate.path.q
     rows = changed.with_couplings(rows)
     residual = {names[k]: float(rms(tau[covered, k][None])[0]) for k in root}
-    result = _told(changed, time_s, rows, start[0], residual, found)
+    result = _told(changed, time_s, rows, start[0], residual, estimate)
     return replace(result, notes=(*_left_out(missing), *result.notes), marked=markers is not None)
 
 
@@ -169,11 +169,11 @@ def _in_every(model: OpenSimModel, at: IntArray, tau: FloatArray) -> BoolArray:
 
 def _stances(rows: BoolArray, frames: float) -> BoolArray:
     """Stretches of rows (T,) that last longer than so many frames, and as many on either side of them."""
-    found = np.zeros_like(rows)
+    stances = np.zeros_like(rows)
     for first, stop in finite_stretches(rows):
         if stop - first > frames:
-            found[max(first - int(np.ceil(frames)), 0) : stop + int(np.ceil(frames))] = True
-    return found
+            stances[max(first - int(np.ceil(frames)), 0) : stop + int(np.ceil(frames))] = True
+    return stances
 
 
 def _left_out(missing: BoolArray) -> list[Diagnostic]:
@@ -193,37 +193,37 @@ def _told(
     rows: FloatArray,
     before: FloatArray,
     residual: Mapping[str, float],
-    found: CoordinateEstimate,
+    estimate: CoordinateEstimate,
 ) -> BalancedMotion:
     q, v, vdot = coordinate_motion(time_s, rows, 0.0)
-    moved = rows - before
+    change = rows - before
     bodies = model.multibody.bodies
     masses = {
         body.name: float(factor - 1.0)
-        for body, factor in zip(bodies, found.mass_factors, strict=True)
+        for body, factor in zip(bodies, estimate.mass_factors, strict=True)
         if body.mass_kg > 0.0
     }
-    trunk = bodies[found.trunk].name
+    trunk = bodies[estimate.trunk].name
     result = BalancedMotion(
         model=model,
         q=q,
         v=v,
         vdot=vdot,
         residual_before=residual,
-        moved_rms=np.sqrt(np.mean(moved**2, axis=0)),
-        moved_max=np.abs(moved).max(axis=0),
+        moved_rms=np.sqrt(np.mean(change**2, axis=0)),
+        moved_max=np.abs(change).max(axis=0),
         mass_change=masses,
-        centre_shift_m=found.centre_shift_m,
+        centre_shift_m=estimate.centre_shift_m,
         trunk=trunk,
         notes=(),
     )
-    return replace(result, notes=tuple(_notes(result, found)))
+    return replace(result, notes=tuple(_notes(result, estimate)))
 
 
-def _notes(result: BalancedMotion, found: CoordinateEstimate) -> list[Diagnostic]:
+def _notes(result: BalancedMotion, estimate: CoordinateEstimate) -> list[Diagnostic]:
     """What was changed by more than errors of measurement explain."""
     notes = []
-    turning = np.array([one.rotational for one in result.model.coordinates])
+    turning = np.array([coordinate.rotational for coordinate in result.model.coordinates])
     farthest = int(np.argmax(np.where(turning, result.moved_rms, 0.0)))
     value = float(result.moved_rms[farthest])
     if value > _MOST_MOVED_RAD:
@@ -244,9 +244,9 @@ def _notes(result: BalancedMotion, found: CoordinateEstimate) -> list[Diagnostic
     if shift > _MOST_CENTRE_M:
         text = f"The estimate moved the mass centre of '{result.trunk}' by {100 * shift:.1f} cm."
         notes.append(_large(text, shift, _MOST_CENTRE_M, "m"))
-    if not found.settled:
-        text = f"The estimate had not settled after {found.steps} steps."
-        notes.append(Diagnostic("estimate-not-settled", "warning", text, value=float(found.steps)))
+    if not estimate.settled:
+        text = f"The estimate had not settled after {estimate.steps} steps."
+        notes.append(Diagnostic("estimate-not-settled", "warning", text, value=float(estimate.steps)))
     return notes
 
 
@@ -275,10 +275,10 @@ class BalancedFit:
 
     def of_recording(self, values: FloatArray) -> FloatArray:
         """Return values of the rows as values (T, n) of the whole recording, NaN where no motion is."""
-        found = np.full((len(self.seen), values.shape[1]), np.nan)
-        found[self.rows] = values
-        found[~self.seen] = np.nan
-        return found
+        all_rows = np.full((len(self.seen), values.shape[1]), np.nan)
+        all_rows[self.rows] = values
+        all_rows[~self.seen] = np.nan
+        return all_rows
 
 
 def balanced_fit(
@@ -310,16 +310,16 @@ def balanced_fit(
     given = fit.q[rows].copy()
     for k in range(given.shape[1]):
         given[:, k] = np.interp(time_s[rows], time_s[seen], fit.q[seen, k])
-    found = balanced(
+    balanced_motion = balanced(
         model, time_s[rows], given, cutoff_hz, loads.only(rows), settings, _measured(model, fit, rows, given)
     )
-    whole = BalancedFit(found, rows, seen, fit)
+    whole = BalancedFit(balanced_motion, rows, seen, fit)
     return replace(whole, fit=_as_estimated(whole, len(time_s)))
 
 
 def _measured(model: OpenSimModel, fit: ModelFit, rows: slice, given: FloatArray) -> FittedMarkers:
     names, coupled = model.independent()
-    every = [one.name for one in model.coordinates]
+    every = [coordinate.name for coordinate in model.coordinates]
     q = given[:, [every.index(name) for name in names]]
     assert fit.followed is not None
     assert fit.pulls is not None
@@ -329,12 +329,12 @@ def _measured(model: OpenSimModel, fit: ModelFit, rows: slice, given: FloatArray
     return FittedMarkers(followed, followed.positions(coupled, q), fit.pulls, q)
 
 
-def _as_estimated(found: BalancedFit, frames: int) -> ModelFit:
+def _as_estimated(balanced_result: BalancedFit, frames: int) -> ModelFit:
     """The fit with the distances of the markers from the estimated motion."""
-    fit, model = found.fit, found.motion.model
+    fit, model = balanced_result.fit, balanced_result.motion.model
     assert fit.followed is not None
     errors = np.full((frames, len(fit.labels)), np.nan)
-    x = fit.followed.positions(model.coupled, found.motion.q)
-    errors[found.rows] = np.linalg.norm(x - fit.recorded[found.rows], axis=2)
+    x = fit.followed.positions(model.coupled, balanced_result.motion.q)
+    errors[balanced_result.rows] = np.linalg.norm(x - fit.recorded[balanced_result.rows], axis=2)
     errors[np.isnan(fit.solution.marker_error)] = np.nan
     return replace(fit, solution=replace(fit.solution, marker_error=errors))

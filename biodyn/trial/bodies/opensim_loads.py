@@ -60,8 +60,8 @@ class Loads:
 
     def of_all(self, q: FloatArray) -> FloatArray:
         """Return the wrenches (T, K, 6) in all rows with coordinates q (T, n), (T, 0, 6) without loads."""
-        found = self.wrenches(slice(0, len(q)), np.where(np.isfinite(q), q, 0.0))
-        return np.zeros((len(q), 0, 6)) if found is None else found
+        wrenches_G = self.wrenches(slice(0, len(q)), np.where(np.isfinite(q), q, 0.0))
+        return np.zeros((len(q), 0, 6)) if wrenches_G is None else wrenches_G
 
     def heights(self, rows: slice, q: FloatArray) -> FloatArray:
         """Return at which height (B, K) m each load acts, NaN where nothing tells."""
@@ -97,7 +97,7 @@ class TableLoads(Loads):
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
         """Return the block's."""
-        found = np.zeros((len(q), len(self.forces.loads), 6))
+        wrenches_G = np.zeros((len(q), len(self.forces.loads), 6))
         when, table = self.time_s[rows], self.forces.table
         near = slice(None)
         if len(table.time_s) > _LONG_TABLE:  # a cubic spline forgets a factor 0.27 a row
@@ -110,17 +110,17 @@ class TableLoads(Loads):
             )
             force, moment = (_in_world(self.model, q, load.force_in, vector, None) for vector in (force, moment))
             point = _in_world(self.model, q, load.point_in, point, load)
-            found[:, k, :3], found[:, k, 3:] = moment + np.cross(point, force), force
-        return found
+            wrenches_G[:, k, :3], wrenches_G[:, k, 3:] = moment + np.cross(point, force), force
+        return wrenches_G
 
     def heights(self, rows: slice, q: FloatArray) -> FloatArray:
         """Return the second coordinate of the points of loads that are given in ground."""
-        found = super().heights(rows, q)
+        heights_m = super().heights(rows, q)
         for k, load in enumerate(self.forces.loads):
             if load.point and load.point_in.lower() == "ground":
                 unknown = _unknown(self.forces.table, load)
-                found[:, k] = _at(self.forces.table, load.point, slice(None), self.time_s[rows], unknown)[:, 1]
-        return found
+                heights_m[:, k] = _at(self.forces.table, load.point, slice(None), self.time_s[rows], unknown)[:, 1]
+        return heights_m
 
 
 def table_loads(model: OpenSimModel, forces: ExternalForces, time_s: FloatArray) -> TableLoads:
@@ -161,9 +161,9 @@ def torques(
 
     starts = range(0, len(q), _BLOCK)
     with ThreadPoolExecutor(max(1, min(len(starts), os.cpu_count() or 1))) as pool:
-        found = np.array(list(pool.map(solve, starts)))
+        torque_rows = np.array(list(pool.map(solve, starts)))
     tau[~loads.covered] = np.nan
-    return tau, float(found[:, 0].max() / max(float(found[:, 1].max()), 1e-12))
+    return tau, float(torque_rows[:, 0].max() / max(float(torque_rows[:, 1].max()), 1e-12))
 
 
 def unborne(model: OpenSimModel, tau: FloatArray) -> BoolArray:
@@ -254,8 +254,8 @@ class OnPlates:
             if c.end_s > begin_s and c.start_s < end_s
         )
         raw, plates = (
-            tuple(_cut(plate, begin_s, stop - first, rate_hz) for plate in found)
-            for found in (self.signals.raw_plates, self.signals.plates)
+            tuple(_cut(plate, begin_s, stop - first, rate_hz) for plate in plate_wrenches)
+            for plate_wrenches in (self.signals.raw_plates, self.signals.plates)
         )
         reaction = _rows_of(self.reaction, rows)
         return replace(
@@ -326,8 +326,8 @@ def _rows_of(reaction: GroundReaction, rows: slice) -> GroundReaction:
 def _moves(model: OpenSimModel, body: str) -> BoolArray:
     """Return which coordinates (n,) move a body: those whose torques its load enters."""
     q = model.default_configuration()
-    moved = np.concatenate([q[None], q + _STEP * np.eye(len(q))])
-    R, p = model.coupled.body_poses(moved)
+    displaced = np.concatenate([q[None], q + _STEP * np.eye(len(q))])
+    R, p = model.coupled.body_poses(displaced)
     b = model.multibody.body_index(body)
     change = np.abs(R[1:, b] - R[0, b]).max(axis=(1, 2)) + np.abs(p[1:, b] - p[0, b]).max(axis=1)
     return np.asarray(change > 1e-9 * _STEP)

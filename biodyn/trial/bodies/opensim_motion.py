@@ -72,7 +72,7 @@ def run_coordinates(
 
     Raises InputFileError, ModelError: a file that cannot be read, a load on a body the model does not have, too few rows, gaps.
     """
-    body, (table, own) = from_osim(model), _motion_table(Path(motion))
+    body, (table, own_columns) = from_osim(model), _motion_table(Path(motion))
     given, notes = coordinates_of(body, table)
     if len(table.time_s) < LEAST_ROWS:
         raise InputFileError(
@@ -81,14 +81,20 @@ def run_coordinates(
     if cutoff_hz is None:
         cutoff_hz = 0.0 if table.smooth else CUTOFF_HZ
         notes = [*notes, *_smooth_already(table)]
-    loads = own if forces is None else None if str(forces) == NO_FORCES else read_external_loads(forces)
+    loads = own_columns if forces is None else None if str(forces) == NO_FORCES else read_external_loads(forces)
     time_s = table.time_s if estimate is None else even_times(table.time_s, table.path.name)
     acting = no_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
-    found = None if estimate is None else balanced(body, time_s, given, cutoff_hz, acting, estimate)
-    if found is None:
+    balanced_motion = None if estimate is None else balanced(body, time_s, given, cutoff_hz, acting, estimate)
+    if balanced_motion is None:
         q, v, vdot = coordinate_motion(time_s, given, cutoff_hz)
     else:
-        body, q, v, vdot, notes = found.model, found.q, found.v, found.vdot, [*notes, *found.notes]
+        body, q, v, vdot, notes = (
+            balanced_motion.model,
+            balanced_motion.q,
+            balanced_motion.v,
+            balanced_motion.vdot,
+            [*notes, *balanced_motion.notes],
+        )
     tau, proof = torques(body, q, v, vdot, acting)
     files = {"motion": table.path, "model": Path(model)}
     return CoordinateResult(
@@ -109,8 +115,8 @@ def run_coordinates(
             *body.notes,
         ),
         proof=proof,
-        estimated=found,
-        model_file=None if found is None else osim_text(body).encode(),
+        estimated=balanced_motion,
+        model_file=None if balanced_motion is None else osim_text(body).encode(),
         source=_source(table, acting),
     )
 
@@ -136,7 +142,7 @@ def _motion_table(path: Path) -> tuple[Storage, ExternalForces | None]:
     if path.suffix.lower() not in SPREADSHEET_SUFFIXES:
         return read_storage(path), None
     sheet = read_spreadsheet(path)
-    sided = any(one.side for one in sheet.roles.forces)
+    sided = any(force.side for force in sheet.roles.forces)
     return sheet.table, loads_of_sheet(sheet) if sided else None
 
 
@@ -323,19 +329,19 @@ def follow_markers(
     if setup is not None:
         files["ik_setup"] = setup.path
     points = read_points(walk, body, forces_beside=forces is None)
-    kept = _part_named(setup, Path(walk), points.time_s)
-    time_s, positions = points.time_s[kept], points.positions[kept]
+    rows = _part_named(setup, Path(walk), points.time_s)
+    time_s, positions = points.time_s[rows], points.positions[rows]
     progress("inverse kinematics")
     options = settings_from(settings)
     fitting = options.inverse_kinematics
     tasks = _with_weights(tasks_of(setup, body, time_s), body, points.labels, fitting.marker_weights)
     tasks = replace(tasks, fade_s=fitting.visibility_ramp_s)
     filled = replace(points, positions=_filled(body, points, options.signals))
-    fit = fit_model(body, points.labels, filled.positions[kept], time_s, tasks)
+    fit = fit_model(body, points.labels, filled.positions[rows], time_s, tasks)
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     setup_notes = () if setup is None else tuple(setup.notes)
-    return Followed(body, sized, filled, kept, time_s, positions, fit, tasks, hz, tuple(chosen), files, setup_notes)
+    return Followed(body, sized, filled, rows, time_s, positions, fit, tasks, hz, tuple(chosen), files, setup_notes)
 
 
 def followed_torques(
@@ -436,11 +442,11 @@ def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diag
     if fit.rms_m < OWN_MARKERS_M:
         message = "The markers were computed with this model: they lie on it, and its coordinates need no filter."
         return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")
-    found = automatic_cutoff(positions, rate_hz)
+    automatic = automatic_cutoff(positions, rate_hz)
     message = (
-        f"Coordinates are low-passed at {found.cutoff_hz:g} Hz: {found.reason} (signals.cutoff_hz sets another one)."
+        f"Coordinates are low-passed at {automatic.cutoff_hz:g} Hz: {automatic.reason} (set by signals.cutoff_hz)."
     )
-    return Diagnostic("model-cutoff", "info", message, value=found.cutoff_hz, unit="Hz")
+    return Diagnostic("model-cutoff", "info", message, value=automatic.cutoff_hz, unit="Hz")
 
 
 def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float) -> CoordinateResult:
@@ -466,11 +472,11 @@ def estimated(
     settings: EstimationSettings,
 ) -> CoordinateResult:
     """Return the torques of motion and inertias that explain markers and forces best together."""
-    found = balanced_fit(model, fit, time_s, cutoff_hz, loads, settings)
-    own = found.motion
-    moved = (time_s, *(found.of_recording(part) for part in (own.q, own.v, own.vdot)))
-    result = _result(own.model, found.fit, moved, loads, cutoff_hz, (*fit.notes, *own.notes))
-    return replace(result, model_file=osim_text(own.model).encode(), estimated=own)
+    balanced_result = balanced_fit(model, fit, time_s, cutoff_hz, loads, settings)
+    motion = balanced_result.motion
+    motion_rows = (time_s, *(balanced_result.of_recording(part) for part in (motion.q, motion.v, motion.vdot)))
+    result = _result(motion.model, balanced_result.fit, motion_rows, loads, cutoff_hz, (*fit.notes, *motion.notes))
+    return replace(result, model_file=osim_text(motion.model).encode(), estimated=motion)
 
 
 def _result(
@@ -504,8 +510,12 @@ def _with_weights(tasks: Tasks, model: OpenSimModel, labels: Sequence[str], give
     """The tasks with weights by label over their own; a set-up that names no markers follows all with 1."""
     if not given:
         return tasks
-    own = {one.name: 1.0 for one in model.markers if one.name in labels} if tasks.markers is None else tasks.markers
-    return replace(tasks, markers={**own, **given})
+    weights_of_model = (
+        {marker.name: 1.0 for marker in model.markers if marker.name in labels}
+        if tasks.markers is None
+        else tasks.markers
+    )
+    return replace(tasks, markers={**weights_of_model, **given})
 
 
 def _part_named(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:

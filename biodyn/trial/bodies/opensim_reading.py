@@ -88,7 +88,7 @@ def tasks_of(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArray) -> 
     if setup is None:
         return Tasks()
     table = None if setup.coordinate_file is None else read_storage(setup.coordinate_file)
-    own = {one.name: one for one in model.coordinates}
+    own = {coordinate.name: coordinate for coordinate in model.coordinates}
     coordinates: dict[str, tuple[float, float | FloatArray | None]] = {}
     for task in setup.coordinates:
         target: float | FloatArray | None = task.value
@@ -115,8 +115,8 @@ def _upright(recording: Recording, keep_heading: bool) -> tuple[Recording, Float
 
     A file that does not tell its vertical axis (.trc) is taken as it is, unless a body stands upright along Z in it.
     """
-    told = recording.vertical is not None or bool(recording.plates)
-    if not told and not _stands_along_z(recording.markers.positions):
+    has_vertical = recording.vertical is not None or bool(recording.plates)
+    if not has_vertical and not _stands_along_z(recording.markers.positions):
         return recording, np.eye(3), []
     world = find_world(recording)
     up = world.R_WL[1]
@@ -161,36 +161,36 @@ def scaled_by_setup(
     static: the recording measured and stood in, instead of those the set-up names. mass_kg: instead of the set-up's.
     Raises InputFileError, ModelError: files that cannot be read, no static trial, no measurement that can be taken.
     """
-    asked = read_scale_setup(setup)
+    scale_setup = read_scale_setup(setup)
     generic_document, version = model_document(model)
-    document = with_markers(generic_document, asked.markers)
+    document = with_markers(generic_document, scale_setup.markers)
     generic = model_of(document)
     given = None if static is None else Path(static)
-    files = {"scale_setup": asked.path}
+    files = {"scale_setup": scale_setup.path}
     factors: dict[str, FloatArray] = {}
     notes: list[Diagnostic] = []
-    measuring = given or asked.scale_markers
-    for what in asked.order:
-        if what == "measurements" and asked.measurements:
-            notes += _measure(asked, generic, _standing(measuring, asked.path, generic), factors)
-            files["static"] = _named(measuring, asked.path)
+    measuring = given or scale_setup.scale_markers
+    for what in scale_setup.order:
+        if what == "measurements" and scale_setup.measurements:
+            notes += _measure(scale_setup, generic, _standing(measuring, scale_setup.path, generic), factors)
+            files["static"] = _named(measuring, scale_setup.path)
         elif what == "manualScale":
-            factors |= asked.by_hand
+            factors |= scale_setup.by_hand
         elif what != "measurements":
             raise InputFileError(
-                f"'{asked.path.name}' scales by '{what}', which is neither measurements nor manualScale."
+                f"'{scale_setup.path.name}' scales by '{what}', which is neither measurements nor manualScale."
             )
     notes += _unknown(factors, generic)
-    mass = asked.mass_kg if mass_kg is None else mass_kg
-    document = scaled(document, factors, mass, asked.keep_shares)
-    moved: tuple[str, ...] = ()
-    if asked.place:
-        standing = given or asked.place_markers
-        files["static"] = _named(standing, asked.path)
-        moved = _place(document, asked, _standing(standing, asked.path, generic))
+    mass = scale_setup.mass_kg if mass_kg is None else mass_kg
+    document = scaled(document, factors, mass, scale_setup.keep_shares)
+    moved_markers: tuple[str, ...] = ()
+    if scale_setup.place:
+        standing = given or scale_setup.place_markers
+        files["static"] = _named(standing, scale_setup.path)
+        moved_markers = _place(document, scale_setup, _standing(standing, scale_setup.path, generic))
     made = model_of(document)
     content = model_bytes(document, version)
-    return ScaledModel(made, content, _record(factors, made, moved), files, tuple(notes))
+    return ScaledModel(made, content, _record(factors, made, moved_markers), files, tuple(notes))
 
 
 def scaled_by_markers(model: str | Path, static: str | Path, mass_kg: float | None = None) -> ScaledModel:
@@ -205,19 +205,19 @@ def scaled_by_markers(model: str | Path, static: str | Path, mass_kg: float | No
     by_body, overall, measured = factors_by_body(generic, standing)
     factors = {body: np.full(3, factor) for body, factor in by_body.items()}
     document = scaled(document, factors, mass_kg)
-    moved = _move(document, standing.mean(), standing.labels, fit_to(document, standing))
+    moved_markers = _move(document, standing.mean(), standing.labels, fit_to(document, standing))
     made = model_of(document)
     total = made.multibody.total_mass_kg
-    own = ", the generic model's own" if mass_kg is None else ""
+    mass_words = ", the generic model's own" if mass_kg is None else ""
     message = (
         f"The model is scaled by the static trial: {len(measured)} of {len(by_body)} bodies by the distances between their own "
-        f"markers, the others by {overall:.3f} as all of them together; {len(moved)} markers are placed where the trial has "
-        f"them. Mass: {total:.1f} kg{own}."
+        f"markers, the others by the common factor {overall:.3f}; {len(moved_markers)} markers are placed as in the trial. "
+        f"Mass: {total:.1f} kg{mass_words}."
     )
     hint = "An OpenSim scale set-up (--scale-setup) says more." + (" Give --mass." if mass_kg is None else "")
     note = Diagnostic("model-scaling", "warning" if mass_kg is None else "info", message, value=overall, hint=hint)
     content = model_bytes(document, version)
-    return ScaledModel(made, content, _record(factors, made, moved), {"static": Path(static)}, (note,))
+    return ScaledModel(made, content, _record(factors, made, moved_markers), {"static": Path(static)}, (note,))
 
 
 def fit_to(document: ET.Element, standing: StandingMarkers, setup: IkSetup | None = None) -> FloatArray:
@@ -245,12 +245,12 @@ def _named(path: Path | None, setup: Path) -> Path:
 
 
 def _measure(
-    asked: ScaleSetup, generic: OpenSimModel, standing: StandingMarkers, factors: dict[str, FloatArray]
+    scale_setup: ScaleSetup, generic: OpenSimModel, standing: StandingMarkers, factors: dict[str, FloatArray]
 ) -> list[Diagnostic]:
     """Fill factors by the measurements; say which could not be taken."""
-    places, part = marker_places(generic), standing.part(asked.scale_range_s)
+    places, part = marker_places(generic), standing.part(scale_setup.scale_range_s)
     lacking = []
-    for measurement in asked.measurements:
+    for measurement in scale_setup.measurements:
         factor = measured_factor(measurement.pairs, places, part)
         if not np.isfinite(factor):
             lacking.append(measurement.name)
@@ -259,10 +259,10 @@ def _measure(
             values = factors.get(body, np.ones(3)).copy()
             values[list(axes)] = factor
             factors[body] = values
-    if len(lacking) == len(asked.measurements):
+    if len(lacking) == len(scale_setup.measurements):
         raise InputFileError(
-            f"None of the {len(lacking)} measurements of '{asked.path.name}' can be taken: model and static trial lack their "
-            "markers.",
+            f"None of the {len(lacking)} measurements of '{scale_setup.path.name}' can be taken: their markers are missing in "
+            "model or static trial.",
             f"The static trial has {', '.join(standing.labels[:8])} ...",
         )
     if not lacking:
@@ -273,8 +273,8 @@ def _measure(
 
 def _unknown(factors: dict[str, FloatArray], model: OpenSimModel) -> list[Diagnostic]:
     """Take out factors of bodies that the model does not have, and name them."""
-    own = set(model.multibody.body_names)
-    unknown = [name for name in factors if name not in own]
+    body_names = set(model.multibody.body_names)
+    unknown = [name for name in factors if name not in body_names]
     for name in unknown:
         del factors[name]
     if not unknown:
@@ -283,9 +283,9 @@ def _unknown(factors: dict[str, FloatArray], model: OpenSimModel) -> list[Diagno
     return [Diagnostic("model-scaling", "info", message, value=float(len(unknown)))]
 
 
-def _place(document: ET.Element, asked: ScaleSetup, standing: StandingMarkers) -> tuple[str, ...]:
-    part = standing.part(asked.place_range_s)
-    setup = IkSetup(asked.path, asked.weights, asked.tasks, asked.coordinate_file)
+def _place(document: ET.Element, scale_setup: ScaleSetup, standing: StandingMarkers) -> tuple[str, ...]:
+    part = standing.part(scale_setup.place_range_s)
+    setup = IkSetup(scale_setup.path, scale_setup.weights, scale_setup.tasks, scale_setup.coordinate_file)
     return _move(document, part.mean(), part.labels, fit_to(document, part, setup))
 
 
@@ -294,11 +294,11 @@ def _move(document: ET.Element, mean: FloatArray, labels: tuple[str, ...], q: Fl
     model = model_of(document)
     R, p = model.coupled.body_poses(q[None])
     fixed = {
-        str(one.get("name"))
-        for one in document.iter("Marker")
-        if (one.findtext("fixed") or "").strip().lower() in ("true", "1")
+        str(element.get("name"))
+        for element in document.iter("Marker")
+        if (element.findtext("fixed") or "").strip().lower() in ("true", "1")
     }
-    places, moved = {}, []
+    places, moved_markers = {}, []
     for marker in model.markers:
         if marker.name not in labels:
             continue
@@ -307,14 +307,14 @@ def _move(document: ET.Element, mean: FloatArray, labels: tuple[str, ...], q: Fl
         if marker.body is not None and marker.name not in fixed and np.isfinite(place).all():
             b = model.multibody.body_index(marker.body)
             places[marker.name] = R[0, b].T @ (place - p[0, b])
-            moved.append(marker.name)
+            moved_markers.append(marker.name)
     move_markers(document, places)
-    return tuple(moved)
+    return tuple(moved_markers)
 
 
-def _record(factors: Mapping[str, FloatArray], model: OpenSimModel, moved: tuple[str, ...]) -> dict[str, Any]:
+def _record(factors: Mapping[str, FloatArray], model: OpenSimModel, moved_markers: tuple[str, ...]) -> dict[str, Any]:
     return {
-        "factors": {body: [float(one) for one in values] for body, values in factors.items()},
+        "factors": {body: [float(value) for value in values] for body, values in factors.items()},
         "mass_kg": model.multibody.total_mass_kg,
-        "markers_placed": list(moved),
+        "markers_placed": list(moved_markers),
     }

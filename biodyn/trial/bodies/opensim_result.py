@@ -128,9 +128,9 @@ class CoordinateResult:
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """All tables by name."""
-        found = {"joint_angles": self.joint_angles, "joint_torques": self.joint_torques}
+        tables = {"joint_angles": self.joint_angles, "joint_torques": self.joint_torques}
         errors = self.marker_errors
-        return found if errors is None else {**found, "marker_errors": errors}
+        return tables if errors is None else {**tables, "marker_errors": errors}
 
     @property
     def residual(self) -> dict[str, float]:
@@ -275,35 +275,36 @@ def model_motion(arrays: Mapping[str, np.ndarray], stored: ActuatedMotion, model
     places = np.array([names.index(name) for name in free], dtype=np.int64)
     held = np.nanmean(q[known], axis=0)
     reduced = ReducedTree(tree, coupled.layers, free, places, held)
-    moved = np.hstack([stored.q[:, :7], q[:, places]])
+    configurations = np.hstack([stored.q[:, :7], q[:, places]])
     speeds = np.hstack([stored.v[:, :6], v[:, places]])
     actuated = replace(
         stored,
         multibody=tree.multibody,
         reduced=reduced,
-        q=moved,
+        q=configurations,
         v=speeds,
         vdot=np.hstack([stored.vdot[:, :6], vdot[:, places]]),
-        tau=_forces(reduced, moved, speeds, stored.tau),
+        tau=_forces(reduced, configurations, speeds, stored.tau),
     )
     return ModelReplay(actuated, {name: (7 + k, 6 + k) for k, name in enumerate(free)})
 
 
 def _free(model: OpenSimModel, names: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
     """Coordinates that move: not those between root and ground, whose motion is the base's, nor those locked and still."""
-    own = {c.name: c for c in model.coordinates}
+    coordinates = {c.name: c for c in model.coordinates}
     still = dict(zip(names, np.ptp(q, axis=0) < _STILL, strict=True))
     return tuple(
         name
         for name in names
-        if not own[name].to_ground and not ((own[name].locked or own[name].prescribed) and still[name])
+        if not coordinates[name].to_ground
+        and not ((coordinates[name].locked or coordinates[name].prescribed) and still[name])
     )
 
 
 def _forces(reduced: ReducedTree, q: FloatArray, v: FloatArray, tau: FloatArray) -> FloatArray:
     """The forces (T, nv) along the free coordinates of those along the joints of the tree."""
-    found = np.full_like(v, np.nan)
+    forces = np.full_like(v, np.nan)
     rows = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1))
     _, _, G, _ = reduced.tree_state(q[rows], v[rows])
-    found[rows] = reduced.of_tree(tau[rows], G)
-    return found
+    forces[rows] = reduced.of_tree(tau[rows], G)
+    return forces

@@ -224,8 +224,8 @@ def _offset(base: _Base, body: str, label: str, turns: bool, axis: FloatArray) -
         rotations[:, at] = rotations[:, at] @ axis_angle(V, step)
     else:
         origins[:, at] += step * (rotations[:, at] @ V)
-    moved = replace(base.poses, rotations=rotations, origins=origins)
-    figure = pose_figure(moved, base.system, base.skeleton, base.model.height_m)
+    displaced = replace(base.poses, rotations=rotations, origins=origins)
+    figure = pose_figure(displaced, base.system, base.skeleton, base.model.height_m)
     moved_L = np.zeros((len(base.model.markers), 3))
     for m, marker in enumerate(base.model.markers):
         if marker.body == body:
@@ -238,8 +238,8 @@ def _offset(base: _Base, body: str, label: str, turns: bool, axis: FloatArray) -
 def _origin(base: _Base, body: str) -> FloatArray:
     """Origin (3,) m of a body's segment in the body's axes: the middle of its virtual points."""
     R, p = base.figure.known[body]
-    own = [base.figure.points[m.label] for m in base.model.markers if m.body == body]
-    return np.asarray(R.T @ (np.mean(own, axis=0) - p))
+    points = [base.figure.points[m.label] for m in base.model.markers if m.body == body]
+    return np.asarray(R.T @ (np.mean(points, axis=0) - p))
 
 
 def _refigured(base: _Base, figure: PoseFigure) -> SubjectModel:

@@ -87,13 +87,13 @@ def channels(view: TrialView, name: str) -> tuple[Channel, ...]:
     convention = convention_named(name)
     curves = _curves(view)
     mass_kg = view.record["subject"].get("mass_kg")
-    found = []
+    exported = []
     for kind in convention.get("each", ()):
         group, unit, ending, positive = _EACH[kind]
         for key, values in curves.items():
             if key.startswith(f"{kind}/"):
                 part = Component(0, positive, values)
-                found.append(Channel(key.split("/", 1)[1] + ending, group, unit, (part,)))
+                exported.append(Channel(key.split("/", 1)[1] + ending, group, unit, (part,)))
     for raw in convention.get("channel", ()):
         for side, entry in for_each_side(raw):
             factor = float(entry.get("factor", 1.0)) / (float(mass_kg) if entry.get("per_mass") else 1.0)
@@ -105,8 +105,8 @@ def channels(view: TrialView, name: str) -> tuple[Channel, ...]:
                         Component(entry.get("at", 0) + k, axis["positive"], sign * factor * curves[axis["of"]])
                     )
             if parts:
-                found.append(Channel(entry["name"], entry["group"], entry["unit"], tuple(parts)))
-    return tuple(found)
+                exported.append(Channel(entry["name"], entry["group"], entry["unit"], tuple(parts)))
+    return tuple(exported)
 
 
 def _curves(view: TrialView) -> dict[str, FloatArray]:
@@ -159,9 +159,9 @@ def c3d_file(view: TrialView, convention: str, recording: Path | None) -> tuple[
     """
     path = _recording(view, recording)
     points = [
-        NewPoint(found.name, _GROUPS[found.group], found.unit, found.meaning, found.triple)
-        for found in channels(view, convention or USUAL)
-        if found.group in _GROUPS
+        NewPoint(exported.name, _GROUPS[exported.group], exported.unit, exported.meaning, exported.triple)
+        for exported in channels(view, convention or USUAL)
+        if exported.group in _GROUPS
     ]
     made = view.record["input"]
     content, notes = appended(path, points, _events(view), made.get("first_frame"))
@@ -188,17 +188,17 @@ def _recording(view: TrialView, given: Path | None) -> Path:
 
 def _shown_as(path: Path) -> Path | None:
     """The file whose path is recorded so: a record shows characters that cannot be printed by their escapes."""
-    found = Path(path.anchor)
+    folder = Path(path.anchor)
     for part in path.parts[1:] if path.anchor else path.parts:
-        exact = found / part
+        exact = folder / part
         try:
-            named = [exact] if exact.exists() else [one for one in found.iterdir() if part in _shown(one.name)]
+            named = [exact] if exact.exists() else [entry for entry in folder.iterdir() if part in _shown(entry.name)]
         except OSError:
             return None
         if len(named) != 1:
             return None
-        (found,) = named
-    return found
+        (folder,) = named
+    return folder
 
 
 def _shown(name: str) -> tuple[str, str]:

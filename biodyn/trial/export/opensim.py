@@ -50,10 +50,10 @@ class OpenSimMotion:
 
 def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Return the files by name and sentences on what they lack. ResultError where the result holds no motion."""
-    moved = stored_actuated_motion(view.arrays)
-    motion = opensim_motion(view, moved)
-    names = [one.name for one in motion.model.coordinates]
-    turning = np.array([one.rotational for one in motion.model.coordinates])
+    actuated = stored_actuated_motion(view.arrays)
+    motion = opensim_motion(view, actuated)
+    names = [coordinate.name for coordinate in motion.model.coordinates]
+    turning = np.array([coordinate.rotational for coordinate in motion.model.coordinates])
     title = component_name(str(view.record["input"].get("file", "walk")).rsplit(".", 1)[0])
     times = {"time": motion.time_s}
     angles = np.where(turning, np.degrees(motion.q), motion.q)
@@ -78,7 +78,7 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
             ),
         ),
     }
-    loads, columns = _loads(view, moved, motion)
+    loads, columns = _loads(view, actuated, motion)
     text[FORCES] = storage_text(
         f"{title} ground reaction",
         times | columns,
@@ -89,7 +89,7 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
         ),
     )
     text[LOADS] = external_loads_text(loads, FORCES)
-    slack = 0.5 / moved.rate_hz
+    slack = 0.5 / actuated.rate_hz
     span = (float(motion.time_s[0]) - slack, float(motion.time_s[-1]) + slack)
     text[SETUP] = inverse_dynamics_setup({"model": MODEL, "coordinates": COORDINATES, "loads": LOADS}, span, _OPENSIMS)
     notes = list(motion.notes)
@@ -100,43 +100,45 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
     return {name: content.encode() for name, content in text.items()}, tuple(notes)
 
 
-def opensim_motion(view: TrialView, moved: ActuatedMotion) -> OpenSimMotion:
+def opensim_motion(view: TrialView, actuated: ActuatedMotion) -> OpenSimMotion:
     """Return model, coordinates and torques of the longest stretch with a pose in every frame."""
     arrays = view.arrays
-    posed = np.isfinite(moved.q).all(axis=1)
+    posed = np.isfinite(actuated.q).all(axis=1)
     stretches = finite_stretches(np.asarray(posed))
     first, stop = max(stretches, key=lambda run: run[1] - run[0], default=(0, 0))
     if stop - first < MIN_STRETCH_FRAMES:
         raise ResultError("The result holds no stretch of motion that is long enough for accelerations.")
     rows = slice(first, stop)
     notes = []
-    if left := int(posed.sum()) - (stop - first):
+    if missing_frames := int(posed.sum()) - (stop - first):
         notes.append(
-            f"Only the longest stretch without a gap is written ({moved.time_s[first]:.2f}-{moved.time_s[stop - 1]:.2f} s); "
-            f"{left} more frames have a pose."
+            f"Only the longest part without gaps is written ({actuated.time_s[first]:.2f}-{actuated.time_s[stop - 1]:.2f} s); "
+            f"{missing_frames} more frames have a pose."
         )
     base, coordinates, valid = _named(view)
     at_q = [int(i) for i in (*arrays["coordinate_q"], *arrays.get("assumed_coordinate_q", ()))]
-    at_v = [one.v_index for one in coordinates]
-    R = matrices_from_quaternions(moved.q[rows, 3:7])
-    angles = continuous_zxy(R, moved.rate_hz)
-    q = np.column_stack([angles, moved.q[rows, :3], moved.q[rows][:, at_q]])
-    tau = np.column_stack([_base_forces(R, angles, moved.tau[rows, :6]), moved.tau[rows][:, at_v]])
+    at_v = [coordinate.v_index for coordinate in coordinates]
+    R = matrices_from_quaternions(actuated.q[rows, 3:7])
+    angles = continuous_zxy(R, actuated.rate_hz)
+    q = np.column_stack([angles, actuated.q[rows, :3], actuated.q[rows][:, at_q]])
+    tau = np.column_stack([_base_forces(R, angles, actuated.tau[rows, :6]), actuated.tau[rows][:, at_v]])
     known = np.column_stack([np.repeat(arrays["residual_valid"][rows, None], 6, axis=1), valid[rows]])
     tau[~known] = np.nan
-    base = [_standing(one, q[0, k]) for k, one in enumerate(base)]
-    coordinates = [_standing(one, q[0, 6 + k]) for k, one in enumerate(coordinates)]
-    model = with_cardan_base(moved.multibody, base, coordinates, _model_markers(arrays, moved), _title(view))
-    return OpenSimMotion(model, rows, moved.time_s[rows], q, tau, tuple(notes))
+    base = [_standing(coordinate, q[0, k]) for k, coordinate in enumerate(base)]
+    coordinates = [_standing(coordinate, q[0, 6 + k]) for k, coordinate in enumerate(coordinates)]
+    model = with_cardan_base(actuated.multibody, base, coordinates, _model_markers(arrays, actuated), _title(view))
+    return OpenSimMotion(model, rows, actuated.time_s[rows], q, tau, tuple(notes))
 
 
 def _title(view: TrialView) -> str:
     return f"biodyn_{view.record['subject'].get('name') or 'subject'}"
 
 
-def _standing(one: NamedCoordinate, value: float) -> NamedCoordinate:
+def _standing(coordinate: NamedCoordinate, value: float) -> NamedCoordinate:
     """The coordinate with its first value as its default, so that the model opens in the walk's first pose."""
-    return NamedCoordinate(one.name, one.joint, one.v_index, float(value), one.lower, one.upper)
+    return NamedCoordinate(
+        coordinate.name, coordinate.joint, coordinate.v_index, float(value), coordinate.lower, coordinate.upper
+    )
 
 
 def _named(view: TrialView) -> tuple[list[NamedCoordinate], list[NamedCoordinate], np.ndarray]:
@@ -149,14 +151,14 @@ def _named(view: TrialView) -> tuple[list[NamedCoordinate], list[NamedCoordinate
         NamedCoordinate(name, f"ground_{root}", k, lower=-width, upper=width)
         for k, (name, width) in enumerate(zip(columns, widths, strict=True))
     ]
-    found = []
+    names = []
     for kind in ("", "assumed_"):
         listed = arrays.get(f"{kind}coordinates", np.array([]))
         for k, name in enumerate(listed):
             joint = arrays.get(f"{kind}coordinate_joints")
             limits = arrays.get(f"{kind}coordinate_range_rad")
             low, high = (-np.pi, np.pi) if limits is None else limits[k]
-            found.append(
+            names.append(
                 NamedCoordinate(
                     str(name),
                     f"{name}_joint" if joint is None else str(joint[k]),
@@ -165,10 +167,10 @@ def _named(view: TrialView) -> tuple[list[NamedCoordinate], list[NamedCoordinate
                     upper=float(high),
                 )
             )
-    valid = np.zeros((len(arrays["time_s"]), len(found)), dtype=bool)
+    valid = np.zeros((len(arrays["time_s"]), len(names)), dtype=bool)
     measured = np.asarray(arrays["torque_valid"])
     valid[:, : measured.shape[1]] = measured
-    return base, found, valid
+    return base, names, valid
 
 
 def _base_forces(R_WB: FloatArray, angles: FloatArray, tau: FloatArray) -> FloatArray:
@@ -185,10 +187,10 @@ def _base_forces(R_WB: FloatArray, angles: FloatArray, tau: FloatArray) -> Float
     return np.concatenate([np.einsum("tij,tj->ti", axes, moment_W), force_W], axis=1)
 
 
-def _model_markers(arrays: Mapping[str, Any], moved: ActuatedMotion) -> list[Marker]:
+def _model_markers(arrays: Mapping[str, Any], actuated: ActuatedMotion) -> list[Marker]:
     if "marker_labels" not in arrays:
         return []
-    names = moved.multibody.body_names
+    names = actuated.multibody.body_names
     return [
         Marker(label, names[int(link)], (float(p[0]), float(p[1]), float(p[2])))
         for label, link, p in zip(
@@ -220,15 +222,15 @@ def _markers_text(view: TrialView, motion: OpenSimMotion) -> str:
 
 
 def _loads(
-    view: TrialView, moved: ActuatedMotion, motion: OpenSimMotion
+    view: TrialView, actuated: ActuatedMotion, motion: OpenSimMotion
 ) -> tuple[dict[str, tuple[str, str]], dict[str, FloatArray]]:
     """The loads (body and prefix of columns by name) and their columns."""
     loads: dict[str, tuple[str, str]] = {}
     columns: dict[str, FloatArray] = {}
     sides: list[Side] = [str(side) for side in view.arrays["sides"]]  # type: ignore[misc]
     for k, side in enumerate(sides):
-        wrench = moved.wrenches[motion.rows, k]
-        body = component_name(moved.multibody.body_names[int(moved.wrench_bodies[k])])
+        wrench = actuated.wrenches[motion.rows, k]
+        body = component_name(actuated.multibody.body_names[int(actuated.wrench_bodies[k])])
         prefix = f"ground_force_{side}"
         loads[f"{SIDE_NAMES[side]}_foot"] = (body, prefix)
         point = point_of_application(wrench, _height(view, side, motion.rows))
@@ -256,8 +258,8 @@ def point_of_application(wrench: FloatArray, height: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         x = (moment[:, 2] + height * force[:, 0]) / force[:, 1]
         z = (height * force[:, 2] - moment[:, 0]) / force[:, 1]
-    told = force[:, 1] > _LEAST_N
-    x, z = (_between(np.where(told, values, np.nan), 0.0) for values in (x, z))
+    loaded = force[:, 1] > _LEAST_N
+    x, z = (_between(np.where(loaded, values, np.nan), 0.0) for values in (x, z))
     return np.stack([x, height, z], axis=1)
 
 
@@ -333,8 +335,12 @@ def model_files(view: TrialView, model_file: bytes) -> tuple[dict[str, bytes], t
         begin = int(view.record["input"].get("first_frame") or 1) + first
         labels = [str(label) for label in arrays["marker_labels"]]
         text[MARKERS] = trc_text(MARKERS, labels, positions, time_s, begin)
-    left = int(posed.sum()) - (stop - first)
-    notes = (f"Only the longest stretch without a gap is written; {left} more frames have a motion.",) if left else ()
+    missing_frames = int(posed.sum()) - (stop - first)
+    notes = (
+        (f"Only the longest stretch without a gap is written; {missing_frames} more frames have a motion.",)
+        if missing_frames
+        else ()
+    )
     return {MODEL_NAME: model_file, **{name: content.encode() for name, content in text.items()}}, notes
 
 
@@ -346,10 +352,13 @@ def _model_loads(view: TrialView, rows: slice) -> tuple[dict[str, tuple[str, str
     for k, body in enumerate(arrays["foot_wrench_bodies"].tolist()):
         wrench = arrays["foot_wrenches"][rows, k]
         moment, force = wrench[:, :3] @ arrays["own_R_WG"], wrench[:, 3:] @ arrays["own_R_WG"]
-        told = np.abs(force[:, 1]) > _LEAST_POINT_N
-        safe = np.where(told, force[:, 1], 1.0)
+        loaded = np.abs(force[:, 1]) > _LEAST_POINT_N
+        safe = np.where(loaded, force[:, 1], 1.0)
         point = np.zeros_like(force)
-        point[:, 0], point[:, 2] = np.where(told, moment[:, 2] / safe, 0.0), np.where(told, -moment[:, 0] / safe, 0.0)
+        point[:, 0], point[:, 2] = (
+            np.where(loaded, moment[:, 2] / safe, 0.0),
+            np.where(loaded, -moment[:, 0] / safe, 0.0),
+        )
         torque = moment - np.cross(point, force)
         prefix = f"ground_force_{k + 1}"
         loads[f"load_{k + 1}"] = (str(arrays["body_names"][body]), prefix)

@@ -47,18 +47,18 @@ def sheets(view: TrialView, convention: str = "") -> list[Sheet]:
     """
     if not convention:
         return [_as_it_is(name, table) for name, table in view.tables.items()]
-    told = convention_named(convention)
-    found = channels(view, convention)
+    convention_table = convention_named(convention)
+    exported = channels(view, convention)
     columns, curves = (
         [described("joint_angles", "time_s")],
         {"time_s": view.tables["joint_angles"]["time_s"].to_numpy()},
     )
-    for channel in found:
+    for channel in exported:
         for name, meaning, values in channel.columns():
             unit, _, positive = meaning.partition("; ")
             columns.append(Column(name, unit, positive))
             curves[name] = values
-    about = f"The curves as {told['title']} names, signs and scales them ({told['citation']})."
+    about = f"The curves as {convention_table['title']} names, signs and scales them ({convention_table['citation']})."
     first = Sheet("curves", about, columns, pd.DataFrame(curves))
     return [first, *(_as_it_is(name, view.tables[name]) for name in _WITHOUT_SIGNS if name in view.tables)]
 
