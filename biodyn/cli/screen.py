@@ -206,19 +206,19 @@ def summary_lines(result: TrialResult) -> list[Line]:
         lines += [(line, cause.status) for line in wrapped(text)]
     if len(causes) > max_causes:
         lines.append((f"{len(causes) - max_causes} more causes: --verbose.", None))
-    record = result.record
-    static = record["static"]
-    subject, markers = record["subject"], record["marker_set"]
-    sources = list(dict.fromkeys((subject["mass_source"], subject["height_source"])))
-    plates = [f"{c['plate']} {SIDE_NAMES[c['side']] if c['side'] else 'no'} foot" for c in record["contacts"]]
-    method = f"Activity: {record['activity']['kind']}. Method: {record['smoothing']}."
-    calibration = f"static trial {static['file']}" if static else "no static trial"
+    analysis = result.analysis
+    if analysis.imported is not None:  # describes itself in few lines
+        return [*lines, *(line for line in result.told()[1:] if line[1] is None)]
+    subject = analysis.subject
+    sources = "; ".join(dict.fromkeys((subject.mass_source, subject.height_source)))
+    plates = [f"{c.plate} {SIDE_NAMES[c.side] if c.side else 'no'} foot" for c in analysis.contacts]
     texts = [
         *_stride_line(result),
-        *peak_lines(result.view.values),
-        method,
-        f"Subject: {subject['mass_kg']:.1f} kg, {subject['height_m']:.2f} m ({'; '.join(sources)})",
-        f"Model: {markers['understood']} markers of {markers['title']}, {calibration}",
+        *peak_lines(result.view),
+        f"Activity: {analysis.activity.kind}. Method: {result.record['smoothing']}.",
+        f"Subject: {subject.mass_kg:.1f} kg, {subject.height_m:.2f} m ({sources})",
+        f"Model: {len(analysis.model.markers)} markers of {analysis.mapping.title}",
+        analysis.static.sentence,
         *([f"Force plates: {', '.join(plates)}"] if plates else []),
     ]
     return [*lines, *((_shortened(text) if "  " not in text else text, None) for text in texts)]

@@ -37,10 +37,16 @@ def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None
     known = tuple(known)
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"Did you mean '{near[0]}'? " if near else ""
-            listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-            raise SettingsError(f"This study has no {what} '{name}'.", f"{hint}There are {listed or 'none'}.")
+            raise SettingsError(f"This study has no {what} '{name}'.", nearest_hint(name, known))
+
+
+def nearest_hint(name: str, known: Iterable[str], max_listed: int = 12) -> str:
+    """Return a hint with the most similar name, and the first of the known names."""
+    texts = [text for text in known if text]
+    similar = difflib.get_close_matches(name, texts, n=1, cutoff=0.5)
+    hint = f"Did you mean '{similar[0]}'? " if similar else ""
+    listed = ", ".join(texts[:max_listed]) + (", ..." if len(texts) > max_listed else "")
+    return f"{hint}There are {listed or 'none'}."
 
 
 # -- Options --------------------------------------------------------------------------------------------------------
@@ -112,11 +118,11 @@ class AnalysisOptions(BaseModel):
 
     @property
     def compared_parameters(self) -> tuple[str, ...]:
-        """Parameters compared: those asked for, else the usual ones and the study's own."""
+        """Parameters compared: from [analysis], otherwise the default ones and those of the study."""
         if self.compared is not None:
             return self.compared
-        own = (definition.name for definition in self.parameters)
-        return tuple(dict.fromkeys((*group_table("analysis")["compared"], *own)))
+        additional = (definition.name for definition in self.parameters)
+        return tuple(dict.fromkeys((*group_table("analysis")["compared"], *additional)))
 
 
 def recorded_options(values: Mapping[str, Any]) -> AnalysisOptions:

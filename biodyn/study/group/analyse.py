@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -55,7 +54,7 @@ from biodyn.study.group.subject_cycles import (
     subject_curve_table,
     subject_cycles,
 )
-from biodyn.study.options import AnalysisOptions, all_definitions, group_table, require_known
+from biodyn.study.options import AnalysisOptions, all_definitions, group_table, nearest_hint, require_known
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import STRIDES_NAME, excluded_trials, read_strides, without_trials
 from biodyn.variables import Walker, load_norm_set, unknown_norms
@@ -74,16 +73,6 @@ class Possible:
     strides: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Named:
-    """Names that an entry of study.toml gives: what they are, and those there may be."""
-
-    entry: str
-    what: str
-    names: tuple[str, ...]
-    known: tuple[str, ...]
 
 
 def possible_names(plan: StudyPlan) -> Possible:
@@ -105,12 +94,12 @@ def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
     if not plan.trials:
         return
     possible = possible_names(plan)
-    for named in names_of(options, possible):
-        for name in named.names:
-            if name not in named.known:
+    for entry, what, names, known in names_of(options, possible):
+        for name in names:
+            if name not in known:
                 raise SettingsError(
-                    f"Entry '{named.entry}' of study.toml is not valid: this study has no {named.what} '{name}'.",
-                    _nearest(name, named.known),
+                    f"Entry '{entry}' of study.toml is not valid: this study has no {what} '{name}'.",
+                    nearest_hint(name, known),
                 )
     problem = unknown_norms(options.norms)
     if problem:
@@ -119,29 +108,22 @@ def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
         load_norm_set(options.norms)
 
 
-def names_of(options: AnalysisOptions, possible: Possible) -> Iterator[Named]:
-    """Yield every name that the options give."""
+def names_of(
+    options: AnalysisOptions, possible: Possible
+) -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
+    """Yield the entry of study.toml, what it names, its names and the possible names."""
     for definition in options.parameters:
         stride = definition.operation == "stride"
         what, known = ("parameter of the stride", possible.strides) if stride else ("variable", possible.variables)
-        yield Named(f"analysis.parameters.{definition.name}.variable", what, (definition.variable,), known)
+        yield (f"analysis.parameters.{definition.name}.variable", what, (definition.variable,), known)
     parameters = tuple(definition.name for definition in all_definitions(options.parameters))
-    yield Named("analysis.curves", "variable", options.curves or (), possible.variables)
-    yield Named("analysis.compared", "parameter", options.compared or (), parameters)
-    yield Named("analysis.predictor", "parameter", (options.predictor,) if options.predictor else (), parameters)
-    yield Named("analysis.conditions", "condition", options.conditions or (), possible.conditions)
-    yield Named("analysis.groups", "group", options.groups or (), possible.groups)
+    yield ("analysis.curves", "variable", options.curves or (), possible.variables)
+    yield ("analysis.compared", "parameter", options.compared or (), parameters)
+    yield ("analysis.predictor", "parameter", (options.predictor,) if options.predictor else (), parameters)
+    yield ("analysis.conditions", "condition", options.conditions or (), possible.conditions)
+    yield ("analysis.groups", "group", options.groups or (), possible.groups)
     reference = (options.reference_group,) if options.reference_group is not None else ()
-    yield Named("analysis.reference_group", "group", reference, possible.groups)
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    max_listed = 12
-    texts = [text for text in known if text]
-    near = difflib.get_close_matches(name, texts, n=1, cutoff=0.5)
-    hint = f"Did you mean '{near[0]}'? " if near else ""
-    listed = ", ".join(texts[:max_listed]) + (", ..." if len(texts) > max_listed else "")
-    return f"{hint}There are {listed or 'none'}."
+    yield ("analysis.reference_group", "group", reference, possible.groups)
 
 
 # -- Analysis -------------------------------------------------------------------------------------------------------
@@ -237,8 +219,8 @@ class _Stream:
         self.known = np.zeros(len(self.definitions), dtype=np.int64)
         self.missing = np.zeros(len(self.definitions), dtype=np.int64)
         self.cycles: list[pd.DataFrame] = []
-        self._parameters = open_files.enter_context(csv_file(folder / PARAMETERS_NAME, PARAMETER_COLUMNS))
-        self._curves = open_files.enter_context(parquet_file(folder / SUBJECT_CURVES_NAME, SUBJECT_CURVE_SCHEMA))
+        self._add_parameters = open_files.enter_context(csv_file(folder / PARAMETERS_NAME, PARAMETER_COLUMNS))
+        self._add_curves = open_files.enter_context(parquet_file(folder / SUBJECT_CURVES_NAME, SUBJECT_CURVE_SCHEMA))
 
     def add(self, data: SubjectCycles) -> None:
         """Take in one subject."""
@@ -250,9 +232,9 @@ class _Stream:
         values = parameter_matrix(data, self.definitions)
         self.known += np.isfinite(values).sum(axis=0)
         self.missing += np.isnan(values).sum(axis=0)
-        self._parameters.add(parameter_table(data, self.definitions, values))
+        self._add_parameters(parameter_table(data, self.definitions, values))
         curves = mean_curves(data, outliers(cycles) if options.outliers == "leave_out" else None)
-        self._curves.add(subject_curve_table(data, curves))
+        self._add_curves(subject_curve_table(data, curves))
         self.group_curves.add(data, curves)
         self.observations.add(data, curves, values)
         for statistic in self.statistics:
@@ -294,14 +276,16 @@ class _Stream:
             tuple(dict.fromkeys(cell.condition for cell in cells)),
             tuple(dict.fromkeys(cell.group for cell in cells)),
         )
-        for here, before in zip(names_of(self.options, there), names_of(self.options, self.possible), strict=True):
-            require_known([name for name in here.names if name not in before.known], here.known, here.what)
-            absent = [name for name in here.names if name not in here.known]
+        for (entry, what, names, known), (*_, possible) in zip(
+            names_of(self.options, there), names_of(self.options, self.possible), strict=True
+        ):
+            require_known([name for name in names if name not in possible], known, what)
+            absent = [name for name in names if name not in known]
             findings += [
                 Diagnostic(
                     "statistics-missing",
                     "warning",
-                    f"Entry '{here.entry}' names the {here.what} '{name}', of which no trial has a result.",
+                    f"Entry '{entry}' names the {what} '{name}', of which no trial has a result.",
                     hint="See the trials that failed, and the markers of the others.",
                 )
                 for name in absent

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -112,54 +112,27 @@ def joined_notes(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 STATISTICS_DECIMALS = 10
 
 
-@dataclass
-class CsvFile:
-    """A CSV file to which tables of the same columns are added."""
-
-    stream: BinaryIO
-    decimals: int
-    begun: bool = False
-
-    def add(self, frame: pd.DataFrame) -> None:
-        """Write the rows at the end of the file."""
-        write_rows(frame, self.stream, header=not self.begun, decimals=self.decimals)
-        self.begun = True
-
-
 @contextmanager
-def csv_file(path: Path, columns: list[str]) -> Iterator[CsvFile]:
-    """Yield a CSV file to add tables to; one to which nothing is added holds its header."""
+def csv_file(path: Path, columns: list[str]) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Yield a function that appends a table to a CSV file; without tables the file has its header only."""
     with path.open("wb") as stream:
-        file = CsvFile(stream, STATISTICS_DECIMALS)
-        yield file
-        if not file.begun:
-            file.add(pd.DataFrame(columns=columns))
+        has_header = False
 
+        def add(frame: pd.DataFrame) -> None:
+            nonlocal has_header
+            write_rows(frame, stream, header=not has_header, decimals=STATISTICS_DECIMALS)
+            has_header = True
 
-class ParquetFile:
-    """A Parquet file to which tables are added, a row group each; dictionary columns may bring new words."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
-        self._schema = schema
-
-    def add(self, table: pa.Table) -> None:
-        """Write the table as a row group."""
-        self._writer.write_table(table.cast(self._schema))
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._writer.close()
+        yield add
+        if not has_header:
+            add(pd.DataFrame(columns=columns))
 
 
 @contextmanager
-def parquet_file(path: Path, schema: pa.Schema) -> Iterator[ParquetFile]:
-    """Yield a Parquet file to add tables to."""
-    file = ParquetFile(path, schema)
-    try:
-        yield file
-    finally:
-        file.close()
+def parquet_file(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+    """Yield a function that appends a table to a Parquet file as a row group."""
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        yield lambda table: writer.write_table(table.cast(schema))
 
 
 MEAN_OF_SIDES = "mean"
