@@ -42,7 +42,7 @@ def strider(duration_s=6.0, turn_rad_s=0.0):
 def moved_and(heel, toe, pelvis, forward):
     """What `gait_events` is told of a strider whose soles nobody knows."""
     points = GaitPoints({}, heel, toe, pelvis, forward, np.zeros(3))
-    return {"moved": movement_events(points, RATE_HZ), "pelvis_W": pelvis, "rate_hz": RATE_HZ}
+    return {"kinematic": movement_events(points, RATE_HZ), "pelvis_W": pelvis, "rate_hz": RATE_HZ}
 
 
 def times(events, side, kind):
@@ -199,7 +199,7 @@ def test_a_source_that_was_asked_for_and_has_no_event_is_warned_of(stored):
         events, notes = gait_events([], stored, settings=GaitSettings(events=asked), **points)
         assert [note.code for note in notes if note.severity == "warning"] == warned
         assert bool(events) == (asked == "auto")
-    _, notes = gait_events([], stored, settings=GaitSettings(events="file"), **(points | {"moved": []}), steps=False)
+    _, notes = gait_events([], stored, settings=GaitSettings(events="file"), **(points | {"kinematic": []}), steps=False)
     assert notes == ()
 
 

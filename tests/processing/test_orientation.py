@@ -88,7 +88,7 @@ def test_a_vertical_along_which_the_body_is_less_than_half_as_long_is_not_believ
     world = find_world(wrong)
     np.testing.assert_array_equal(world.R_WL, find_world(standing).R_WL)
     assert codes(world) == {"vertical-uncertain"}
-    assert "but markers say Y" in world.diagnostics[0].message
+    assert "markers show Y" in world.diagnostics[0].message
 
 
 @pytest.mark.parametrize("angle_deg", [-40, 30, 140, 220])
