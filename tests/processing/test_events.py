@@ -199,7 +199,9 @@ def test_a_source_that_was_asked_for_and_has_no_event_is_warned_of(stored):
         events, notes = gait_events([], stored, settings=GaitSettings(events=asked), **points)
         assert [note.code for note in notes if note.severity == "warning"] == warned
         assert bool(events) == (asked == "auto")
-    _, notes = gait_events([], stored, settings=GaitSettings(events="file"), **(points | {"kinematic": []}), steps=False)
+    _, notes = gait_events(
+        [], stored, settings=GaitSettings(events="file"), **(points | {"kinematic": []}), steps=False
+    )
     assert notes == ()
 
 
