@@ -242,7 +242,7 @@ def analyse(walk: Path, folder: Path, options: RunOptions, console: Console, dis
         else:
             result.save(folder, force=options.force)
     if isinstance(result, TrialResult):
-        lines = result.told() if display.verbose else summary_lines(result)
+        lines = result.status_lines() if display.verbose else summary_lines(result)
         findings = result.verdict.besides(result.diagnostics)
         if not display.verbose:
             causes = {cause.code for cause in result.verdict.causes}

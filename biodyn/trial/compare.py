@@ -33,7 +33,7 @@ class Agreement:
     r_same, rms_same: the same after the channel went through the trial's own low-pass filter: laboratory software smooths
     forces less, and the effect of filters on the first 100 ms of stance is not mechanical.
     peak: largest absolute value of the channel. unit: deg or Nm/kg.
-    least_r, most_rms: what is called good agreement.
+    least_r, most_rms: thresholds of good agreement.
     """
 
     trial: str

@@ -44,7 +44,7 @@ class TrialFiles:
         walk: recording to be analysed.
         static: recording in which the same subject stands: a static trial, else the walk itself.
         why: why this one was taken, without a full stop.
-        source: kind of the static recording. "walk": whether somebody stands still in it, or what else it shows, is determined
+        source: kind of the static recording. "walk": whether somebody is standing still in it is determined
             later ("quiet part", "stored offsets").
         static_frames: frames of the static recording to take, by the file's own numbers; None = its quietest half second.
     """
@@ -210,12 +210,12 @@ def _both(markers: Markers, poses: SegmentPoses, use_poses: bool) -> Diagnostic:
     )
 
 
-# -- a person who stands quietly in another trial, where no static trial was recorded ------------------------------------
+# -- quiet standing in another trial, if no static trial was recorded ------------------------------------
 
 
 @dataclass(frozen=True)
 class QuietPart:
-    """A recording in which the person of the walk stands quietly, and the reason for it, without a full stop."""
+    """A recording with quiet standing of the person of the walk, and the reason for it, without a full stop."""
 
     recording: Recording
     why: str

@@ -150,9 +150,9 @@ class TrialResult(PlottableResult):
 
     def summary(self) -> list[str]:
         """Plain lines for the console: the verdict, what to look at, peaks, what was used, and what the checks say."""
-        return [text for text, _ in self.told()]
+        return [text for text, _ in self.status_lines()]
 
-    def told(self) -> list[tuple[str, Status | None]]:
+    def status_lines(self) -> list[tuple[str, Status | None]]:
         """Return the lines of `summary`; lines of the verdict and of checks with their status."""
         verdict = self.verdict
         checks = [(f"{STATUS_WORDS[c.status]:<{_WORD_WIDTH}} {c.title}: {c.text}", c.status) for c in verdict.checks]

@@ -58,7 +58,7 @@ def session_trials(
 ) -> tuple[tuple[CalibrationTrial, ...], tuple[Diagnostic, ...]]:
     """Return the walk and all usable files of its session, in an order that does not depend on the walk, and why others are not.
 
-    Parameters: `own`: markers of the walk, and `prepared` makes those of another recording, with corrected labels, in World.
+    walk_markers: of the walk. prepared: returns markers of another recording with corrected labels, in World.
     """
     walk = files.walk
     notes: list[Diagnostic] = []
@@ -260,10 +260,10 @@ def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles)
 
 
 @dataclass(frozen=True)
-class WalkTold:
+class WalkInformation:
     """What a walk shows, or why it shows nothing; corners_L: (P, 4, 3) m of its plates in axes of the laboratory."""
 
-    told: InformationForm | str
+    information: InformationForm | str
     corners_L: FloatArray | None = None
 
 

@@ -63,7 +63,7 @@ from biodyn.trial.bodies.skeleton import MarkerBody
 from biodyn.trial.files import require_plates
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.session import (
-    WalkTold,
+    WalkInformation,
     corners_L,
     other_walks,
     same_plates,
@@ -353,7 +353,7 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
     notes: list[Diagnostic] = []
     for other, key in other_walks(trial):
         walk = trial.memory.of(key, partial(_walk_alone, other))
-        information = walk.told
+        information = walk.information
         if walk.corners_L is not None and not same_plates(corners_L(trial), walk.corners_L):
             information = "its plates are at other positions"
         if isinstance(information, str):
@@ -363,16 +363,18 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
     return tuple(shared), tuple(notes)
 
 
-def _walk_alone(other: TrialRequest) -> WalkTold:
+def _walk_alone(other: TrialRequest) -> WalkInformation:
     """What another walk of the session shows, analysed up to its estimate."""
     try:
         solved: Solved = run_steps(other, STEPS, "inverse dynamics")
         information = _estimated(solved).shared_parameters
-        return WalkTold("no frame of it is in balance" if information is None else information, corners_L(solved))
+        return WalkInformation(
+            "no frame of it is in balance" if information is None else information, corners_L(solved)
+        )
     except (BiodynError, OSError) as error:
-        return WalkTold(str(getattr(error, "message", error)))
+        return WalkInformation(str(getattr(error, "message", error)))
     except Exception as error:  # a companion that nobody thought of costs itself, not the walk
-        return WalkTold(f"it is not understood ({type(error).__name__}: {error})")
+        return WalkInformation(f"it is not understood ({type(error).__name__}: {error})")
 
 
 def uncertainty(trial: Solved) -> Solved:

@@ -223,7 +223,7 @@ def test_the_screen_tells_the_peaks_with_their_bands(walk_result: TrialResult) -
     at = int(np.nanargmax(curve))
     band = walk_result.view.bands["ankle_angle_moment"]["r"][at]
     assert f"right {curve[at]:.2f} ± {band:.2f} at {at} %" in line
-    assert walk_result.told()[0][1] == walk_result.verdict.status
+    assert walk_result.status_lines()[0][1] == walk_result.verdict.status
 
 
 def test_contributions_add_up_in_either_signs(walk_result: TrialResult) -> None:

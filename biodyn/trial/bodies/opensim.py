@@ -194,7 +194,7 @@ def completed(
     height_m: float | None = None,
     clock: Clock | None = None,
 ) -> ModelResult | None:
-    """Return the whole result of a trial on a model whose torques are known; None where more cannot be had.
+    """Return the whole result of a trial on a model with known torques; None if only the torques can be computed.
 
     height_m: of the person, where it is known. clock: times the steps; the last one stays begun.
     """
@@ -203,7 +203,7 @@ def completed(
         return None
     model = imported_model(own.model, fit.labels if fit else (), fit.weights.tolist() if fit else ())
     if model is None or not model.coordinates or model.mass_kg <= 0.0:
-        return None  # of a single body there is no more to tell, of bodies without mass nothing
+        return None  # a whole analysis needs several bodies with mass
     clock = clock or Clock()
     clock.begin("joint loads")
     method = BUTTERWORTH if own.estimated is None else ESTIMATE
@@ -282,7 +282,7 @@ def _record(own: CoordinateResult, recording: Recording) -> dict[str, Any]:
 def _sized(own: CoordinateResult) -> str:
     """How the model got its size, in words."""
     if own.estimated is not None:
-        return "its masses and a mass centre are those of the estimate"
+        return "its masses and a mass centre were estimated"
     return "it is scaled to the person" if own.scaling else "it is taken as it is"
 
 
@@ -383,7 +383,7 @@ def _given_ground(
 def _events(
     points: GaitPoints, contacts: Sequence[Contact], recording: Recording, settings: Settings, cutoff_hz: float
 ) -> tuple[Activity, tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
-    """What is done, and the events of the feet; none of a model without two feet that are known."""
+    """Return the activity, the events of the feet, and findings; no events for a model without two known feet."""
     if len(points.sole) < len(SIDES):
         note = Diagnostic(
             "model-without-feet",
@@ -465,7 +465,7 @@ def plates_in_order(analysis: TrialAnalysis) -> tuple[tuple[ForcePlate, ...], tu
     if not any(z_points_up(plate) for plate in plates):
         return plates, ()
     if any(abs(len(p.channels) / p.rate_hz - markers.frame_count / markers.rate_hz) > _SPAN_S for p in plates):
-        return plates, ()  # a part of the recording: it is not told
+        return plates, ()  # the motion is an unknown part of the recording
     signals = inputs.signals
 
     def wrench_of(plate: ForcePlate) -> PlateWrench:

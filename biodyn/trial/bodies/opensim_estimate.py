@@ -112,7 +112,7 @@ def balanced(
 
     time_s: (T,) even; given: (T, n) rad, m; cutoff_hz: of the motion that the estimate starts from and deviates from.
     markers: that the coordinates were fitted to, which then are what was measured; None = the coordinates are.
-    Coordinates that follow others keep doing so, locked ones stay. Rows in which forces are missing that must have borne the body
+    Coordinates that follow others keep doing so, locked ones stay. Rows in which forces are missing that carried the body
     are not balanced. InputFileError: no load, or no joint to ground, or no row left.
     """
     names, coupled = model.independent()
@@ -156,7 +156,7 @@ def balanced(
     rows[:, at] = estimate.path.q
     rows = changed.with_couplings(rows)
     residual = {names[k]: float(rms(tau[covered, k][None])[0]) for k in root}
-    result = _told(changed, time_s, rows, start[0], residual, estimate)
+    result = _balanced_motion(changed, time_s, rows, start[0], residual, estimate)
     return replace(result, notes=(*_left_out(missing), *result.notes), marked=markers is not None)
 
 
@@ -180,14 +180,14 @@ def _left_out(missing: BoolArray) -> list[Diagnostic]:
     if not missing.any():
         return []
     text = (
-        f"{int(missing.sum())} of {len(missing)} rows were not balanced: in or beside them forces are missing that must have "
-        "borne the body."
+        f"{int(missing.sum())} of {len(missing)} rows were not balanced: forces that carried the body are missing in or "
+        "next to them."
     )
     hint = "Use no torques of legs that stand in these rows; name the file of all forces with --forces."
     return [Diagnostic("estimate-rows-left-out", "warning", text, value=float(np.mean(missing)), limit=0.0, hint=hint)]
 
 
-def _told(
+def _balanced_motion(
     model: OpenSimModel,
     time_s: FloatArray,
     rows: FloatArray,
@@ -265,7 +265,7 @@ class BalancedFit:
 
     Attributes:
         motion: what was found, in the rows `rows` of the recording. seen: (T,) frames of the recording that have a motion.
-        fit: the fit, its marker errors those of the estimated motion and model.
+        fit: the fit, with the marker errors of the estimated motion and model.
     """
 
     motion: BalancedMotion

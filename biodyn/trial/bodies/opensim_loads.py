@@ -44,7 +44,7 @@ class Loads:
     """What acts on the model from outside.
 
     Attributes:
-        bodies: (K,) bodies acted on. covered: (T,) rows that are measured, or (T, n) coordinates whose torques are.
+        bodies: (K,) bodies acted on. covered: (T,) rows that are measured, or (T, n) coordinates with measured torques.
     """
 
     bodies: tuple[int, ...]
@@ -85,7 +85,7 @@ class MeasuredLoads(Loads):
 
 @dataclass(frozen=True, eq=False)
 class TableLoads(Loads):
-    """Loads of a table, by OpenSim's splines between its rows; what has no number is no load, or lies in rows not covered."""
+    """Loads of a table, by OpenSim's splines between its rows; missing numbers are zero, or in rows not covered."""
 
     model: OpenSimModel
     forces: ExternalForces
@@ -126,13 +126,13 @@ class TableLoads(Loads):
 def table_loads(model: OpenSimModel, forces: ExternalForces, time_s: FloatArray) -> TableLoads:
     """Return the loads of a table at the times (T,) of a motion. ModelError: a load on a body the model does not have.
 
-    Times beside a row that does not tell the load amid loaded ones are not covered.
+    Times next to a row without a load between loaded rows are not covered.
     """
     table = forces.table
     slack = float(np.median(np.diff(table.time_s)))
     covered = (time_s >= table.time_s[0] - slack) & (time_s <= table.time_s[-1] + slack)
     for load in forces.loads:
-        for row in np.flatnonzero(_unknown(table, load)):  # it lies between two others
+        for row in np.flatnonzero(_unknown(table, load)):  # between two other rows
             covered &= (time_s <= table.time_s[row - 1]) | (time_s >= table.time_s[row + 1])
     bodies = tuple(model.multibody.body_index(load.body) for load in forces.loads)
     return TableLoads(bodies, covered, model, forces, time_s)
@@ -223,7 +223,7 @@ class OnPlates:
 
     Attributes:
         loads: on both feet. named: name and body of each. signals: markers and plates as they were filtered.
-        contacts, reaction: whose foot was on which plate, in the model's ground.
+        contacts, reaction: of the feet on the plates, in the model's ground.
     """
 
     loads: MeasuredLoads
@@ -270,7 +270,7 @@ class OnPlates:
 def plate_loads(
     model: OpenSimModel, recording: Recording, q: FloatArray, cutoff_hz: float, mass_kg: float
 ) -> tuple[OnPlates | None, list[Diagnostic]]:
-    """Return the loads of both feet with q (T, n) at the marker frames, and what is to be said.
+    """Return the loads of both feet with q (T, n) at the marker frames, with findings.
 
     The sole of each foot is a rectangle from heel to toes of the model. Torques are known where every foot that a coordinate
     moves is in the air or wholly measured. None where the recording has no plates, or the model no two feet that are known.
@@ -324,7 +324,7 @@ def _rows_of(reaction: GroundReaction, rows: slice) -> GroundReaction:
 
 
 def _moves(model: OpenSimModel, body: str) -> BoolArray:
-    """Return which coordinates (n,) move a body: those whose torques its load enters."""
+    """Return which coordinates (n,) move a body: its load changes their torques."""
     q = model.default_configuration()
     displaced = np.concatenate([q[None], q + _STEP * np.eye(len(q))])
     R, p = model.coupled.body_poses(displaced)

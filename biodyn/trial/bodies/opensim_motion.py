@@ -43,11 +43,11 @@ from biodyn.trial.bodies.opensim_reading import (
 )
 from biodyn.trial.bodies.opensim_result import CoordinateResult, Source
 
-#: What nearly all set-ups of OpenSim's tool ask for.
+#: Usual value in set-ups of OpenSim's tool.
 CUTOFF_HZ: Final = 6.0
 #: Longer records have their tables and their proof alone: the poses of all bodies would need gigabytes.
 MOST_ROWS: Final = 40_000
-# Rows that lie this near to even times, as a share of the step, are off by the digits of their file.
+# Deviation of rows from even times, as a share of the step, that comes from the digits of their file.
 _UNEVEN: Final = 0.1
 
 
@@ -63,7 +63,7 @@ def run_coordinates(
     Parameters:
         motion: .mot, .sto or spreadsheet with coordinates; those that it lacks follow their coupling, or stay at the model's
             default.
-        model: .osim. forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = those of a spreadsheet
+        model: .osim. forces: ExternalLoads XML, or a table of forces with feet in its columns; None = those of a spreadsheet
             itself, else no load; "none" = no load.
         cutoff_hz: low-pass of the coordinates, as OpenSim's tool has it; 0 = none; None = 6 Hz, or none where the file says that
             it is smooth (`biodyn export` writes so). Forces are taken as they are, by OpenSim's splines between their rows.
@@ -147,28 +147,28 @@ def _motion_table(path: Path) -> tuple[Storage, ExternalForces | None]:
 
 
 def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
-    """Return the file of forces beside a motion that belongs to it and names the feet, None where there is none; and notes."""
+    """Return the file of forces next to a motion that belongs to it and names the feet, or None; and notes."""
     path = Path(motion)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES and _motion_table(path)[1] is not None:
         return None, []
     paths = find_forces(path)
     if len(paths) != 1:
         several = ", ".join(file.name for file in paths)
-        text = f"Several files beside '{path.name}' could hold its ground forces: {several}; none is taken."
+        text = f"Several files next to '{path.name}' could contain its ground forces: {several}; none is used."
         unclear = Diagnostic("forces-unusable", "warning", text, hint="Name one: --forces FILE.")
         return None, [unclear] if paths else []
     try:
         read_external_loads(paths[0])
     except InputFileError as error:
         return None, [forces_unusable(path, error)]
-    text = f"The ground forces are those of '{paths[0].name}' beside the motion."
+    text = f"The ground forces are read from '{paths[0].name}' next to the motion."
     hint = "--forces FILE names others, --forces none takes none."
     return paths[0], [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
 
 
 def forces_unusable(motion: Path, error: BiodynError) -> Diagnostic:
-    """Return what is said of forces beside a motion that cannot be used."""
-    text = f"The ground forces beside '{motion.name}' are not used: {error.message}"
+    """Return the finding about unusable forces next to a motion."""
+    text = f"The ground forces next to '{motion.name}' are not used: {error.message}"
     return Diagnostic("forces-unusable", "warning", text, hint=error.hint)
 
 
@@ -178,7 +178,7 @@ def _source(table: Storage, acting: Loads) -> Source | None:
 
 
 def too_short(covered: BoolArray) -> tuple[Diagnostic, ...]:
-    """Return what is to be said where forces do not cover all rows (T,) of a motion, or all torques (T, n) of a row."""
+    """Return findings about forces that do not cover all rows (T,) of a motion, or all torques (T, n) of a row."""
     rows = np.atleast_1d(covered if covered.ndim == 1 else covered.any(axis=1))
     missing = int((~rows).sum())
     if not missing:
@@ -246,7 +246,7 @@ def recording_of_rows(path: Path, time_s: FloatArray) -> Recording | None:
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """A model whose coordinates follow the markers of a recording.
+    """A model fitted to the markers of a recording.
 
     Attributes:
         model: scaled where it was (`sized`). points: of the recording, short gaps filled. kept: the frames that were fitted.
@@ -289,16 +289,16 @@ def run_markers(
     """Return the joint torques of an OpenSim model that follows the markers of a recording.
 
     Parameters:
-        walk: .trc or .c3d. model: .osim whose markers have the recording's names.
-        forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = the recording's own plates or, of a
-            TRC, the forces beside it, where there are some and the model has the usual feet; "none" = no load.
+        walk: .trc or .c3d. model: .osim with the marker names of the recording.
+        forces: ExternalLoads XML, or a table of forces with feet in its columns; None = the recording's own plates or, of a
+            TRC, the forces next to it, if they exist and the model has the usual feet; "none" = no load.
         ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = every marker counts 1.
         static, scale_setup, mass_kg: a static trial, an OpenSim ScaleTool XML and a body mass (kg) by which a generic model is
             scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
         cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = chosen by the markers
             (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
-        settings: how long gaps are filled (`processing.signals.gaps`), over what time weights fade beside them, and weights by
-            label, over those of the set-up; None = the usual ones.
+        settings: how long gaps are filled (`processing.signals.gaps`), over what time weights fade next to them, and weights by
+            label, with precedence over the set-up; None = the usual ones.
         estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
             (`balanced_fit`), starting from the coordinates low-passed so; None = the low-passed coordinates are used.
 
@@ -438,9 +438,11 @@ def _sized(
 
 
 def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
-    """Return the cut-off that the markers ask for, as a note with its value."""
+    """Return the automatic cut-off of the markers as a finding."""
     if fit.rms_m < OWN_MARKERS_M:
-        message = "The markers were computed with this model: they lie on it, and its coordinates need no filter."
+        message = (
+            "The markers were computed with this model: they match it exactly, and its coordinates need no filter."
+        )
         return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")
     automatic = automatic_cutoff(positions, rate_hz)
     message = (
@@ -519,7 +521,7 @@ def _with_weights(tasks: Tasks, model: OpenSimModel, labels: Sequence[str], give
 
 
 def _part_named(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:
-    """Return the frames the set-up asks for, where it was written for this very recording."""
+    """Return the frames of the set-up if it was written for this recording."""
     if setup is None or setup.time_range_s is None or Path(setup.marker_file.strip()).name != walk.name:
         return slice(None)
     first, last = (int(np.argmin(np.abs(time_s - t))) for t in setup.time_range_s)

@@ -28,7 +28,7 @@ from biodyn.rigid_body.osim.document import model_bytes
 from biodyn.rigid_body.osim.model import model_document, model_of
 from biodyn.rigid_body.osim.scaling import move_markers, scaled, with_markers
 
-# A body that stands: its markers span more than this, and that much more than they do across.
+# A standing body: its markers span more than this, and that much more than they do across.
 _BODY_M: Final = 0.8
 _LONGER: Final = 1.3
 # Laboratory with Z up to OpenSim's ground with Y up, as its own tools turn files.
@@ -55,7 +55,7 @@ class Points:
 def read_points(path: str | Path, model: OpenSimModel, forces_beside: bool = False) -> Points:
     """Return the points of a .trc or .c3d in the ground of a model; InputFileError where it cannot be read.
 
-    forces_beside: the forces that lie in a file beside it are read too; frames that they do not cover are left out, and of a
+    forces_beside: the forces in a file next to it are read too; frames that they do not cover are left out, and of a
     laboratory with Z up X becomes the direction of travel. Else such a laboratory is only tilted.
     """
     recording, R_WL, notes = _upright(read(path, None if forces_beside else NO_FORCES), not forces_beside)
@@ -113,7 +113,7 @@ def _of_reading(recording: Recording, labels: tuple[str, ...]) -> list[Diagnosti
 def _upright(recording: Recording, keep_heading: bool) -> tuple[Recording, FloatArray, list[Diagnostic]]:
     """Return the recording in a frame with Y up, as models have it, and its turn (3, 3): the unit matrix where Y is up.
 
-    A file that does not tell its vertical axis (.trc) is taken as it is, unless a body stands upright along Z in it.
+    A file that does not tell its vertical axis (.trc) is taken as it is, unless a body is upright along Z in it.
     """
     has_vertical = recording.vertical is not None or bool(recording.plates)
     if not has_vertical and not _stands_along_z(recording.markers.positions):
@@ -221,7 +221,7 @@ def scaled_by_markers(model: str | Path, static: str | Path, mass_kg: float | No
 
 
 def fit_to(document: ET.Element, standing: StandingMarkers, setup: IkSetup | None = None) -> FloatArray:
-    """Return q (n,) of the model that stands as the mean of a static trial."""
+    """Return q (n,) of the model in the mean posture of a static trial."""
     model = model_of(document)
     mean = standing.mean()[None]
     tasks = tasks_of(setup, model, standing.time_s[:1])

@@ -45,7 +45,7 @@ from biodyn.rigid_body.osim.model import model_element, model_of
 from biodyn.trial.bodies.opensim_estimate import BalancedMotion
 from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, UNBORNE, Loads, OnPlates, unborne
 
-_UNBORNE_FRAMES = 0.05  # so many frames without the forces that bore the body are told
+_UNBORNE_FRAMES = 0.05  # share of frames without the forces that carried the body that is reported
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class CoordinateResult:
 
     @property
     def joint_torques(self) -> pd.DataFrame:
-        """time_s, then <coordinate>_Nm or _N; those of the joint to ground are the residual."""
+        """time_s, then <coordinate>_Nm or _N; the joint to ground has the residual."""
         return self._table(self.tau, "_Nm", "_N", 1.0)
 
     @property
@@ -143,7 +143,7 @@ class CoordinateResult:
 
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
-        """The notes, and a warning where forces are missing that must have borne the body."""
+        """The notes, and a warning about missing forces that carried the body."""
         known = np.isfinite(self.tau).all(axis=1)
         share = float(np.mean(unborne(self.model, self.tau[known]))) if known.any() else 0.0
         if share <= _UNBORNE_FRAMES:
@@ -216,7 +216,7 @@ class CoordinateResult:
 
     @property
     def motion_file(self) -> bytes | None:
-        """Estimated coordinates as a .mot, to be used with the model beside it and without a filter; None where none are."""
+        """Estimated coordinates as a .mot, for use with the model next to it and without a filter; None without an estimate."""
         if self.estimated is None:
             return None
         columns = {c.name: self.q[:, k] for k, c in enumerate(self.model.coordinates)}
@@ -249,7 +249,7 @@ _STILL = 1e-9
 
 @dataclass(frozen=True)
 class ModelReplay:
-    """What is replayed: the motion with its forces, and the place in q and in v of every free coordinate, by name."""
+    """Motion and forces for the replay, and the place in q and in v of every free coordinate, by name."""
 
     actuated: ActuatedMotion
     coordinates: Mapping[str, tuple[int, int]]
@@ -290,7 +290,7 @@ def model_motion(arrays: Mapping[str, np.ndarray], stored: ActuatedMotion, model
 
 
 def _free(model: OpenSimModel, names: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
-    """Coordinates that move: not those between root and ground, whose motion is the base's, nor those locked and still."""
+    """Coordinates that move: without coordinates between root and ground, and without locked ones."""
     coordinates = {c.name: c for c in model.coordinates}
     still = dict(zip(names, np.ptp(q, axis=0) < _STILL, strict=True))
     return tuple(

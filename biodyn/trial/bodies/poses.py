@@ -36,7 +36,7 @@ from biodyn.trial.bodies.skeleton import scaling_options
 from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
 from biodyn.uncertainty.inputs import Magnitudes, PoseErrors, PoseOffset, load_magnitudes
 
-# Joint centres of two segments that drift apart by more than this are no joint's.
+# Largest drift between the joint centres of two segments of a joint.
 _APART_M = 0.05
 # Small against every segment, large against round-off.
 _STEP_M, _STEP_RAD = 1e-4, 1e-4
@@ -82,7 +82,7 @@ class PoseBody:
         return next_stage(trial, Labelled, mapping=mapping)
 
     def scaled(self, trial: Prepared) -> Scaled:
-        """Return the model whose joint centres and axes are those of the poses."""
+        """Return the model with the joint centres and axes of the poses."""
         poses, skeleton = trial.walk.poses, load_skeleton(trial.settings.tables.skeleton)
         mass = known_mass(trial.given_mass_kg, (trial.walk,))
         options = scaling_options(trial)
@@ -129,7 +129,7 @@ class PoseBody:
 
 
 def _system_of(recording: Recording) -> PoseSystem:
-    """The system whose poses the recording holds."""
+    """Return the pose system of the recording."""
     return require_known(recording.path, recording.poses.labels)
 
 
@@ -142,7 +142,7 @@ def with_origins(recording: Recording) -> Recording:
 
 
 def _of_poses(note: Diagnostic) -> Diagnostic:
-    """What scaling says of missing markers, as it is of poses: nobody can place a marker."""
+    """Return the findings of scaling about missing markers in words for poses."""
     if note.code == "assumed-measure" and note.about:
         text = f"The file does not tell {note.about}; it was placed by the segments of the foot as people have them."
         return replace(note, severity="info", message=text, hint="")

@@ -52,7 +52,7 @@ from biodyn.trial.files import TrialFiles, is_quiet_somewhere
 from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
 from biodyn.uncertainty.inputs import Magnitudes, PoseErrors, load_magnitudes
 
-#: Joint offsets of the laboratory's software that say where a joint lies beside its wand.
+#: Joint offsets of the laboratory's software from the wand to its joint.
 WAND_OFFSETS = ("thigh_rotation_{s}", "shank_rotation_{s}", "ankle_abduction_{s}")
 # Enough to see a stride.
 _FRAMES = 60
@@ -226,7 +226,7 @@ def calibrate(
 
 
 def standing_points(files: TrialFiles, static: Markers) -> Mapping[str, FloatArray]:
-    """Markers (3,) m in World of the person as he or she stands, by label; none where nobody stands still."""
+    """Return markers (3,) m in World of the standing person by label; empty without quiet standing."""
     rows = files.standing_rows
     if files.source != "static trial" and rows is None and not is_quiet_somewhere(static):
         return {}
@@ -246,7 +246,7 @@ def _quiet_part(
     mapping: MarkerMapping,
     options: ScalingOptions,
 ) -> Standing | None:
-    """The part of a walk in which the subject stands, None where he or she does not; frames that were named are taken as told."""
+    """Return the standing part of a walk, or None; named frames are used as given."""
     if rows is not None:
         return quiet_standing(markers, rows)
     if not is_quiet_somewhere(markers):

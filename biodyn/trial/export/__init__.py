@@ -37,7 +37,7 @@ __all__ = ["FORMATS", "Export", "export"]
 
 @dataclass(frozen=True)
 class Request:
-    """What is exported: a trial's record, tables and arrays; the convention of names and signs asked for, "" = the usual one.
+    """Input of an export: record, tables and arrays of a trial; convention of names and signs, "" = the usual one.
 
     recording: the walk's own file, where it is not where the record says.
     """
@@ -54,7 +54,7 @@ Files = tuple[dict[str, bytes], tuple[str, ...]]
 def _opensim(request: Request) -> Files:
     if request.convention not in ("", "opensim"):
         raise ResultError(
-            f"Files for OpenSim have OpenSim's conventions, not those of '{request.convention}'.",
+            f"Files for OpenSim have OpenSim's conventions, not '{request.convention}'.",
             "Leave --convention out, or export to c3d, mat or xlsx.",
         )
     view = request.view
@@ -94,7 +94,7 @@ def export(
 
     Parameters:
         source: the result of `run_trial` or `load`, or a result folder.
-        to: a name of `FORMATS`. folder: where to; None = beside the result folder, `<result folder>_<to>`.
+        to: a name of `FORMATS`. folder: where to; None = next to the result folder, `<result folder>_<to>`.
         convention: of names, signs, frames, units: isb, opensim, plug_in_gait, visual3d; "" = the format's usual one.
         recording: the walk's C3D where it has moved (`to="c3d"`).
         force: replace an earlier export in which nothing was changed.
@@ -102,7 +102,7 @@ def export(
     Raises ResultError in one sentence: no result, an unknown format, a folder that is taken, what the result does not hold.
     """
     if to not in FORMATS:
-        raise ResultError(f"There is no export to '{to}'.", f"There are {', '.join(FORMATS)}.")
+        raise ResultError(f"An export to '{to}' does not exist.", f"There are {', '.join(FORMATS)}.")
     if recording is not None and to != "c3d":
         raise ResultError(f"An export to '{to}' takes nothing from the walk's own file.", "Leave --recording out.")
     place = source.folder if isinstance(source, StoredResult) else source if isinstance(source, str | Path) else None

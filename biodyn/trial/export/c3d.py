@@ -78,7 +78,7 @@ def convention_named(name: str) -> Mapping[str, Any]:
     """Return a convention of the library; ResultError names those there are."""
     known = entry_names("conventions")
     if name not in known:
-        raise ResultError(f"There is no convention '{name}'.", f"There are {', '.join(known)}.")
+        raise ResultError(f"Convention '{name}' does not exist.", f"There are {', '.join(known)}.")
     return library_entry("conventions", name)
 
 
@@ -181,13 +181,13 @@ def _recording(view: TrialView, given: Path | None) -> Path:
         raise ResultError(f"'{path}' is not the recording that was analysed: its digest differs.", again)
     if path.suffix.lower() != ".c3d":
         raise ResultError(
-            f"'{path.name}' is no C3D file: there is nothing to write the result into.", "Export to mat or xlsx."
+            f"'{path.name}' is not a C3D file: the result cannot be written into it.", "Export to mat or xlsx."
         )
     return path
 
 
 def _shown_as(path: Path) -> Path | None:
-    """The file whose path is recorded so: a record shows characters that cannot be printed by their escapes."""
+    """Return the file of a recorded path; records contain unprintable characters as escapes."""
     folder = Path(path.anchor)
     for part in path.parts[1:] if path.anchor else path.parts:
         exact = folder / part

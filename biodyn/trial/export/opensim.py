@@ -25,7 +25,7 @@ from biodyn.rigid_body.osim.write import BASE_AXES, NamedCoordinate, component_n
 MODEL, MARKERS, COORDINATES, FORCES = "model.osim", "markers.trc", "coordinates.mot", "grf.mot"
 LOADS, TORQUES, SETUP = "external_loads.xml", "inverse_dynamics.sto", "inverse_dynamics_setup.xml"
 _OPENSIMS: Final = "inverse_dynamics_opensim.sto"
-# Below this vertical force the point of application is not told by the wrench, N (contact threshold of the plates).
+# Below this vertical force the wrench does not define the point of application, N (contact threshold of the plates).
 _LEAST_N: Final = 20.0
 _LABORATORY_M: Final = 100.0
 
@@ -74,7 +74,7 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
             times | {_load_name(n, t): c for n, t, c in zip(names, turning, motion.tau.T, strict=True)},
             (
                 "Generalised forces along the coordinates, Nm and N, positive where they accelerate their coordinate positively.",
-                "Those of the first six are the residual. nan: not known, a ground contact beyond was not measured.",
+                "The first six are the residual. nan: not known, a ground contact beyond was not measured.",
             ),
         ),
     }
@@ -241,7 +241,7 @@ def _loads(
 
 
 def _height(view: TrialView, side: str, rows: slice) -> FloatArray:
-    """Height (T,) m of what the foot stands on: where it stands, and between."""
+    """Return the height (T,) m of the ground under the foot, interpolated between stances."""
     table = view.tables["ground_reaction"]
     heights = np.asarray(table[f"centre_of_pressure_{side}_y_m"], dtype=np.float64)[rows]
     corners = np.asarray(view.arrays.get("plate_corners_W", np.zeros((0, 4, 3))))
@@ -264,7 +264,7 @@ def point_of_application(wrench: FloatArray, height: FloatArray) -> FloatArray:
 
 
 def _between(values: FloatArray, otherwise: float) -> FloatArray:
-    """Numbers (T,) with straight lines over what is missing; `otherwise` where all is."""
+    """Return numbers (T,) with gaps interpolated linearly; `otherwise` if all are missing."""
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
         return np.full(len(values), otherwise)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from biodyn.output.figures.trial import TrialView
 
 
-# Tables whose numbers have no convention of signs and axes.
+# Tables without a convention of signs and axes.
 _WITHOUT_SIGNS = ("marker_errors", "events", "contacts", "spatiotemporal")
 
 
@@ -106,7 +106,7 @@ def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple
 
 
 def _plain(series: pd.Series[Any]) -> list[Any]:
-    """The values as a sheet takes them: None where there is none."""
+    """Return the values for a sheet; None for missing ones."""
     values = series.astype(object).to_numpy()
     return [
         None if value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value)) else value
@@ -173,7 +173,7 @@ def _info(view: TrialView, convention: str) -> dict[str, Any]:
     record = view.record
     subject = dict(record.get("subject") or {})
     return {
-        "file": printable(str(record["input"].get("file", ""))),  # bytes that are no Unicode as their escapes
+        "file": printable(str(record["input"].get("file", ""))),  # bytes that are not Unicode as their escapes
         "sha256": str(record["input"].get("sha256", "")),
         "biodyn": str(dict(record.get("versions") or {}).get("biodyn", "")),
         "verdict": str(record.get("verdict", "")),
