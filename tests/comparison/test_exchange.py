@@ -122,7 +122,7 @@ def test_results_of_other_frames_and_of_older_versions_are_refused(analysis, bod
     with pytest.raises(ResultError, match="different frames"):
         analyses_in_common(body, short)
     arrays = {name: value for name, value in result_arrays(analysis).items() if not name.startswith("segment_")}
-    with pytest.raises(ResultError, match="before biodyn kept the axes"):
+    with pytest.raises(ResultError, match="by an older version that did not store the axes"):
         moving_body(arrays)
 
 
