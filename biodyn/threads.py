@@ -30,7 +30,7 @@ def use_one_thread() -> None:
 def linear_algebra_in_one_thread() -> Iterator[None]:
     """Limit the loaded libraries of linear algebra to one thread, where no variable of `ONE_THREAD` is set.
 
-    Analyses that overlap in several threads of a process should set one: the limit is that of the whole process.
+    Analyses that overlap in several threads of a process should set one: the limit belongs to the whole process.
     """
     if any(os.environ.get(name) for name in ONE_THREAD):
         yield

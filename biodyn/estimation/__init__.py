@@ -1,11 +1,12 @@
-"""Motion and forces as one estimate: the trajectory that fits markers, measured wrenches and the laws of motion best.
+"""Joint estimate of motion and forces: the trajectory that fits markers, measured wrenches and the laws of motion best.
 
 In: a trial after its inverse dynamics (`TrialInputs`), the ground reaction at full bandwidth, and the section [estimation]
 (`settings`). Out: an `Estimate`: another `Fit`, `Dynamics` and ground reaction of the same trial, and a `summary` of residuals
-before and after, of what was moved, and of how much each torque changed.
+before and after, changes of the motion and of each torque.
 
 The entry point is `estimate.estimate_trial`. Read `problem` (the unknowns and the data), `terms` (markers, balance of the whole
-body, smoothness of motion and torques), `noise_model` (their sizes), `inertias` and `plates` (unknown parameters),
-`shared_parameters` (their estimate from one or several walks), `gauss_newton` (the steps), `solver` (banded equations) and
-`posterior` (standard deviations). docs/methods.md has the equations and their evidence.
+body, smoothness of motion and torques), `noise_model` (their standard deviations), `parameters` (unknown inertias and plate
+errors), `shared_parameters` (their estimate from one or several walks), `gauss_newton` (the steps, the posterior, the elimination
+of the residual) and `solver` (banded equations); `on_coordinates` is the estimate for OpenSim models. docs/methods.md has the
+equations and their evidence.
 """

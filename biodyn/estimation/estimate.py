@@ -199,7 +199,7 @@ class _Trial:
         return cls(inputs, torques, moving, to_close, since_s, inputs.model, loads, sizes)
 
     def windows(self, balanced: BoolArray, least_frames: int = 10) -> list[TimeWindow]:
-        """Return the windows to solve, the one with most frames in balance first; EstimateError where there is none."""
+        """Return the windows to solve, the one with most frames in balance first; EstimateError without any."""
         stretches = [slice(a, b) for a, b in finite_stretches(self.moving) if b - a >= least_frames]
         windows = [window for rows in stretches for window in windows_of(rows, self.inputs.rate_hz)]
         if not windows:
@@ -242,7 +242,7 @@ class _Trial:
 
 
 def _keep_posterior(random: Posterior, window: TimeWindow, problem: Problem, solution: Solution) -> None:
-    """Put the posterior of a window into that of the trial."""
+    """Copy the posterior of a window to the trial's."""
     of_window = posterior(problem, solution.factor, solution.derivatives)
     columns = [coordinate.v_index for coordinate in problem.model.coordinates]
     random.place[window.kept] = of_window.place[window.inner][:, columns]

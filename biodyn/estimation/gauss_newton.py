@@ -56,8 +56,8 @@ def impact_template(kinds: Kinds, since_s: FloatArray) -> Shares:
     """Return the map from the template's numbers to all strikes; since_s: (K, 2) of `since_strikes` at the knots.
 
     The template is piecewise linear with a number every hundredth of a second, and 0 away from strikes. Both sides of the body
-    share it, separately for own strikes and those of the other side; coordinates without a side have separate numbers for strikes
-    of the right and of the left.
+    share it, separately for own strikes and strikes of the other side; coordinates without a side have separate numbers for
+    strikes of the right and of the left.
     """
     at, of, weight = strike_shares(kinds, since_s, kinds.number * 2 * OF_A_STRIKE, SIDES[0])
     used, places = np.unique(of, return_inverse=True)  # a number without weight has no equation
@@ -73,7 +73,7 @@ def template_step(
         path: where the equations of `factor` and of the step (count, nv) were made; it shows the torques' changes.
         torques: the rows in them that hold second differences of torques near 0.
 
-    Inertias and plate errors remain those of the step.
+    Inertias and plate errors do not change.
     """
     common = TORQUE_SHOWN * np.sqrt(problem.sizes.strikes_alike_share)
     if not (torques and common and problem.strikes_known):
@@ -345,7 +345,7 @@ def eliminate_residual(problem: Problem, solution: Solution) -> ResidualEliminat
 def _add_balance(
     normal: NormalEquations, problem: Problem, residual: FloatArray, parts: Derivatives, free: IntArray
 ) -> None:
-    """Add the balance of the whole body, whose residual (T, 6) [moment; force] is never NaN.
+    """Add the balance of the whole body; its residual (T, 6) [moment; force] is never NaN.
 
     Beyond the frames of `problem.to_close` the change fades out within `_FADE_S`: ended from one frame to the next it would be an
     impact. A load may be unknown there, so the balance itself is not used: the force on the root changes as in the nearest frame

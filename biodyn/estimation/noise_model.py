@@ -171,7 +171,7 @@ def since_strikes(contacts: Sequence[Contact], frames: int, rate_hz: float) -> F
 
 
 def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray:
-    """Times (T,) s since the nearest strike, negative before it; infinite where there is none."""
+    """Times (T,) s since the nearest strike, negative before it; infinite without any."""
     if not strikes_s:
         return np.full(len(time_s), np.inf)
     away = time_s[:, None] - np.array(strikes_s)
@@ -264,13 +264,15 @@ def strike_shares(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the entries of `Shares` at strikes, since_s (T, 2): places, numbers and weights (N,).
 
-    first: (R,) number of the first hundredth of a strike of a value's own side, before those of the other side. middle: the side
-    that coordinates without a side have; None = both, as one.
+    first: (R,) number of the first hundredth of a strike of a value's own side, before the ones of the other side. middle: the
+    side that coordinates without a side have; None = both, as one.
     """
     flat = np.arange(since_s.shape[0] * len(kinds.side)).reshape(-1, len(kinds.side))
     parts = []
     for side, frames, hundredth, share in near_strikes(since_s):
-        other = np.array([OF_A_STRIKE if (one or middle or side) != side else 0 for one in kinds.side], dtype=np.int64)
+        other = np.array(
+            [OF_A_STRIKE if (of_value or middle or side) != side else 0 for of_value in kinds.side], dtype=np.int64
+        )
         at = flat[frames]
         parts.append((at, first + other + hundredth[:, None], np.broadcast_to(share[:, None], at.shape)))
     at, of, weight = (np.concatenate([part[i].ravel() for part in parts]) for i in range(3))
@@ -375,7 +377,7 @@ def torque_places(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
 
 
 def _known(model: SubjectModel, loads: Loads, places: IntArray) -> BoolArray:
-    """Return where (T, R) each torque is known; those of assumed coordinates where the whole body is in balance."""
+    """Return where (T, R) each torque is known; of assumed coordinates where the whole body is in balance."""
     columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
     result = np.zeros((len(loads.balanced), len(places)), dtype=bool)
     for row, at in enumerate(places.tolist()):

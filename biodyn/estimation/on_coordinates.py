@@ -140,12 +140,12 @@ class _Inertias:
         factors, shift = self.mass_factors(p), self.centre_shift_m(p)
         bodies = [
             replace(
-                one,
-                mass_kg=one.mass_kg * factors[k],
-                inertia_com=one.inertia_com * factors[k],
-                com_m=one.com_m + shift if k == self.trunk else one.com_m,
+                each,
+                mass_kg=each.mass_kg * factors[k],
+                inertia_com=each.inertia_com * factors[k],
+                com_m=each.com_m + shift if k == self.trunk else each.com_m,
             )
-            for k, one in enumerate(body.multibody.bodies)
+            for k, each in enumerate(body.multibody.bodies)
         ]
         return replace(body, multibody=Multibody(tuple(bodies), body.multibody.gravity_W))
 

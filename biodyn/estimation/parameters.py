@@ -383,7 +383,7 @@ def plate_unknowns(
     """Return the unknown errors of the plates with foot contacts, by the settings.
 
     R_WL: (3, 3) rotation from laboratory axes to World. known: (frames, K) where the wrenches of `sides` are known; None =
-    everywhere. outlier_share: prior share of plates (and body masses) whose error is an outlier.
+    everywhere. outlier_share: prior share of plates (and body masses) with an outlier as error.
     """
     priors = PlatePriors(
         settings.plate_place_sd_m, settings.plate_gain_sd_share, settings.force_delay_sd_s, outlier_share

@@ -41,7 +41,7 @@ class InformationForm:
 
     Attributes:
         names: (P,) of the parameters. information: (P, P) matrix, vector: (P,); the estimate solves information @ x = vector.
-        outlier_groups: groups of names whose errors are outliers all together or not at all.
+        outlier_groups: groups of parameters with errors that are outliers all together or not at all.
         outlier_share: prior probability that a group is one.
     """
 
@@ -214,7 +214,7 @@ def _residual_after(
 
 
 def _balance_error(problem: Problem, residual: FloatArray, trace: float) -> FloatArray:
-    """Return the error (6,) of the balance in a frame: that of the forces as a mean of the expected one and the trial's own.
+    """Return the error (6,) of the balance in a frame: for the forces a mean of the expected one and the trial's own.
 
     One step of expectation and maximisation (Dempster et al. 1977): the mean square of the residual (T, 3), plus the `trace` that
     the uncertain motion adds to it, weighted by the number of independent samples; the expected error counts as four of them. The

@@ -201,7 +201,7 @@ def _implausible(what: str) -> EstimateError:
 def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collection[str] = ()) -> list[Diagnostic]:
     """Return a warning for every mass centre, mass, plate and delay outside of how people and plates differ.
 
-    late_s: largest delay of forces in sound recordings. assumed: segments whose motion is assumed; the shifts of their mass
+    late_s: largest delay of forces in sound recordings. assumed: segments with assumed motion; the shifts of their mass
     centres also compensate their unknown posture and are not reported.
     """
     notes = [note for error in summary.plates.errors for note in _plate_notes(error, summary.plates)]
@@ -285,7 +285,7 @@ def estimate_failed(error: EstimateError) -> Diagnostic:
         "estimate-not-made",
         "warning",
         f"No joint estimate of motion and forces; the filtered result is used: {why}",
-        hint=f"{look}Torques of this trial come from another method than those of other trials: average both with care. "
+        hint=f"{look}Torques of this trial come from another method than in other trials: average both with care. "
         'signals.method = "butterworth" for all trials makes them comparable.',
     )
 

@@ -40,7 +40,7 @@ def rigid_fit(p_B: FloatArray, p_W: FloatArray, weights: FloatArray | None = Non
     centre_W = np.einsum("m,...mi->...i", share, p_W)
     covariance = np.einsum("m,...mi,mj->...ij", share, p_W - centre_W[..., None, :], p_B - centre_B)
     U, _, Vt = np.linalg.svd(covariance)
-    # A reflection is no motion: turn the least determined axis.
+    # A reflection is not a motion: rotate the least determined axis.
     U[..., :, 2] *= np.sign(np.linalg.det(U @ Vt))[..., None]
     R = U @ Vt
     return R, centre_W - R @ centre_B

@@ -41,18 +41,18 @@ def quaternion_from_matrix(R: FloatArray) -> FloatArray:
     trace = rows[0][0] + rows[1][1] + rows[2][2]
     sizes = [rows[0][0], rows[1][1], rows[2][2], trace]
     i = sizes.index(max(sizes))
-    found = [0.0] * 4  # x y z w
+    xyzw = [0.0] * 4
     if i == _W:
         for a, b, c in _CYCLIC:
-            found[a] = rows[c][b] - rows[b][c]
-        found[_W] = 1.0 + trace
+            xyzw[a] = rows[c][b] - rows[b][c]
+        xyzw[_W] = 1.0 + trace
     else:
         _, j, k = _CYCLIC[i]
-        found[i] = 1.0 - trace + 2.0 * rows[i][i]
-        found[j] = rows[j][i] + rows[i][j]
-        found[k] = rows[k][i] + rows[i][k]
-        found[_W] = rows[k][j] - rows[j][k]
-    x, y, z, w = found
+        xyzw[i] = 1.0 - trace + 2.0 * rows[i][i]
+        xyzw[j] = rows[j][i] + rows[i][j]
+        xyzw[k] = rows[k][i] + rows[i][k]
+        xyzw[_W] = rows[k][j] - rows[j][k]
+    x, y, z, w = xyzw
     first = next(part for part in (w, x, y, z) if part)  # of a half turn w is zero
     length = math.copysign(math.sqrt(x * x + y * y + z * z + w * w), first)
     return np.array([w, x, y, z]) / length
@@ -68,7 +68,7 @@ def matrices_from_quaternions(quaternions: FloatArray) -> FloatArray:
 
 
 def continuous_quaternions(quaternions: FloatArray) -> FloatArray:
-    """Scale (T, 4) to unit length and flip signs so that neighbours lie in the same half of the sphere."""
+    """Scale (T, 4) to unit length and flip signs so that neighbours are in the same half of the sphere."""
     unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
     signs = np.where(np.einsum("ij,ij->i", unit[1:], unit[:-1]) < 0.0, -1.0, 1.0)
     return unit * np.concatenate(([1.0], np.cumprod(signs)))[:, None]
@@ -85,7 +85,7 @@ def cardan_zxy(R: FloatArray) -> FloatArray:
     """Angles (..., 3) about Z, X, Y with R = Rz Rx Ry, rad: the ISB joint sequence (Grood & Suntay 1983).
 
     NaN where R is. At X = +-90 degrees only the sum or difference of the other two is known; SciPy's `as_euler` refuses NaN
-    and warns there, so the formula stands here.
+    and warns there, so the formula is written here.
     """
     x = np.arcsin(np.clip(R[..., 2, 1], -1.0, 1.0))
     z = np.arctan2(-R[..., 0, 1], R[..., 1, 1])
@@ -111,7 +111,7 @@ def apply(R: FloatArray, vectors: FloatArray) -> FloatArray:
 
 
 def points_on_bodies(R_WB: FloatArray, p_WB: FloatArray, bodies: IntArray, points_B: FloatArray) -> FloatArray:
-    """Places (T, M, 3) in World of points (M, 3) fixed to bodies (M,), whose poses are R_WB (T, B, 3, 3), p_WB (T, B, 3)."""
+    """Return positions (T, M, 3) in World of points (M, 3) fixed to bodies (M,) with poses R_WB (T, B, 3, 3), p_WB (T, B, 3)."""
     places: FloatArray = p_WB[:, bodies]
     for m, (body, point) in enumerate(zip(bodies, points_B, strict=True)):
         places[:, m] += apply(R_WB[:, body], point)
@@ -120,10 +120,10 @@ def points_on_bodies(R_WB: FloatArray, p_WB: FloatArray, bodies: IntArray, point
 
 def cross(a: ArrayLike, b: ArrayLike) -> FloatArray:
     """Vector product over the last axis of stacks; several times faster than NumPy's general one, with the same numbers."""
-    one, other = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    a0, a1, a2 = one[..., 0], one[..., 1], one[..., 2]
-    b0, b1, b2 = other[..., 0], other[..., 1], other[..., 2]
-    result = np.empty(np.broadcast_shapes(one.shape, other.shape))
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    a0, a1, a2 = x[..., 0], x[..., 1], x[..., 2]
+    b0, b1, b2 = y[..., 0], y[..., 1], y[..., 2]
+    result = np.empty(np.broadcast_shapes(x.shape, y.shape))
     result[..., 0] = a1 * b2 - a2 * b1
     result[..., 1] = a2 * b0 - a0 * b2
     result[..., 2] = a0 * b1 - a1 * b0
@@ -131,7 +131,7 @@ def cross(a: ArrayLike, b: ArrayLike) -> FloatArray:
 
 
 def cross3(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Vector product of two (3,) vectors: ten times faster than what is made for stacks."""
+    """Vector product of two (3,) vectors: ten times faster than the function for stacks."""
     (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 

@@ -1,4 +1,4 @@
-"""Compiled loops over frames, a file a group of algorithms beside their equations (Featherstone 2008).
+"""Compiled loops over frames, a file for each group of algorithms with its equations (Featherstone 2008).
 
 Kernels take a `Tree` of arrays in topological order, constants, inputs, and outputs to fill, all contiguous float64. They check
 no arguments and allocate nothing. `biodyn.rigid_body` is the public interface with shapes, names and errors.

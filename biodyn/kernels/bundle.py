@@ -2,7 +2,8 @@
 
 Numba hands a NamedTuple on as the seven or more numbers of each of its arrays. The 24 arrays of a tree are then some 200
 arguments of every function that takes it, and reading one of them copies all: most of the code numba made was that, and
-most of the time that compiling took. A bundle is a list of addresses and lengths in memory; what is not read costs nothing.
+most of the time that compiling took. A bundle is a list of addresses and lengths in memory; fields that are not read cost
+nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from numba.extending import NativeValue, models, register_model, typeof_impl, un
 
 _Bundle = TypeVar("_Bundle")
 _WORD = ir.IntType(64)
-_SEEN: dict[tuple[Any, ...], BundleType] = {}
 
 
 class BundleType(types.Type):
@@ -101,11 +101,8 @@ def _kind(bundle: Any) -> BundleType:
     for name, array in zip(bundle._fields, bundle, strict=True):
         if not (isinstance(array, np.ndarray) and array.flags.c_contiguous and array.flags.aligned):
             raise TypeError(f"{name} of {type(bundle).__name__} must be an aligned array in C order.")
-    key = (type(bundle), *((array.dtype, array.ndim) for array in bundle))
-    if key not in _SEEN:
-        arrays = tuple(types.Array(typeof(array).dtype, array.ndim, "C") for array in bundle)
-        _SEEN[key] = BundleType(type(bundle).__name__, bundle._fields, arrays)
-    return _SEEN[key]
+    arrays = tuple(types.Array(typeof(array).dtype, array.ndim, "C") for array in bundle)
+    return BundleType(type(bundle).__name__, bundle._fields, arrays)
 
 
 def bundle(named_tuple: type[_Bundle]) -> type[_Bundle]:
@@ -122,6 +119,6 @@ def bundle(named_tuple: type[_Bundle]) -> type[_Bundle]:
         "_words": cached_property(_words),
     }
     extended: Any = type(named_tuple.__name__, (named_tuple,), members)
-    typeof_impl.register(extended, lambda one, _: one._kind)
+    typeof_impl.register(extended, lambda value, _: value._kind)
     kernel_ready: type[_Bundle] = extended
     return kernel_ready

@@ -9,7 +9,7 @@ Limits of q are kept by an active set.
 
 Equations of motion of a floating tree in fewer coordinates u, z = f(u), with the six speeds of its base unchanged:
     zdot = G udot,  zddot = G uddot + g        (G^T M G) a = tau - G^T (p + M g)
-with M and p the mass matrix and bias forces of the tree, G and g those of the functions.
+with M and p the mass matrix and bias forces of the tree, G and g from the functions.
 """
 
 from __future__ import annotations
@@ -127,15 +127,15 @@ def follow(laws, q, nz, passed, z):
                 inside = min(max(u, numbers[low]), numbers[last])
                 if u != inside:
                     away, beyond = u - inside, int(numbers[n + 2])
-                left, right = low, last
-                while right - left > 1:
-                    middle = (left + right) // 2
+                first_knot, next_knot = low, last
+                while next_knot - first_knot > 1:
+                    middle = (first_knot + next_knot) // 2
                     if numbers[middle] <= inside:
-                        left = middle
+                        first_knot = middle
                     else:
-                        right = middle
-                begin = last + 1 + (left - low) * (degree + 1)
-                u = inside - numbers[left]
+                        next_knot = middle
+                begin = last + 1 + (first_knot - low) * (degree + 1)
+                u = inside - numbers[first_knot]
             f, df, ddf = 0.0, 0.0, 0.0
             for k in range(degree + 1):
                 ddf = ddf * u + 2.0 * df
@@ -161,15 +161,15 @@ def slopes(laws, passed):
         if laws.kind[i] == GIVEN:
             gradient[laws.entry[i]] = 1.0
         for s in range(laws.first[i], laws.first[i + 1]):
-            one = laws.source[s]
-            for e in range(laws.entry[one], laws.entry[one + 1]):
+            source = laws.source[s]
+            for e in range(laws.entry[source], laws.entry[source + 1]):
                 gradient[laws.target[at]] += passed.slope[s] * gradient[e]
                 at += 1
 
 
 @part
 def lift(tree, laws, passed, hessian_z, drive_z, exact, hessian, drive):
-    """Fill the lower half of `hessian` (n, n) and `drive` (n,) of q from those of z: G^T H_z G - sum drive_z d2z, G^T drive_z.
+    """Fill the lower half of `hessian` (n, n) and `drive` (n,) of q from the ones of z: G^T H_z G - sum drive_z d2z, G^T drive_z.
 
     hessian_z: rows by depth (sparse.py). `exact` adds the curvature of the functions.
     """
@@ -202,12 +202,12 @@ def lift(tree, laws, passed, hessian_z, drive_z, exact, hessian, drive):
     for i in range(count - 1, n - 1, -1):
         a, b = laws.first[i], laws.first[i + 1]
         for s in range(a, b):
-            one = laws.source[s]
-            pull[one] += passed.slope[s] * pull[i]
+            source = laws.source[s]
+            pull[source] += passed.slope[s] * pull[i]
             bend = pull[i] * passed.curve[s]
             if exact and bend != 0.0:
-                for e in range(entry[one], entry[one + 1]):
-                    for f in range(entry[one], e + 1):
+                for e in range(entry[source], entry[source + 1]):
+                    for f in range(entry[source], e + 1):
                         hessian[column[e], column[f]] -= bend * gradient[e] * gradient[f]
         bend = pull[i] * passed.cross[i]
         if exact and bend != 0.0:
@@ -241,7 +241,7 @@ class Goal(NamedTuple):
 class Room(NamedTuple):
     """Numbers in use for one frame."""
 
-    q: FloatArray  # (n,) where the fit stands
+    q: FloatArray  # (n,) current fit
     trial: FloatArray  # (n,)
     best: FloatArray  # (n,)
     hessian: FloatArray  # (n, n) lower half
@@ -372,7 +372,7 @@ def _fit(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations
             _draw(goal, row, total, room)
         else:
             damping = max(10.0 * damping, 1e-3)
-            if damping > 1e8 or iterations >= max_iterations:  # no descent left in any direction: rounding rules
+            if damping > 1e8 or iterations >= max_iterations:  # no descent in any direction: limited by rounding
                 done = size < 1e-6
                 stuck = True
                 for j in range(n):
@@ -433,9 +433,9 @@ def coupled_inverse_kinematics(
 ):  # fmt: skip
     """Fit every frame, each from the one before; the first, and those behind a failure, from every row of goal.starts.
 
-    All starts are tried again where markers lie far from the model, and where more are seen than in an undetermined frame before.
-    Fills q (T, n), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); NaN in q, cost and errors where fewer than
-    min_markers markers are seen. room.q is where the last frame left it.
+    All starts are tried again where markers are far from the model, and where more are visible than in an undetermined frame
+    before. Fills q (T, n), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); NaN in q, cost and errors where fewer
+    than min_markers markers are seen. room.q is where the last frame left it.
     """
     n = room.q.shape[0]
     tries = goal.starts.shape[0]
@@ -457,19 +457,19 @@ def coupled_inverse_kinematics(
             elif k > tries:
                 for j in range(n):
                     room.q[j] = room.best[j]
-            one, steps, state = _fit(
+            frame_cost, steps, state = _fit(
                 tree, problem, laws, goal, t, total, 0 < k <= tries, tolerance, max_iterations, work, passed, room
             )
             turns += steps
-            cost[t], status[t] = one, state
+            cost[t], status[t] = frame_cost, state
             if k > tries:
                 break
-            if not one > _LOWER_COST * best:
-                best = one
+            if not frame_cost > _LOWER_COST * best:
+                best = frame_cost
                 for j in range(n):
                     room.best[j] = room.q[j]
             if k == 0:
-                poor_fit = one > _POOR_FIT_M2 * total and wait == 0
+                poor_fit = frame_cost > _POOR_FIT_M2 * total and wait == 0
                 if tries == 0 or not (poor_fit or (before == UNDETERMINED and seen > seen_before)):
                     break
                 wait = _RETRY_FRAMES
@@ -493,7 +493,7 @@ _PLACE: Final = 7  # position coordinates of the base
 def beneath(laws, columns, spot, held, q, v, passed, every, rate, bend, top, zq, zv, bias, G):
     """Fill zq (T, 7 + nz), zv (T, 6 + nz), bias (T, nz) and G (T, nz, nu), given as zeros, of q (T, 7 + nu), v (T, 6 + nu).
 
-    columns (nz,): which of all coordinates beneath are wanted; spot (n,): where each coordinate at the top stands in u, -1 = it
+    columns (nz,): indices of the wanted coordinates z; spot (n,): index of each coordinate q in u, -1 = it
     is held at `held` (n,). every: room for all beneath; rate, bend (N,): for every value of the laws; top (n,).
     """
     n, count, below = held.shape[0], passed.x.shape[0], every.shape[0]
@@ -513,9 +513,9 @@ def beneath(laws, columns, spot, held, q, v, passed, every, rate, bend, top, zq,
                 moving = v[t, BASE + spot[i]] if spot[i] >= 0 else 0.0
             else:
                 for s in range(first, laws.first[i + 1]):
-                    one = laws.source[s]
-                    moving += passed.slope[s] * rate[one]
-                    bent += passed.slope[s] * bend[one] + passed.curve[s] * rate[one] * rate[one]
+                    source = laws.source[s]
+                    moving += passed.slope[s] * rate[source]
+                    bent += passed.slope[s] * bend[source] + passed.curve[s] * rate[source] * rate[source]
                 if passed.cross[i] != 0.0:
                     bent += 2.0 * passed.cross[i] * rate[laws.source[first]] * rate[laws.source[first + 1]]
             rate[i], bend[i] = moving, bent

@@ -400,8 +400,8 @@ def _accelerate(tree, i, links, vdot):
             du = add(du, scale(row3(tree.slide, i), rate))
     elif kind == SPHERICAL:
         J, H = load6(links, here + _J), load9(links, here + _H)
-        left = sub(load3(links, here + _T), add(symmetric_times(J, dw), rotate(H, du)))
-        rates = symmetric_times(load6(links, here + _D), left)
+        rest = sub(load3(links, here + _T), add(symmetric_times(J, dw), rotate(H, du)))
+        rates = symmetric_times(load6(links, here + _D), rest)
         store3(vdot, at, rates)
         dw = add(dw, rates)
     elif kind == FREE:

@@ -1,10 +1,10 @@
 """Inverse kinematics: all coordinates fitted to all visible markers of a frame, by Newton's method.
 
 The cost of a frame is E(q) = sum_m w_m |p_WM - x_m(q)|^2 + sum_j c_j (q - q_prior)_j^2. With residuals r_m and
-J_m = dx_m/dq, J^T W J is the joint-space inertia matrix of the tree whose links carry the markers as point masses
+J_m = dx_m/dq, J^T W J is the joint-space inertia matrix of the tree with the markers as point masses on its links
 w_m, and J^T W r the generalised force of the point forces w_m r_m. So no Jacobian is formed: in world axes about one
 point O every link holds the zeroth, first and second moments of its markers and the sum of their forces, these add
-up towards the root, and (Featherstone 2008, section 6.2)
+up to the root, and (Featherstone 2008, section 6.2)
     H_ij = s_i . (I_j s_j),   b_j = s_j . F_j      for i on the path of j,  s = [angular; linear] at O.
 The curvature of x adds the exact second-order term - sum w r . d2x/dq_i dq_j = - w_i . sum_m w_m (dx_m/dq_j x r_m),
 which needs only the tensor T = sum w x r^T of the subtree; with it convergence is quadratic.
@@ -47,9 +47,9 @@ _FORCE, _MOMENT, _TENSOR, _MOMENTS = 10, 13, 16, 25
 class Work(NamedTuple):
     """Numbers in use for one frame."""
 
-    q: FloatArray  # (nq, and zeros to a whole block of WIDTH) where the fit stands
+    q: FloatArray  # (nq, and zeros to a whole block of WIDTH) current fit
     trial: FloatArray  # likewise
-    settled: FloatArray  # likewise, of the last frame whose coordinates were all determined
+    settled: FloatArray  # likewise, of the last frame with all coordinates determined
     sine: FloatArray  # likewise
     cosine: FloatArray  # likewise
     R_WB: FloatArray  # (n, 9)
@@ -67,7 +67,7 @@ class Work(NamedTuple):
     pull: FloatArray  # (nv,) from q to the prior
     right: FloatArray  # (nv,) right-hand side
     step: FloatArray  # (nv,)
-    pinned: BoolArray  # (nv,) coordinates whose step is given, not solved for
+    pinned: BoolArray  # (nv,) coordinates with a given step
     base: BoolArray  # (nv,) coordinates of free joints to the world
 
 
@@ -239,7 +239,7 @@ def assemble(tree, exact, work):
 
 @inline
 def _add_pull(tree, problem, j, A, stride, work):
-    """Add the prior of coordinates j .. j + 2, whose distance to it changes by -A step."""
+    """Add the prior of coordinates j .. j + 2, with a distance to it that changes by -A step."""
     c, pull = problem.prior_weights, work.pull
     for k in range(3):
         for m in range(3):
@@ -365,8 +365,8 @@ def _take_step(tree, problem, q, step, result):
             at = a + 3 if kind == FREE else a
             w, x, y, z = q[at], q[at + 1], q[at + 2], q[at + 3]
             if kind == FREE:
-                moved = rotate(quaternion_to_matrix(w, x, y, z), (step[b + 3], step[b + 4], step[b + 5]))
-                result[a], result[a + 1], result[a + 2] = q[a] + moved[0], q[a + 1] + moved[1], q[a + 2] + moved[2]
+                shift = rotate(quaternion_to_matrix(w, x, y, z), (step[b + 3], step[b + 4], step[b + 5]))
+                result[a], result[a + 1], result[a + 2] = q[a] + shift[0], q[a + 1] + shift[1], q[a + 2] + shift[2]
             turned = turn(w, x, y, z, (step[b], step[b + 1], step[b + 2]))
             result[at], result[at + 1], result[at + 2], result[at + 3] = turned
         elif tree.nv[i] == 1:
@@ -377,7 +377,7 @@ def _take_step(tree, problem, q, step, result):
 def _fit(tree, problem, t, restart, near, tolerance, max_iterations, work):
     """Minimise the cost of frame t from work.q on; return (cost, iterations, status).
 
-    restart: nothing is known of where it lies. near: it lies so near that the curvature helps from the first step on.
+    restart: no initial guess. near: the guess is so near that the curvature helps from the first step on.
     """
     q, trial, nv = work.q, work.trial, work.step.shape[0]
     stride = work.hessian.shape[0] // nv
@@ -397,7 +397,7 @@ def _fit(tree, problem, t, restart, near, tolerance, max_iterations, work):
             for a in range(q.shape[0]):
                 q[a] = trial[a]
             cost = trial_cost
-            # quadratic convergence, |next step| <= c |step|^2: stop when that lies well below the tolerance. c is taken
+            # quadratic convergence, |next step| <= c |step|^2: stop when that is well below the tolerance. c is taken
             # from the last two steps, and not below 10 / rad, what some metres of chain on short levers make of it
             ahead = exact and last > 0.0 and damping == 0.0
             if ahead:
@@ -417,7 +417,7 @@ def _fit(tree, problem, t, restart, near, tolerance, max_iterations, work):
                 assemble_prior(tree, problem, work)
         else:
             damping = max(10.0 * damping, 1e-3)
-            if damping > 1e8 or iterations >= max_iterations:  # no descent left in any direction: rounding rules
+            if damping > 1e8 or iterations >= max_iterations:  # no descent in any direction: limited by rounding
                 done = size < 1e-6
                 stuck = True
                 for a in range(q.shape[0]):
@@ -457,7 +457,7 @@ def _fit(tree, problem, t, restart, near, tolerance, max_iterations, work):
 
 @part
 def _unwind(tree, problem, settled, work):
-    """Take whole turns off unlimited angles, so that they lie within half a turn of the last determined frame.
+    """Take whole turns off unlimited angles, so that they are within half a turn of the last determined frame.
 
     While markers are missing an angle may have gone round; the pose is the same, a table of angles is not.
     """
@@ -481,7 +481,7 @@ def inverse_kinematics(
     markers = problem.marker_link.shape[0]
     for a in range(q_start.shape[0]):
         work.q[a] = q_start[a]
-    # numbers: a constant True is a type of its own, and what is called with it would be compiled once more
+    # numbers: a constant True is a type of its own, and functions called with it would be compiled again
     restart, settled = 1, 0
     for t in range(problem.p_WM.shape[0]):
         row = min(t, problem.weights.shape[0] - 1)

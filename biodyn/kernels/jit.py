@@ -3,7 +3,7 @@
 Floating point: products and sums may be fused (fma), nothing else: NaN stays NaN, the order of sums stays. In an `exact_kernel`
 not even that.
 
-Compiled kernels are cached by numba in a folder of the user instead of beside the sources: an installation may be read-only, and
+Compiled kernels are cached by numba in a folder of the user instead of next to the sources: an installation may be read-only, and
 pip does not remove what it did not write. numba has no public way to choose the folder for some functions only; the names used
 here that it does not promise are guarded by a test, and a version without them compiles in every process.
 """
@@ -52,7 +52,7 @@ merged: Any = _njit(inline="always", **_INTERNAL)
 
 
 def cache_folder() -> Path | None:
-    """Return the folder for compiled kernels of this program; None where there is no trustworthy one.
+    """Return the folder for compiled kernels of this program; None without a trustworthy one.
 
     It is below the folder that `FOLDER_VARIABLE` names, else the user's cache folder, else, where that cannot be written, a
     private folder in the system's temporary one. Code is loaded from it: a folder that belongs to another user (but root) or
@@ -61,10 +61,10 @@ def cache_folder() -> Path | None:
     named = os.environ.get(FOLDER_VARIABLE, "").strip()
     usual = Path(named).expanduser().absolute() if named else platformdirs.user_cache_path("biodyn", appauthor=False)
     private = Path(tempfile.gettempdir(), f"biodyn-{os.getuid()}" if hasattr(os, "getuid") else "biodyn")
-    for folder, own in ((usual, ()), (private, (private,))):
+    for folder, private_parts in ((usual, ()), (private, (private,))):
         place = folder / "kernels" / _stamp()
-        parts = (*own, place.parent, place)
-        if folder.is_absolute():  # "~/.cache" stays as it is where there is no home
+        parts = (*private_parts, place.parent, place)
+        if folder.is_absolute():  # "~/.cache" is unchanged without a home folder
             with suppress(OSError):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 for level in parts:
@@ -121,7 +121,7 @@ with suppress(AttributeError):  # a version of numba with other names
         _impl_class = _Implementation
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            # numba's own loads the implementations of NumPy first (0.4 s), which compiling alone needs and does by itself
+            # numba's own loads the implementations of NumPy first (0.4 s), which only compiling needs
             with suppress(*_UNREADABLE):
                 return self._load_overload(sig, target_context)
             return None
@@ -139,7 +139,7 @@ def kernel(function: Any) -> Any:
 
 
 def exact_kernel(function: Any) -> Any:
-    """A `kernel` that rounds every product and every sum by itself: the same bits on every processor."""
+    """A `kernel` that rounds every product and every sum separately: the same bits on every processor."""
     return _cached(function, {**_OPTIONS, "fastmath": False})
 
 

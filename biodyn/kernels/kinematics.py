@@ -3,8 +3,8 @@
 Outwards (Featherstone 2008, section 5.3, eqs 5.8):
     X_WC = X_WP X_PC(q),   v_C = cXp v_P + S qd,   a_C = cXp a_P + S qdd + v_C x S qd      (a_world = 0)
 
-Steps q (+) d and q1 (-) q0: rotations follow exp and log of SO(3), free joints those of SE(3), so that a step with a constant
-body-frame twist is exact (Murray, Li & Sastry 1994, section 2.3; Sola et al. 2018, arXiv:1812.01537, section V).
+Steps q (+) d and q1 (-) q0: rotations follow exp and log of SO(3), free joints exp and log of SE(3), so that a step with a
+constant body-frame twist is exact (Murray, Li & Sastry 1994, section 2.3; Sola et al. 2018, arXiv:1812.01537, section V).
 """
 
 from __future__ import annotations
@@ -171,9 +171,9 @@ def integrate(tree, q, step, result):
                     # V u = u + (1 - cos a)/a^2 r x u + (a - sin a)/a^3 r x (r x u)
                     c1, c2 = _bend(r)
                     ru = cross(r, u)
-                    moved = add(u, add(scale(ru, c1), scale(cross(r, ru), c2)))
+                    shift = add(u, add(scale(ru, c1), scale(cross(r, ru), c2)))
                     R = quaternion_to_matrix(q[t, a + 3], q[t, a + 4], q[t, a + 5], q[t, a + 6])
-                    p = add((q[t, a], q[t, a + 1], q[t, a + 2]), rotate(R, moved))
+                    p = add((q[t, a], q[t, a + 1], q[t, a + 2]), rotate(R, shift))
                     result[t, a], result[t, a + 1], result[t, a + 2] = p
                     a += 3
                 turned = turn(q[t, a], q[t, a + 1], q[t, a + 2], q[t, a + 3], r)
@@ -194,12 +194,12 @@ def difference(tree, q0, q1, step):
                 r = rotation_vector(w, x, y, z, q1[t, at], q1[t, at + 1], q1[t, at + 2], q1[t, at + 3])
                 step[t, b], step[t, b + 1], step[t, b + 2] = r
                 if kind == FREE:
-                    moved = sub((q1[t, a], q1[t, a + 1], q1[t, a + 2]), (q0[t, a], q0[t, a + 1], q0[t, a + 2]))
-                    moved = rotate_back(quaternion_to_matrix(w, x, y, z), moved)
+                    shift = sub((q1[t, a], q1[t, a + 1], q1[t, a + 2]), (q0[t, a], q0[t, a + 1], q0[t, a + 2]))
+                    shift = rotate_back(quaternion_to_matrix(w, x, y, z), shift)
                     # V^-1 m = m - r x m / 2 + (1 - (a/2) cot(a/2)) / a^2  r x (r x m)
                     c = _unbend(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
-                    rm = cross(r, moved)
-                    u = add_scaled(add_scaled(moved, rm, -0.5), cross(r, rm), c)
+                    rm = cross(r, shift)
+                    u = add_scaled(add_scaled(shift, rm, -0.5), cross(r, rm), c)
                     step[t, b + 3], step[t, b + 4], step[t, b + 5] = u
 
 
@@ -218,5 +218,5 @@ def coordinate_rates(tree, q, v, rates):
                 rates[t, at], rates[t, at + 1], rates[t, at + 2], rates[t, at + 3] = rate
                 if kind == FREE:
                     R = quaternion_to_matrix(turn[0], turn[1], turn[2], turn[3])
-                    moved = rotate(R, (v[t, b + 3], v[t, b + 4], v[t, b + 5]))
-                    rates[t, a], rates[t, a + 1], rates[t, a + 2] = moved
+                    shift = rotate(R, (v[t, b + 3], v[t, b + 4], v[t, b + 5]))
+                    rates[t, a], rates[t, a + 1], rates[t, a + 2] = shift

@@ -299,7 +299,7 @@ def _sine_cosine(memory, j):
 
 @inline
 def turn_all(memory):
-    """Fill the sines and cosines of Turned, whose arrays hold whole blocks of WIDTH."""
+    """Fill the sines and cosines of Turned, with arrays of whole blocks of WIDTH."""
     for at in range(0, memory.data.shape[0], WIDTH):
         s, c = lanes_sine_cosine(load(memory.data, at))
         store(memory.sine, at, s)
@@ -409,7 +409,7 @@ def drain(memory, frames, first):
 
 @part
 def drain_blocks(memory, frames, first, starts):
-    """`drain` of those columns only that lie in the blocks of WIDTH beginning at `starts`; for rows that `is_whole`."""
+    """`drain` of only the columns in the blocks of WIDTH beginning at `starts`; for rows that `is_whole`."""
     n = frames.shape[1]
     for at in starts:
         _move_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)

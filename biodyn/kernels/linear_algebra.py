@@ -87,10 +87,10 @@ def add_rows(band, n, first, rows, places, work):
         for j in range(width * n):
             column = band[(first + t) * n + j]
             for r in range(m):
-                own, factor = work[r, j:], work[r, j]
+                part_of_row, factor = work[r, j:], work[r, j]
                 if factor != 0.0:
                     for i in range(width * n - j):
-                        column[i] += factor * own[i]
+                        column[i] += factor * part_of_row[i]
 
 
 @kernel
@@ -112,7 +112,7 @@ def add_weighted(band, first, weights, square):
 
 @exact_kernel
 def spread_rows(by_place, by_rate, by_acceleration, frames, places, columns, weights, differences, scale, rows, work):
-    """Fill rows (T', m, W, p) on the coefficients of a spline, of forces whose derivatives are by_... (T, n, n).
+    """Fill rows (T', m, W, p) on the coefficients of a spline, of forces with derivatives by_... (T, n, n).
 
     Row t is scale[t] (T', m) times the sum over d of differences[d] times the forces `places` (m,) in the frame
     frames[0] + (t + d) frames[1]; it depends on the unknowns `columns` (p,). weights (3, S): of place, rate and acceleration on

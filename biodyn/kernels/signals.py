@@ -13,7 +13,7 @@ from biodyn.kernels.jit import exact_kernel
 
 #: Curves side by side in the working memory.
 LANES: Final = 8
-#: Rows of it that a filter needs beside the samples.
+#: Rows of it that a filter needs besides the samples.
 FILTER_ROWS: Final = 5
 
 

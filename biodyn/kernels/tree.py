@@ -12,7 +12,7 @@ one-axis joints (`rigid_body.multibody`), so these five kinds are enough; no oth
 | SPHERICAL | quaternion w x y z | omega in link axes      | [1; 0]                |
 | FREE      | x y z, quaternion  | [omega; v] in link axes | 1                     |
 
-Wrenches are in lane memory whose link rows begin with the pose in the parent: R (9 fields), p (3).
+Wrenches are in lane memory with link rows that begin with the pose in the parent: R (9 fields), p (3).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Tree(NamedTuple):
     idx_v: IntArray  # (n,) first coordinate in v, vdot, tau
     nv: IntArray  # (n,) number of velocity coordinates
     dof_link: IntArray  # (nv,) link each velocity coordinate belongs to
-    dof_parent: IntArray  # (nv,) velocity coordinate next towards the root, -1 = none
+    dof_parent: IntArray  # (nv,) next velocity coordinate on the way to the root, -1 = none
     dof_depth: IntArray  # (nv,) number of velocity coordinates before it on the path from the root
     dof_path: IntArray  # (nv, deepest + 1) the coordinate at each depth on the path to it, itself the last, then -1
     dof_blocks: IntArray  # where blocks of WIDTH numbers of M, row by row, begin that hold related coordinates

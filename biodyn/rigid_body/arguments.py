@@ -1,4 +1,4 @@
-"""What comes in from outside made fit for the kernels: float64, C order, checked shapes, one clear error otherwise."""
+"""Checked arguments for the kernels: float64, C order, valid shapes, otherwise one clear error."""
 
 from __future__ import annotations
 
@@ -81,5 +81,5 @@ def external(
 
 
 def of_bodies(mb: Multibody, links: FloatArray) -> FloatArray:
-    """Return the rows (axis 1) of the bodies out of those of the links."""
+    """Return the rows (axis 1) of the bodies from rows of all links."""
     return links if links.shape[1] == len(mb.bodies) else np.ascontiguousarray(links[:, mb.link_of_body])

@@ -41,7 +41,7 @@ def is_compiled() -> bool:
 
 
 def compilation_note() -> str:
-    """Return a sentence for a user who has to wait for the compilation, empty where there is none."""
+    """Return a sentence for a user who has to wait for the compilation, otherwise an empty one."""
     if is_compiled():
         return ""
     if CACHE_FOLDER is None:

@@ -102,7 +102,7 @@ def normal_matrix(mb: Multibody, q: ArrayLike, bodies: IntArray, p_BM: FloatArra
     """Return the sum of w_m J_m^T J_m (T, nv, nv) for q (T, nq), J_m the Jacobian of the place of point m.
 
     bodies (M,), p_BM (M, 3) m: the points and the bodies that carry them; weights (M,). It is the mass matrix of the tree
-    whose links carry nothing but masses w_m at these points.
+    with only masses w_m at these points on its links.
     """
     (positions,) = state(mb, q)
     carriers = np.zeros((len(mb.tree.parent), len(bodies)))
@@ -116,7 +116,7 @@ def normal_matrix(mb: Multibody, q: ArrayLike, bodies: IntArray, p_BM: FloatArra
 def solve_with_mass(mb: Multibody, M: ArrayLike, right: ArrayLike) -> FloatArray:
     """Return M^-1 right (T, nv) for M (T, nv, nv) of `mass_matrix` and right (T, nv), by its sparse Cholesky factors.
 
-    So vdot = solve_with_mass(mb, M, tau - bias): the other way to forward dynamics, cheaper where M is at hand.
+    So vdot = solve_with_mass(mb, M, tau - bias): the other way to forward dynamics, cheaper where M is known.
     Featherstone 2008, section 6.5.
     """
     matrices = checked(M, (None, mb.nv, mb.nv), "M")
@@ -293,15 +293,15 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: 
     """
     positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
-    kept = mb.nv if rows is None else rows
-    Y = np.empty((frames, kept * 10 * n))
+    count = mb.nv if rows is None else rows
+    Y = np.empty((frames, count * 10 * n))
 
     work = workspace(Y.shape[1] * WIDTH), _sweep(mb.tree)
-    second_order.regressor(mb.tree, positions, rates, accelerations, Y, kept, *work)
+    second_order.regressor(mb.tree, positions, rates, accelerations, Y, count, *work)
     if n == len(mb.bodies):
-        return Y.reshape(frames, kept, -1)
-    by_link = Y.reshape(frames, kept, n, 10)[:, :, mb.link_of_body]
-    return np.ascontiguousarray(by_link.reshape(frames, kept, -1))
+        return Y.reshape(frames, count, -1)
+    by_link = Y.reshape(frames, count, n, 10)[:, :, mb.link_of_body]
+    return np.ascontiguousarray(by_link.reshape(frames, count, -1))
 
 
 def effects_of_inertia(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, changes: ArrayLike) -> FloatArray:
@@ -323,11 +323,11 @@ def effects_of_inertia(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLik
         inertia_origin=np.zeros_like(tree.inertia_origin),
     )
     for change, tau in zip((np.zeros_like(before), *columns.T), result, strict=True):
-        own = (before + change).reshape(-1, 10)
+        parameters = (before + change).reshape(-1, 10)
         changed.mass[rows], changed.first_moment[rows], changed.inertia_origin[rows] = (
-            own[:, 0],
-            own[:, 1:4],
-            own[:, 4:],
+            parameters[:, 0],
+            parameters[:, 1:4],
+            parameters[:, 4:],
         )
         kernels.inverse_dynamics(changed, positions, rates, accelerations, loads, path, start, tau, unused, work)
     return np.moveaxis(result[1:] - result[0], 0, 2)
@@ -363,10 +363,10 @@ def inverse_dynamics_derivatives(
     frames = positions.shape[0]
     loads, path, start = external(mb, frames, wrenches, wrench_bodies)
     links = path[start[1:] - 1] if len(start) > 1 else np.zeros(0, dtype=np.int64)
-    found = [np.empty((frames, mb.nv * mb.nv)) for _ in range(3)]
+    results = [np.empty((frames, mb.nv * mb.nv)) for _ in range(3)]
     work = workspace(second_order.derivatives_work_size(mb.tree)), _sweep(mb.tree)
-    second_order.inverse_dynamics_derivatives(mb.tree, positions, rates, accelerations, loads, links, *found, *work)
-    by_q, by_v, by_vdot = (one.reshape(frames, mb.nv, mb.nv) for one in found)
+    second_order.inverse_dynamics_derivatives(mb.tree, positions, rates, accelerations, loads, links, *results, *work)
+    by_q, by_v, by_vdot = (part.reshape(frames, mb.nv, mb.nv) for part in results)
     return by_q, by_v, by_vdot
 
 
@@ -429,7 +429,7 @@ def inverse_dynamics(
             bodies with index wrench_bodies (K,).
         joint_wrenches: return also the wrenches (T, B, 6) that each joint hands from its parent to its body,
             [moment; force] about the body origin in body axes.
-        passive: dampers and springs in the joints, whose forces tau then need not supply.
+        passive: dampers and springs in the joints, with forces that tau need not supply.
 
     Returns tau, dual to v: N m for angles, N for travel, [moment; force] in body axes for a free joint. NaN in a
     frame gives NaN in that frame. Raises ModelError for wrong shapes, indices or infinite numbers.

@@ -77,7 +77,7 @@ def difference(mb: Multibody, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
 def random_configuration(mb: Multibody, rng: np.random.Generator, frames: int = 1, spread: float = 1.0) -> FloatArray:
     """Return configurations q (frames, nq): rotations uniform, one-axis coordinates uniform within their limits.
 
-    Where a limit is missing, `spread` (rad or m) stands for it, from the other limit or from 0; places of free joints
+    Where a limit is missing, `spread` (rad or m) replaces it, from the other limit or from 0; places of free joints
     are uniform within +-spread m. rng: from `numpy.random.default_rng(seed)`.
     """
     tree = mb.tree
@@ -140,7 +140,7 @@ def jacobian(
     Args:
         body: name or index of the body that moves.
         point: (3,) m, the point in body axes from the body origin; the origin where omitted.
-        relative_to: the body whose motion is subtracted: the Jacobian along the path between the two; None = world.
+        relative_to: the body of the subtracted motion: the Jacobian along the path between the two; None = world.
         axes: the result in world or in the moving body's axes.
 
     Raises ModelError for an unknown body or wrong shapes.
@@ -174,7 +174,7 @@ def jacobian_rate_times_v(
     acceleration = body_accelerations(mb, q, v, np.zeros_like(np.asarray(v, dtype=np.float64)))[:, b]
     x = np.zeros(3) if point is None else checked(point, (3,), "point")
     w, dw = velocity[:, :3], acceleration[:, :3]
-    # classical acceleration: that of the origin + dw x x + w x (w x x)
+    # classical acceleration: of the origin + dw x x + w x (w x x)
     linear = acceleration[:, 3:] + np.cross(w, velocity[:, 3:]) + np.cross(dw, x) + np.cross(w, np.cross(w, x))
     return np.concatenate(
         [np.einsum("tij,tj->ti", R_WB[:, b], dw), np.einsum("tij,tj->ti", R_WB[:, b], linear)], axis=1
@@ -198,8 +198,8 @@ class StickFigure:
     def of(cls, mb: Multibody, q: FloatArray | None = None) -> StickFigure:
         """Return the figure of a tree in the posture q (nq,): a real one, where joints move along axes as well.
 
-        An end lies in the middle of the joints that the body carries, but at least as far beyond its mass centre as its own joint
-        lies before it.
+        An end is the mean of the joints that the body carries, but at least as far beyond its mass centre as its own joint is
+        before it.
         """
         heavy = [i for i, body in enumerate(mb.bodies) if body.mass_kg > 0.0]
         held: dict[int, list[int]] = {i: [] for i in heavy}
@@ -235,9 +235,9 @@ class StickFigure:
         """Return how the points (T, 2 B, 3, nv) move with v: m a rad or m a m, for q (T, nq)."""
         columns = joint_jacobians(mb, q)[:, None]  # (T, 1, 6, nv), about the world's origin
         x = self.at(mb, q)[..., None]
-        moved = np.stack([on_path(mb, int(body)) for body in self.bodies]).astype(np.float64)
+        moves = np.stack([on_path(mb, int(body)) for body in self.bodies]).astype(np.float64)
         omega = columns[:, :, :3]
         turned = np.stack(
             [omega[:, :, b] * x[:, :, c] - omega[:, :, c] * x[:, :, b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=2
         )
-        return np.asarray((columns[:, :, 3:] + turned) * np.concatenate([moved, moved])[None, :, None])
+        return np.asarray((columns[:, :, 3:] + turned) * np.concatenate([moves, moves])[None, :, None])

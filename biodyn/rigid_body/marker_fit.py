@@ -46,7 +46,7 @@ class InverseKinematics:
     """The fitted motion.
 
     Attributes:
-        q: (T, nq), NaN in frames whose status is UNSEEN.
+        q: (T, nq), NaN in frames with status UNSEEN.
         marker_error: (T, M) distance of each marker from its place on the model, m, NaN where unseen or not fitted.
         cost: (T,) weighted sum of squares, m^2, priors included.
         iterations: (T,) Newton steps taken.
@@ -61,7 +61,7 @@ class InverseKinematics:
 
 
 def _spread(points: FloatArray) -> float:
-    """Return the second singular extent of points (M, 3): zero when they lie on a line, m."""
+    """Return the second singular extent of points (M, 3): zero when they are on a line, m."""
     return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1]) if len(points) >= 3 else 0.0
 
 
@@ -89,11 +89,11 @@ def _placed_base(
     kinds, kind_of = np.unique(shown, axis=0, return_inverse=True)  # frames that show the same markers alike
     for number, share in enumerate(kinds):
         frames, use = np.flatnonzero(kind_of.ravel() == number), share > 0
-        own = use & (marker_body == 0)
-        chosen = own if not by_all and _spread(x_root[own]) > _LEAST_SPREAD_M else use
+        of_root = use & (marker_body == 0)
+        chosen = of_root if not by_all and _spread(x_root[of_root]) > _LEAST_SPREAD_M else use
         R, p = rigid_fit(x_root[chosen], p_WM[frames][:, chosen], share[chosen])
         placed[frames, :3] = (p - p_PJ) @ R_PJ
-        placed[frames, 3:7] = [quaternion_from_matrix(R_PJ.T @ one) for one in R]
+        placed[frames, 3:7] = [quaternion_from_matrix(R_PJ.T @ rotation) for rotation in R]
     return placed
 
 
@@ -101,27 +101,27 @@ def _turned(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatA
     """Return the frames before which a free root body has turned by more than `_TURNED_RAD` since it was last seen.
 
     A person who left and comes back, or frames far apart: from the pose before, the fit may end with a twisted arm. All root
-    markers must say so, as one rigid body: an exchanged pair turns nothing.
+    markers must agree, as one rigid body: a swapped pair does not rotate it.
     """
-    own = np.flatnonzero(marker_body == 0)
-    if len(own) < MIN_MARKERS or not (mb.tree.kind[0] == FREE and mb.tree.parent[0] == -1):
+    of_root = np.flatnonzero(marker_body == 0)
+    if len(of_root) < MIN_MARKERS or not (mb.tree.kind[0] == FREE and mb.tree.parent[0] == -1):
         return []
-    apart = np.linalg.norm(p_BM[own, None] - p_BM[None, own], axis=2)
-    one, other = own[list(np.unravel_index(np.argmax(apart), apart.shape))]
-    line = p_WM[:, other] - p_WM[:, one]
+    apart = np.linalg.norm(p_BM[of_root, None] - p_BM[None, of_root], axis=2)
+    first_marker, second_marker = of_root[list(np.unravel_index(np.argmax(apart), apart.shape))]
+    line = p_WM[:, second_marker] - p_WM[:, first_marker]
     rows = np.flatnonzero(np.isfinite(line).all(axis=1))
     line = line[rows] / np.maximum(np.linalg.norm(line[rows], axis=1, keepdims=True), np.finfo(float).tiny)
     sharp = np.flatnonzero(np.sum(line[1:] * line[:-1], axis=1) < np.cos(_TURNED_RAD))
-    found = []
+    frames = []
     for before, after in zip(rows[sharp], rows[sharp + 1], strict=True):
-        both = own[np.isfinite(p_WM[[before, after]][:, own]).all(axis=(0, 2))]
+        both = of_root[np.isfinite(p_WM[[before, after]][:, of_root]).all(axis=(0, 2))]
         if _spread(p_WM[before, both]) <= _LEAST_SPREAD_M:
             continue
         R, p = rigid_fit(p_WM[before, both], p_WM[after, both])
         off = p_WM[after, both] - p_WM[before, both] @ R.T - p
         if np.sqrt(np.mean(np.sum(off**2, axis=1))) < _RIGID_M:
-            found.append(int(after))
-    return found
+            frames.append(int(after))
+    return frames
 
 
 def workspace(tree: Tree, nq: int, markers: int) -> Work:
@@ -238,10 +238,10 @@ def inverse_kinematics(
             Quaternions count by the rotation vector to the prior in the body's axes, a free joint's place as in q.
         q_near: (T, nq) what each frame is fitted from, as known from an earlier fit; NaN rows as if there were none.
 
-    Every frame starts from the one before, with the root laid over the markers anew where it has turned meanwhile. A first frame
-    whose posture is far from q0 can end in a wrong minimum (an elbow bent backwards, with the upper arm turned round), and many
-    others with it: where a coordinate lies at its limit in some frame, the first is also reached backwards from the frame that q0
-    resembles most; what fits all frames better and lies less often at a limit counts.
+    Every frame starts from the one before, with the root placed on the markers again where it has turned meanwhile. A first frame
+    with a posture far from q0 can end in a wrong minimum (an elbow bent backwards, with the upper arm turned round), and many
+    others with it: where a coordinate is at its limit in some frame, the first is also reached backwards from the frame that q0
+    resembles most; what fits all frames better and is less often at a limit is used.
 
     Newton's method with exact curvature, damped where a step fails, limits by an active set. Coordinates that no visible
     marker moves stay where they were; such frames are UNDETERMINED. Angles without limits are continuous from one determined
@@ -277,15 +277,15 @@ def inverse_kinematics(
         posture = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0")
         better = fit.reached_backwards(posture, usable[usable < (*turned, len(recorded))[0]], result)
         if better is not None:
-            other = fit.from_start(better)
-            better_fit = np.nansum(other.cost) < _BETTER * np.nansum(result.cost)
-            if better_fit and _at_limits(mb, other.q[usable], low, high) < limited:
-                result = other
+            other_fit = fit.from_start(better)
+            better_fit = np.nansum(other_fit.cost) < _BETTER * np.nansum(result.cost)
+            if better_fit and _at_limits(mb, other_fit.q[usable], low, high) < limited:
+                result = other_fit
     return result
 
 
 def _at_limits(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatArray) -> int:
-    """How often a one-axis coordinate lies at a limit in the rows of q (T, nq), where its limits leave it room to move."""
+    """Return how often a one-axis coordinate is at a limit in the rows of q (T, nq), where its limits differ."""
     count = 0
     for body in mb.bodies:
         place, row = mb.q_slice(body.name), mb.v_slice(body.name).start
@@ -325,7 +325,7 @@ class _Fit:
     def reached_backwards(self, posture: FloatArray, usable: IntArray, found: InverseKinematics) -> FloatArray | None:
         """Return q (nq,) of the first of the frames `usable` as it is reached from the one that the posture (nq,) resembles most.
 
-        None where that is the first frame, or the fit there is no better than the one that was found.
+        None where that is the first frame, or the fit there is no better than the given one.
         """
         if not len(usable):
             return None
@@ -344,18 +344,18 @@ class _Fit:
 
     def _placed(self, q: FloatArray, frames: IntArray, by_all: bool = False) -> FloatArray:
         """q (nq,) with the root laid over the markers of frames (F,), (F, nq), see `_placed_base`."""
-        own, places = self.problem, self.problem.p_BM
-        shown = own.weights[np.minimum(frames, len(own.weights) - 1)]
-        return _placed_base(self.mb, q, self.marker_body, places, own.p_WM[frames], shown, by_all=by_all)
+        whole, places = self.problem, self.problem.p_BM
+        shown = whole.weights[np.minimum(frames, len(whole.weights) - 1)]
+        return _placed_base(self.mb, q, self.marker_body, places, whole.p_WM[frames], shown, by_all=by_all)
 
     def _solved(self, rows: slice | IntArray, start: FloatArray) -> InverseKinematics:
         """Run the kernel from `start` (nq,) over some frames, in their order."""
-        own, mb = self.problem, self.mb
-        problem = own._replace(
-            p_WM=np.ascontiguousarray(own.p_WM[rows]),
-            weights=own.weights if len(own.weights) == 1 else np.ascontiguousarray(own.weights[rows]),
-            q_prior=own.q_prior if len(own.q_prior) <= 1 else np.ascontiguousarray(own.q_prior[rows]),
-            q_near=np.ascontiguousarray(own.q_near[rows]) if len(own.q_near) else own.q_near,
+        whole, mb = self.problem, self.mb
+        problem = whole._replace(
+            p_WM=np.ascontiguousarray(whole.p_WM[rows]),
+            weights=whole.weights if len(whole.weights) == 1 else np.ascontiguousarray(whole.weights[rows]),
+            q_prior=whole.q_prior if len(whole.q_prior) <= 1 else np.ascontiguousarray(whole.q_prior[rows]),
+            q_near=np.ascontiguousarray(whole.q_near[rows]) if len(whole.q_near) else whole.q_near,
         )
         frames, markers = problem.p_WM.shape[:2]
         result = InverseKinematics(

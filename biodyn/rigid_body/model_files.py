@@ -233,7 +233,7 @@ def _joints(joint: Joint, name: str, root: bool) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class _Segment:
-    """One MJCF body: a body of the tree with the massless links before it, whose joints it takes over.
+    """One MJCF body: a body of the tree with the massless links before it and their joints.
 
     Attributes:
         body: the body; parent: the nearest body before it that is written.
@@ -250,7 +250,7 @@ class _Segment:
 def _segments(mb: Multibody) -> Iterator[_Segment]:
     """Bodies in topological order, massless moving links folded into the one body each carries.
 
-    MuJoCo wants mass on everything that moves by itself, and turns a body about several axes instead. It takes axes and
+    MuJoCo requires mass on everything that moves, and turns a body about several axes instead. It takes axes and
     anchors in that body's own frame at q = 0.
     """
     folded: dict[str, _Segment] = {}
@@ -272,7 +272,7 @@ def _segments(mb: Multibody) -> Iterator[_Segment]:
 
 
 def _carried(joint: dict[str, str], R_LB: FloatArray, p_LB: FloatArray) -> dict[str, str]:
-    """A joint of a link, seen from the frame of the body that stands at R_LB, p_LB in the link."""
+    """A joint of a link, in the frame of the body at R_LB, p_LB in the link."""
     place = np.array([float(x) for x in joint.get("pos", "0 0 0").split()])
     axis = np.array([float(x) for x in joint["axis"].split()])
     return {**joint, "pos": _numbers_text(R_LB.T @ (place - p_LB)), "axis": _numbers_text(R_LB.T @ axis)}
@@ -301,7 +301,7 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
 
     Massless links in between, as anatomical joints of several axes have them, become further joints of the body they
     carry, since MuJoCo refuses moving bodies without mass. No armature, damping or friction is written: mass matrix and
-    inverse dynamics are those of `mb`. Every joint keeps the name of its link (`NAME_1`, `NAME_2` ... for joints with
+    inverse dynamics equal those of `mb`. Every joint keeps the name of its link (`NAME_1`, `NAME_2` ... for joints with
     several axes), and a coordinate is to be found by it: MuJoCo's order is depth first, ours is that of `mb.bodies`.
     Quaternions are w x y z in both. MuJoCo's free joint has the position's velocity first, in world axes, then the
     angular velocity in body axes; forces likewise; ours is the body-frame twist [angular; linear]:

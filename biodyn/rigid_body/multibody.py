@@ -217,13 +217,8 @@ _NQ = {kinds.WELD: 0, kinds.REVOLUTE: 1, kinds.SCREW: 1, kinds.SPHERICAL: 4, kin
 _NV = {kinds.WELD: 0, kinds.REVOLUTE: 1, kinds.SCREW: 1, kinds.SPHERICAL: 3, kinds.FREE: 6}
 
 
-@dataclass(frozen=True)
-class _Step:
-    """One link's joint: kernel kind, angular and linear part of its motion."""
-
-    kind: int
-    axis: FloatArray
-    slide: FloatArray
+#: The joint of one link: kernel kind, angular and linear part of its motion.
+_Step = tuple[int, FloatArray, FloatArray]
 
 
 @lru_cache(maxsize=256)
@@ -232,29 +227,29 @@ def _steps(joint: Joint) -> list[_Step]:
     zero = np.zeros(3)
     axes = [np.array(axis) for axis in joint.axes]
     if joint.kind == "weld":
-        return [_Step(kinds.WELD, zero, zero)]
+        return [(kinds.WELD, zero, zero)]
     if joint.kind == "free":
-        return [_Step(kinds.FREE, zero, zero)]
+        return [(kinds.FREE, zero, zero)]
     if joint.kind == "spherical":
-        return [_Step(kinds.SPHERICAL, zero, zero)]
+        return [(kinds.SPHERICAL, zero, zero)]
     if joint.kind == "prismatic":
-        return [_Step(kinds.SCREW, zero, axes[0])]
+        return [(kinds.SCREW, zero, axes[0])]
     if joint.kind == "helical":
-        return [_Step(kinds.SCREW, axes[0], joint.pitch * axes[0])]
+        return [(kinds.SCREW, axes[0], joint.pitch * axes[0])]
     if joint.kind == "cylindrical":
-        return [_Step(kinds.REVOLUTE, axes[0], zero), _Step(kinds.SCREW, zero, axes[0])]
+        return [(kinds.REVOLUTE, axes[0], zero), (kinds.SCREW, zero, axes[0])]
     if joint.kind == "planar":
-        turn = _Step(kinds.REVOLUTE, np.cross(axes[0], axes[1]), zero)
-        return [_Step(kinds.SCREW, zero, axes[0]), _Step(kinds.SCREW, zero, axes[1]), turn]
-    return [_Step(kinds.REVOLUTE, axis, zero) for axis in axes]  # revolute, universal, cardan
+        turn = (kinds.REVOLUTE, np.cross(axes[0], axes[1]), zero)
+        return [(kinds.SCREW, zero, axes[0]), (kinds.SCREW, zero, axes[1]), turn]
+    return [(kinds.REVOLUTE, axis, zero) for axis in axes]  # revolute, universal, cardan
 
 
 def _skews(axes: FloatArray) -> FloatArray:
     """The matrices (n, 3, 3) with skew(a) b = a x b of axes (n, 3)."""
-    found = np.zeros((len(axes), 3, 3))
+    skew = np.zeros((len(axes), 3, 3))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        found[:, k, j], found[:, j, k] = axes[:, i], -axes[:, i]
-    return found
+        skew[:, k, j], skew[:, j, k] = axes[:, i], -axes[:, i]
+    return skew
 
 
 def _six(S: FloatArray) -> FloatArray:
@@ -264,7 +259,7 @@ def _six(S: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _dof_tree(parent: tuple[int, ...], nv: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return for each velocity coordinate the one before it towards the root (-1 = none), how many are before, and its path.
+    """Return for each velocity coordinate the previous one on the way to the root (-1 = none), how many are before, and its path.
 
     Last the `_dof_blocks` of the mass matrix. Featherstone 2008, section 6.4: the expanded parent array of branch-induced
     sparsity. Trials build the same trees again and again, with other sizes.
@@ -310,7 +305,7 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
     """
     parent: list[int] = []
     steps: list[_Step] = []
-    owners: list[Body | None] = []  # the body whose mass the link carries
+    owners: list[Body | None] = []  # the body of the link's mass
     placements: list[tuple[FloatArray, FloatArray]] = []
     link_of_body = np.zeros(len(bodies), dtype=np.int64)
     for b, body in enumerate(bodies):
@@ -324,12 +319,12 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
         link_of_body[b] = len(parent) - 1
 
     n = len(parent)
-    kind = np.array([step.kind for step in steps], dtype=np.int64)
-    nq = np.array([_NQ[step.kind] for step in steps], dtype=np.int64)
-    nv = np.array([_NV[step.kind] for step in steps], dtype=np.int64)
+    kind = np.array([step[0] for step in steps], dtype=np.int64)
+    nq = np.array([_NQ[step[0]] for step in steps], dtype=np.int64)
+    nv = np.array([_NV[step[0]] for step in steps], dtype=np.int64)
     R = np.array([placement[0] for placement in placements])
-    axis = np.array([step.axis for step in steps])
-    slide = np.array([step.slide for step in steps])
+    axis = np.array([step[1] for step in steps])
+    slide = np.array([step[2] for step in steps])
     # Rodrigues: exp(q [a]) = a a^T + sin(q) [a] + cos(q) (1 - a a^T), here behind the placement R
     turning = axis.any(axis=1)
     along = np.einsum("ni,nj->nij", axis, axis)
@@ -481,7 +476,7 @@ class Multibody:
 
     @cached_property
     def paths(self) -> BoolArray:
-        """Return which velocity coordinates (B, nv) move each body: its own and those of the bodies it hangs on."""
+        """Return which velocity coordinates (B, nv) move each body: its own and the ones of its ancestors."""
         result = np.zeros((len(self.bodies), self.nv), dtype=np.bool_)
         for body, (parent, own) in enumerate(zip(self.parents.tolist(), self._v_slices, strict=True)):
             if parent >= 0:
@@ -495,7 +490,7 @@ class Multibody:
         return self.tree._replace(gravity_W=np.zeros(3))
 
     def neutral(self) -> FloatArray:
-        """Return the (nq,) configuration at which every joint frame lies in its placement."""
+        """Return the (nq,) configuration at which every joint frame equals its placement."""
         q = np.zeros(self.nq)
         for body, at in zip(self.bodies, self._q_slices, strict=True):
             if body.joint.kind in ("free", "spherical"):

@@ -63,7 +63,7 @@ _OF_MARKERS, _OF_POSES = ("marker_noise", "soft_tissue"), ("pose_noise", "pose_e
 SOURCES = (*_OF_MARKERS, *_BY_COLUMN)
 #: The source of trials in which the motion of some segment is assumed.
 UNSEEN = "unseen_segments"
-#: Frames whose columns are computed at a time: limits the memory for trials of any length.
+#: Number of frames computed at a time: limits the memory for trials of any length.
 BLOCK_FRAMES = 256
 _MARGIN_FRAMES = 2  # of the difference formula on both sides
 _LEAST_FRAMES = 2 * _MARGIN_FRAMES + 1
@@ -227,7 +227,7 @@ def _prepared(
         steps = {name: -fit.inverse_hessian @ source(frames).gradient for name, source in sources.items()}
         return fit.by_markers, steps
 
-    smoothed = SmoothedResponse.of(tuple(one for one in stretches if moving[list(one.sides)].all()), response_at)
+    smoothed = SmoothedResponse.of(tuple(each for each in stretches if moving[list(each.sides)].all()), response_at)
     sensitivities = None
     if constants is not None:
         frames = constants.information_frames()
@@ -265,11 +265,11 @@ def blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
 def _propagate(
     frames: Frames, inner: slice, errors: _Errors, points: PointCovariances
 ) -> tuple[dict[str, FloatArray], FloatArray]:
-    """Return the variances (T, C) by source in a block of frames, whose margins, all but `inner`, serve the differences only.
+    """Return the variances (T, C) by source in a block of frames; the margins outside of `inner` serve the differences only.
 
     `points` collects the positions of the joints.
 
-    The second part (T, C) belongs to the source whose last column was estimated from noisy markers: its square without the known
+    The second part (T, C) belongs to the source with a last column estimated from noisy markers: its square without the known
     share of the noise. In one frame that is a poor estimate, near zero or negative; over a period of the filter it is a good one.
     """
     inputs, count = frames.inputs, len(frames.at)

@@ -76,7 +76,7 @@ Source = Callable[[Frames], Columns]
 
 
 def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Return a column for each axis of every joint centre with a known error: that of the fitted model where there is one."""
+    """Return a column for each axis of every joint centre with a known error, that of the fitted model if available."""
     model = inputs.model
     fitted = Fitted.of(model)
     step_m = 1e-4  # small compared with every joint, large compared with round-off

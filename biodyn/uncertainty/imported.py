@@ -1,9 +1,9 @@
 """One standard deviation of every torque of an imported model: the errors of its inputs, drawn and sent through fit and dynamics.
 
-The fit of a model with couplings and clamped coordinates is no linear problem, and fast; so an error is put in, the coordinates
-are fitted again and smoothed as they were, and the change of the torques is taken. Sources of few independent errors (where a
-force acts, the cut-off) have one change each, whose squares add; of the others the spread over some draws is taken. Variances are
-averaged over the time that the filter spreads an error, which steadies what so few draws give.
+The fit of a model with couplings and clamped coordinates is a nonlinear problem, and fast; so an error is added, the coordinates
+are fitted and smoothed again, and the change of the torques is used. Sources of few independent errors (where a
+force acts, the cut-off) have one change each, and the squares add; of the others the spread over some draws is used. Variances
+are averaged over the time that the filter spreads an error, which steadies what so few draws give.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ def imported_bands(trial: ImportedInputs, settings: UncertaintySettings) -> Torq
         rng = np.random.default_rng((_SEED, k))
         variance = np.zeros(missing.shape)
         share = 1 if name in single else DRAWS
-        for one in single[name] if name in single else (draw(rng) for _ in range(DRAWS)):
-            q, tau = redone(trial, one)
+        for drawn in single[name] if name in single else (draw(rng) for _ in range(DRAWS)):
+            q, tau = redone(trial, drawn)
             variance += (tau - trial.tau)[:, columns] ** 2 / share
-            places.add(one.model, q, 1.0 / share)
+            places.add(drawn.model, q, 1.0 / share)
         smooth = uniform_filter1d(np.nan_to_num(variance), max(around, 1), axis=0, mode="nearest")
         by_source[name] = np.where(missing, np.nan, np.sqrt(np.maximum(smooth, 0.0)))
     names = tuple(c.name for c in trial.model.coordinates)
@@ -168,10 +168,10 @@ def redone(trial: ImportedInputs, drawn: Drawn) -> tuple[FloatArray, FloatArray]
         if stop - first < LEAST_ROWS:
             continue
         at = slice(first, stop)
-        moved = coordinate_motion(trial.time_s[at], q[at], drawn.cutoff_hz)
-        smoothed[at] = moved[0]
+        motion = coordinate_motion(trial.time_s[at], q[at], drawn.cutoff_hz)
+        smoothed[at] = motion[0]
         loads = drawn.wrenches[at] if trial.bodies else None
-        tau[at] = drawn.model.coupled.inverse_dynamics(*moved, loads, list(trial.bodies) if trial.bodies else None)
+        tau[at] = drawn.model.coupled.inverse_dynamics(*motion, loads, list(trial.bodies) if trial.bodies else None)
     return smoothed, tau
 
 
@@ -231,15 +231,15 @@ def skin_movement(inputs: TrialInputs, magnitudes: Magnitudes, sd: FloatArray, r
     """Draw movements (T, M, 3) m, in World, of the fitted markers against the bone; sd (M,) m: their standard deviations."""
     stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
     time_s = np.arange(inputs.markers.frame_count) / inputs.rate_hz
-    moved = np.zeros((len(time_s), len(sd), 3))
+    movement = np.zeros((len(time_s), len(sd), 3))
     for k, share in enumerate(magnitudes.shares):
         angle = 2.0 * np.pi * k * time_s / stride_s
         for wave in (np.cos(angle), np.sin(angle)):
-            # The variance of a cos + b sin with independent a and b of variance s is s, and that of the offset too.
-            moved += np.sqrt(share) * wave[:, None, None] * sd[:, None] * rng.normal(size=(len(sd), 3))
+            # The variance of a cos + b sin with independent a and b of variance s is s, as for the offset.
+            movement += np.sqrt(share) * wave[:, None, None] * sd[:, None] * rng.normal(size=(len(sd), 3))
     links = inputs.model.marker_arrays()[0]
     R = inputs.fit.link_R_W[:, links]
-    return np.asarray(np.nan_to_num(np.einsum("tmij,tmj->tmi", R, moved)))
+    return np.asarray(np.nan_to_num(np.einsum("tmij,tmj->tmi", R, movement)))
 
 
 def centre_sd_m(model: ImportedModel, magnitudes: Magnitudes) -> dict[str, FloatArray]:
@@ -315,7 +315,7 @@ def with_drawn_inertias(model: ImportedModel, magnitudes: Magnitudes, rng: np.ra
 
 
 def _first_axis(mb: Multibody, name: str) -> str:
-    """The body of the tree, an axis or the body itself, whose joint hangs on the parent of a body of the file."""
+    """Return the body of the tree, an axis or the body itself, with a joint on the parent of a body of the file."""
     body = mb.bodies[mb.body_index(name)]
     while body.parent is not None and "/" in body.parent:
         body = mb.bodies[mb.body_index(body.parent)]

@@ -69,12 +69,12 @@ class Magnitudes:
     pose_shares: tuple[float, ...] = (1.0,)
 
     def cutoff_sd_hz(self, used_hz: float) -> float:
-        """How far another choice would lie from the cut-off that was used: `cutoff_hz` at 6 Hz, in proportion above."""
+        """Return the standard deviation of the cut-off: `cutoff_hz` at 6 Hz, in proportion above."""
         return self.cutoff_hz * max(1.0, used_hz / _CUTOFF_HZ)
 
 
 def load_magnitudes(file: str | None = None) -> Magnitudes:
-    """Return the library's magnitudes, or those of a TOML file laid out alike.
+    """Return the library's magnitudes, or the ones of a TOML file of the same layout.
 
     Raises TableError where the file cannot be read or an entry is not valid.
     """
@@ -170,8 +170,8 @@ def white_noise(
 ) -> FloatArray:
     """Moments (T, M, 6) of unit white noise of markers seen (T, M), behind `smooth` (T, N) -> (T, N) and the spline.
 
-    `smooth` is made of filters with the cut-off, which take each unbroken stretch of a marker by itself (and leave it as it is
-    where it is too short). (T, 1, 6) where all markers are seen throughout.
+    `smooth` consists of filters with the cut-off, which treat each unbroken stretch of a marker separately (and leave it
+    unchanged where it is too short). (T, 1, 6) where all markers are seen throughout.
     """
     frames = len(seen)
     patterns = seen[:, :1] if seen.all() else seen
@@ -206,7 +206,7 @@ def _white_stretch(
 
 
 def _derivatives(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
-    """First and second derivative of samples (T, ...), of a spline whose degree is less where the samples are few."""
+    """First and second derivative of samples (T, ...), of a spline with a lower degree for few samples."""
     if len(x) == 1:  # a constant; SciPy 1.16 writes outside of its memory for the second derivative of degree 0
         return np.zeros_like(x), np.zeros_like(x)
     time_s = np.arange(len(x)) / rate_hz
@@ -219,7 +219,7 @@ def stride_movement(
 ) -> FloatArray:
     """Moments (6,) of a random curve of the gait cycle with variance 1: `shares` of it are an offset and the harmonics.
 
-    Every harmonic k has a random phase, so its moments are those of a stationary process: <n n> = s, <n' n'> = w^2 s,
+    Every harmonic k has a random phase, so its moments belong to a stationary process: <n n> = s, <n' n'> = w^2 s,
     <n n''> = -w^2 s, <n'' n''> = w^4 s with w = 2 pi k / stride. The low-pass filter weakens it by its gain.
     """
     moments = np.zeros(len(PAIRS))
@@ -245,7 +245,7 @@ class PoseOffset:
 
     Attributes:
         body: that is off. turns: the step is about an axis, rad, else along it, m. step: its size.
-        model: made of these poses. moved_L: (M, 3) m, how far each fitted point lies from where it was, axes of its link.
+        model: made of these poses. moved_L: (M, 3) m, shift of each fitted point, axes of its link.
     """
 
     body: str
@@ -262,7 +262,7 @@ class PoseErrors:
     Attributes:
         size: of a segment's origin along each axis, m, and of its attitude about each, rad: one standard deviation.
         shares: of that variance, offset first, then the harmonics of the stride.
-        offsets: six a segment. assumed_centres: bodies whose joint centre the poses do not tell.
+        offsets: six a segment. assumed_centres: bodies without a joint centre from the poses.
     """
 
     size: tuple[float, float]
@@ -278,10 +278,10 @@ class TrialInputs:
     Attributes:
         fit, dynamics, reaction, contacts: of the analysis.
         signals: as fitted, with the sections of the settings that they and the fit (`fit_settings`) were made with.
-        stride_s: measured stride time, NaN where there is none.
+        stride_s: measured stride time, NaN if unknown.
         calibration: what the model rests on.
-        centre_sd_m: standard deviations (3,) m of joint centres by segment, in the axes of the parent, where the walk told
-            more of them than is known of people in general.
+        centre_sd_m: standard deviations (3,) m of joint centres by segment, in the axes of the parent, where the walk
+            determines them better than the variation among people.
         poses: errors of measured poses, where the markers are virtual points of those.
         curved: whether the motion answers to its markers as the fit does; False of an estimate, see `fit_response`.
     """
@@ -340,7 +340,7 @@ class TrialInputs:
 
     @property
     def visibility_ramp_s(self) -> float:
-        """Time over which a marker's weight fades beside its gaps."""
+        """Time over which a marker's weight fades next to its gaps."""
         return self.fit_settings.visibility_ramp_s
 
     def refit(self, model: SubjectModel, markers: Markers) -> Fit:
@@ -354,7 +354,7 @@ class TrialInputs:
     def centre_sd(self, body: str, magnitudes: Magnitudes) -> FloatArray:
         """Standard deviation (3,) m of a segment's joint centre: as fitted, else the usual one; zero where none is known.
 
-        What stands for the static trial adds its own.
+        The substitute of a static trial adds its own.
         """
         usual = magnitudes.joint_centre_m.get(body, np.zeros(3))
         if self.poses is not None and body not in self.poses.assumed_centres:

@@ -139,7 +139,7 @@ class ParameterEffects:
         return np.arange(informative[0], informative[-1] + 1, step) if len(informative) else informative
 
     def near(self, frames: IntArray) -> IntArray:
-        """Return the parameters (N + M) with effects in some frames (T,): all inertias, and plates whose wrenches change."""
+        """Return the parameters (N + M) with effects in some frames (T,): all inertias, and plates with changed wrenches."""
         changed = self.wrenches[frames].any(axis=(0, 1, 2))
         return np.flatnonzero(np.concatenate([np.ones(self.parameters.shape[1], dtype=np.bool_), changed]))
 

@@ -152,22 +152,22 @@ class FollowedMarkers:
 
     def positions(self, coupled: CoupledMultibody, q: FloatArray) -> FloatArray:
         """Return where the markers are (T, M, 3) m in the configurations q (T, n)."""
-        found = np.empty((len(q), len(self.bodies), 3))
+        result = np.empty((len(q), len(self.bodies), 3))
         for start in range(0, len(q), BLOCK):
             at = slice(start, start + BLOCK)
             R, p = coupled.body_poses(q[at])
-            found[at] = np.einsum("tmij,mj->tmi", R[:, self.bodies], self.places) + p[:, self.bodies]
-        return found
+            result[at] = np.einsum("tmij,mj->tmi", R[:, self.bodies], self.places) + p[:, self.bodies]
+        return result
 
     def by_coordinates(self, coupled: CoupledMultibody, q: FloatArray) -> FloatArray:
         """Return the derivatives (T, M, 3, n) of the markers' positions in the configurations q (T, n)."""
         frames, n = q.shape
-        found = np.empty((frames, len(self.bodies), 3, n))
+        result = np.empty((frames, len(self.bodies), 3, n))
         for k in range(n):
             step = np.zeros(n)
             step[k] = STEP
-            found[..., k] = (self.positions(coupled, q + step) - self.positions(coupled, q - step)) / (2.0 * STEP)
-        return found
+            result[..., k] = (self.positions(coupled, q + step) - self.positions(coupled, q - step)) / (2.0 * STEP)
+        return result
 
 
 def fit_coordinates(
@@ -193,7 +193,7 @@ def fit_coordinates(
         starts: (K, n) configurations the first frame is tried from, and frames behind one that failed; the best one counts.
         base: (n,) coordinates that place the whole body; they are fitted first there.
         pulls, targets: (n,) and (n,) or (T, n): adds W sum_j pulls_j (q - targets)_j^2 to the cost, W the summed weight of the
-            markers seen: OpenSim's coordinate tasks beside its marker tasks, whose weights it divides by their sum.
+            markers seen: OpenSim's coordinate tasks besides its marker tasks, with weights divided by their sum.
         tolerance: a frame has converged when no coordinate would change by more, rad or m.
 
     Each frame starts from the one before. Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.

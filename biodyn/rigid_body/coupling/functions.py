@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -158,7 +158,7 @@ def piecewise_linear(x: FloatArray, y: FloatArray) -> Piecewise:
 
 
 def cubic_spline(x: FloatArray, y: FloatArray) -> Piecewise:
-    """Return the cubic spline whose third derivatives at the ends are those of the cubics through the four end points.
+    """Return the cubic spline with third derivatives at the ends as of the cubics through the four end points.
 
     Beyond the knots it goes on in straight lines. Forsythe, Malcolm, Moler 1977, Computer Methods for Mathematical
     Computations, section 4.4: the spline of SIMM, from which OpenSim has it.
@@ -224,7 +224,7 @@ class CoordinateMap:
         nq, nz: how many coordinates are above and beneath.
         same: pairs (out, source) of coordinates that pass unchanged.
         terms: the others; every z has exactly one entry in `same` or `terms`.
-        turning: per triple of q (angles about body-fixed X, Y, Z) whose three speeds are the angular velocity in the axes
+        turning: per triple of q (angles about body-fixed X, Y, Z) with three speeds that are the angular velocity in the axes
             of the parent: the index of the first.
     """
 
@@ -346,62 +346,56 @@ def _angle_rate_bias(angles: FloatArray, rates: FloatArray) -> FloatArray:
     return middle + last
 
 
-@dataclass
-class _List:
-    """The list while it grows."""
-
-    kind: list[int] = field(default_factory=list)
-    factor: list[float] = field(default_factory=list)
-    sources: list[tuple[int, ...]] = field(default_factory=list)
-    at: list[int] = field(default_factory=list)
-    numbers: list[float] = field(default_factory=list)
-
-    def add(self, kind: int, sources: tuple[int, ...], numbers: Sequence[float] = (), factor: float = 1.0) -> int:
-        """Append a value; return its index."""
-        self.kind.append(kind)
-        self.factor.append(factor)
-        self.sources.append(sources)
-        self.at.append(len(self.numbers))
-        self.numbers.extend(float(one) for one in numbers)
-        return len(self.kind) - 1
-
-
 def laws_of(layers: Sequence[CoordinateMap]) -> Laws:
     """Return the functions from the coordinates at the top to those beneath the last layer.
 
     Raises ModelError for a kind of function that the kernels do not know.
     """
-    made = _List()
-    above = [made.add(kinds.GIVEN, ()) for _ in range(layers[0].nq)]
+    kind: list[int] = []
+    factors: list[float] = []
+    sources: list[tuple[int, ...]] = []
+    at: list[int] = []
+    numbers: list[float] = []
+
+    def add(new_kind: int, new_sources: tuple[int, ...], own: Sequence[float] = (), factor: float = 1.0) -> int:
+        """Append a value; return its index."""
+        kind.append(new_kind)
+        factors.append(factor)
+        sources.append(new_sources)
+        at.append(len(numbers))
+        numbers.extend(map(float, own))
+        return len(kind) - 1
+
+    above = [add(kinds.GIVEN, ()) for _ in range(layers[0].nq)]
     for layer in layers:
         functions = {term.out: term for term in layer.terms}
         passing = dict(layer.same)
         beneath = []
         for out in range(layer.nz):
             if out in passing:
-                beneath.append(made.add(kinds.SAME, (above[passing[out]],)))
+                beneath.append(add(kinds.SAME, (above[passing[out]],)))
                 continue
             term = functions[out]
-            kind, numbers, factor = _described(term.function)
-            beneath.append(made.add(kind, tuple(above[s] for s in term.sources), numbers, factor))
+            new_kind, own, factor = _described(term.function)
+            beneath.append(add(new_kind, tuple(above[s] for s in term.sources), own, factor))
         above = beneath
     entries: list[list[int]] = []
     target: list[int] = []
     start = 0
-    for i, sources in enumerate(made.sources):
-        columns = sorted({column for s in sources for column in entries[s]}) if made.kind[i] != kinds.GIVEN else [i]
-        target += [start + columns.index(column) for s in sources for column in entries[s]]
+    for i, of_value in enumerate(sources):
+        columns = sorted({column for s in of_value for column in entries[s]}) if kind[i] != kinds.GIVEN else [i]
+        target += [start + columns.index(column) for s in of_value for column in entries[s]]
         entries.append(columns)
         start += len(columns)
     return Laws(
-        kind=np.array(made.kind, dtype=np.int64),
-        factor=np.array(made.factor),
-        first=_ends([len(one) for one in made.sources]),
-        source=np.array([s for one in made.sources for s in one], dtype=np.int64),
-        at=np.array(made.at, dtype=np.int64),
-        numbers=np.array(made.numbers, dtype=np.float64),
-        entry=_ends([len(one) for one in entries]),
-        column=np.array([c for one in entries for c in one], dtype=np.int64),
+        kind=np.array(kind, dtype=np.int64),
+        factor=np.array(factors),
+        first=_ends([len(group) for group in sources]),
+        source=np.array([s for group in sources for s in group], dtype=np.int64),
+        at=np.array(at, dtype=np.int64),
+        numbers=np.array(numbers, dtype=np.float64),
+        entry=_ends([len(group) for group in entries]),
+        column=np.array([c for group in entries for c in group], dtype=np.int64),
         target=np.array(target, dtype=np.int64),
     )
 

@@ -2,7 +2,8 @@
 
     z = f(u),  v_z = G v_u,  vdot_z = G vdot_u + g          M_u = G^T M_z G,  tau_u = G^T tau_z
 
-with the free base as it is. A knee whose shift hangs on its angle has one equation then, and no constraint force is needed.
+with the free base as it is. A knee with a shift that depends on its angle has one equation then, and no constraint force is
+needed.
 """
 
 from __future__ import annotations
@@ -49,28 +50,28 @@ class FloatingTree:
     def motion(
         self, q: FloatArray, v: FloatArray, vdot: FloatArray, R_WG: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, v, vdot (T, nq), (T, nv) of the floating tree for those of the coupled one (T, n); NaN rows stay NaN.
+        """Return q, v, vdot (T, nq), (T, nv) of the floating tree for q, v, vdot (T, n) of the coupled one; NaN rows stay NaN.
 
         R_WG: (3, 3) turn from the model's ground to World; None = they are the same.
         """
         mb = self.multibody
         known = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1) & np.isfinite(vdot).all(axis=1)
-        found = np.full((len(q), mb.nq), np.nan), np.full((len(q), mb.nv), np.nan), np.full((len(q), mb.nv), np.nan)
+        result = np.full((len(q), mb.nq), np.nan), np.full((len(q), mb.nv), np.nan), np.full((len(q), mb.nv), np.nan)
         rows = np.flatnonzero(known)
         for start in range(0, len(rows), BLOCK):
             at = rows[start : start + BLOCK]
-            for out, part in zip(found, self._block(q[at], v[at], vdot[at], R_WG), strict=True):
+            for out, part in zip(result, self._block(q[at], v[at], vdot[at], R_WG), strict=True):
                 out[at] = part
         if len(rows):
-            found[0][rows, 3:7] = continuous_quaternions(found[0][rows, 3:7])
-        return found
+            result[0][rows, 3:7] = continuous_quaternions(result[0][rows, 3:7])
+        return result
 
     def own_forces(self, q: FloatArray, tau: FloatArray) -> FloatArray:
         """Return the forces (T, n) along the coordinates of the coupled multibody for forces tau (T, nv) of the floating tree.
 
         Nothing acts in the joints between root and ground: what the free base carries is left out. NaN rows stay NaN.
         """
-        found = np.full_like(q, np.nan)
+        forces = np.full_like(q, np.nan)
         rows = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1))
         beneath = np.zeros((len(rows), self.coupled.multibody.nv))
         beneath[:, self.columns] = tau[rows, 6:]
@@ -78,10 +79,10 @@ class FloatingTree:
         for layer in self.coupled.layers:
             passed.append(layer.at(z))
             z = passed[-1].z
-        for one in reversed(passed):
-            beneath = one.forces(beneath)
-        found[rows] = beneath
-        return found
+        for layer in reversed(passed):
+            beneath = layer.forces(beneath)
+        forces[rows] = beneath
+        return forces
 
     def _block(
         self, q: FloatArray, v: FloatArray, vdot: FloatArray, R_WG: FloatArray | None
@@ -139,13 +140,13 @@ def _ancestors(mb: Multibody, body: Body) -> set[str]:
 
 def _first_bodies(mb: Multibody) -> list[str]:
     """Bodies that hang on ground, through the axes of one joint alone or directly."""
-    found = []
+    names = []
     for body in mb.bodies:
         if "/" in body.name:
             continue
         if all("/" in name for name in _ancestors(mb, body)):
-            found.append(body.name)
-    return found
+            names.append(body.name)
+    return names
 
 
 _BASE_Q, _BASE_V = 7, 6
@@ -197,12 +198,12 @@ class ReducedTree:
 
     def tree_state(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return q, v of the floating tree for those here (T, nq), (T, nv), with G (T, nz, nu) and the bias (T, nz)."""
-        own, frames = self._laws, len(q)
-        nz, values = len(self.tree.columns), len(own.laws.kind)
+        laws, frames = self._laws, len(q)
+        nz, values = len(self.tree.columns), len(laws.laws.kind)
         zq, zv = np.empty((frames, _BASE_Q + nz)), np.empty((frames, _BASE_V + nz))
         bias, G = np.empty((frames, nz)), np.zeros((frames, nz, len(self.places)))
         coupled.beneath(
-            own.laws, self.tree.columns, own.spot, _plain(self.held), _plain(q), _plain(v), room_for(own.laws),
+            laws.laws, self.tree.columns, laws.spot, _plain(self.held), _plain(q), _plain(v), room_for(laws.laws),
             np.empty(self.layers[-1].nz), np.empty(values), np.empty(values), np.empty(len(self.held)), zq, zv, bias, G,
         )  # fmt: skip
         return zq, zv, G, bias
@@ -238,8 +239,8 @@ class ReducedTree:
 
     def of_tree(self, forces: FloatArray, G: FloatArray) -> FloatArray:
         """Return forces (T, nv) here of those along the tree's speeds."""
-        own = (np.swapaxes(G, 1, 2) @ forces[:, _BASE_V:, None])[..., 0]
-        return np.hstack([forces[:, :_BASE_V], own])
+        reduced = (np.swapaxes(G, 1, 2) @ forces[:, _BASE_V:, None])[..., 0]
+        return np.hstack([forces[:, :_BASE_V], reduced])
 
     def _inertia(self, M: FloatArray, G: FloatArray) -> FloatArray:
         """Return G^T M G (T, nv, nv) with the base as it is."""
@@ -262,9 +263,9 @@ class ReducedTree:
         zq, zv, G, bias = self.tree_state(q, v)
         M = self._tree_mass(zq)
         pull = self._tree_forces(zq, zv, np.zeros_like(zv), wrenches, bodies)
-        own, found = self._laws, np.empty((len(q), self.nv))
-        coupled.accelerations(M, pull, bias, G, own.start, own.entries, self._inertia(M, G), _plain(tau), found)
-        return found
+        laws, vdot = self._laws, np.empty((len(q), self.nv))
+        coupled.accelerations(M, pull, bias, G, laws.start, laws.entries, self._inertia(M, G), _plain(tau), vdot)
+        return vdot
 
     def inverse_dynamics(
         self, q: FloatArray, v: FloatArray, vdot: FloatArray, wrenches: FloatArray, bodies: IntArray
@@ -317,7 +318,7 @@ class _FreeLaws:
     """The layers as the kernels take them.
 
     Attributes:
-        laws: of all independent coordinates. spot: (n,) where each stands among the free ones, -1 = it is held.
+        laws: of all independent coordinates. spot: (n,) index of each among the free ones, -1 = it is held.
         start, entries: the columns of row j of G that are not always zero, entries[start[j]:start[j + 1]].
     """
 
@@ -339,7 +340,7 @@ def _free_laws(layers: tuple[CoordinateMap, ...], places: IntArray, columns: Int
 
 
 def require_rates(layers: tuple[CoordinateMap, ...]) -> None:
-    """Raise ModelError where the speeds of a joint are no rates of its coordinates (ball and free joints between bodies)."""
+    """Raise ModelError where the speeds of a joint are not rates of its coordinates (ball and free joints between bodies)."""
     if any(layer.turning for layer in layers):
         raise ModelError(
             "The model has a ball or free joint whose speeds are an angular velocity: its motion is not replayed forwards."

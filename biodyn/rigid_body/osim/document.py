@@ -55,7 +55,7 @@ class _Bounded(ET.TreeBuilder):
 def read_document(path: str | Path, also: tuple[str, ...] = ()) -> ET.Element:
     """Return the root element of an OpenSim XML file: <OpenSimDocument>, or one of the tags `also`.
 
-    Bytes that are no text are passed over, tags such as `SimTK::Function` become `SimTK.Function`. Raises ModelError in one
+    Bytes that are not text are ignored, tags such as `SimTK::Function` become `SimTK.Function`. Raises ModelError in one
     sentence: cannot be opened, no regular file, empty, no XML, entities, too large, too deep, not OpenSim's.
     """
     path = Path(path)
@@ -129,9 +129,9 @@ def name_of(element: ET.Element) -> str:
 def text_of(parent: ET.Element, *tags: str, otherwise: str = "") -> str:
     """Return the text of the first of the tags that the element has."""
     for tag in tags:
-        found = parent.find(tag)
-        if found is not None:
-            return (found.text or "").strip()
+        child = parent.find(tag)
+        if child is not None:
+            return (child.text or "").strip()
     return otherwise
 
 
@@ -140,8 +140,8 @@ def numbers(parent: ET.Element, tag: str, count: int | None = None, otherwise: F
 
     Raises ModelError: not numbers, not `count` of them, or missing with nothing to take instead.
     """
-    found = parent.find(tag)
-    text = "" if found is None else (found.text or "").strip().strip("()")
+    child = parent.find(tag)
+    text = "" if child is None else (child.text or "").strip().strip("()")
     if not text and otherwise is not None:
         return otherwise
     try:
@@ -176,11 +176,11 @@ def shown(text: str) -> str:
 def members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
     """Go through the objects of the first set found: <BodySet><objects> ... in all versions."""
     for tag in sets:
-        found = parent.find(tag)
-        if found is None:
+        holder = parent.find(tag)
+        if holder is None:
             continue
-        objects = found.find("objects")
-        yield from found if objects is None else objects
+        objects = holder.find("objects")
+        yield from holder if objects is None else objects
         return
 
 

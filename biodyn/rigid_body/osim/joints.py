@@ -33,10 +33,10 @@ def _linear(element: ET.Element) -> Function:
 
 
 def _coefficients(element: ET.Element) -> tuple[float, ...]:
-    found = numbers(element, "coefficients")
-    if not len(found):
+    coefficients = numbers(element, "coefficients")
+    if not len(coefficients):
         raise ModelError(f"A {element.tag} holds no coefficients.")
-    return tuple(map(float, found))
+    return tuple(map(float, coefficients))
 
 
 def _multiplied(element: ET.Element) -> Function:
@@ -118,7 +118,7 @@ class JointElement:
     @property
     def coordinates(self) -> list[ET.Element]:
         """Its coordinates, in their order."""
-        return [one for one in members(self.element, "coordinates", "CoordinateSet") if one.tag == "Coordinate"]
+        return [entry for entry in members(self.element, "coordinates", "CoordinateSet") if entry.tag == "Coordinate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +163,10 @@ def joints(model: ET.Element) -> Iterator[JointElement]:
     shared = _offsets(model)
     if any(True for _ in members(model, "JointSet")):
         for joint in members(model, "JointSet"):
-            own = {**shared, **_offsets(joint)}
+            offsets = {**shared, **_offsets(joint)}
             name = name_of(joint)
             parent, child = (
-                _resolved(_socket(joint, which), own, bodies, f"joint '{name}'")
+                _resolved(_socket(joint, which), offsets, bodies, f"joint '{name}'")
                 for which in ("parent_frame", "child_frame")
             )
             yield JointElement(joint, name, parent, child)
@@ -198,7 +198,7 @@ def coordinates_down_the_tree(model: ET.Element) -> tuple[str, ...]:
     waiting = carried.pop(None, [])[::-1]
     while waiting:
         joint = waiting.pop()
-        names += [name_of(one) for one in joint.coordinates]
+        names += [name_of(entry) for entry in joint.coordinates]
         waiting += carried.pop(joint.child.body, [])[::-1] if joint.child.body is not None else []
     return tuple(names)
 
@@ -215,7 +215,7 @@ def stations(model: ET.Element) -> Iterator[tuple[str, Frame]]:
 
 
 def bases(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | None]]:
-    """Go through what lies on a body: its element, the tag that holds its place there, and the body (None = ground).
+    """Go through the elements on a body: the element, the tag that holds its place there, and the body (None = ground).
 
     Markers, the offset frames of joints and model (4.x), and the places of joints on parent and child (before).
     """
@@ -227,9 +227,13 @@ def bases(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | None]]:
             path = _socket(element, "parent_frame") or text_of(element, "body")
             yield element, "location", _resolved(path, shared, bodies, f"marker '{name_of(element)}'").body
     for joint in members(model, "JointSet"):
-        own = _offsets(joint)
-        for frame in own.values():
-            yield frame, "translation", _resolved(_socket(frame, "parent"), {**shared, **own}, bodies, "a joint").body
+        offsets = _offsets(joint)
+        for frame in offsets.values():
+            yield (
+                frame,
+                "translation",
+                _resolved(_socket(frame, "parent"), {**shared, **offsets}, bodies, "a joint").body,
+            )
     for body in members(model, "BodySet"):
         holder = body.find("Joint")
         for joint in () if holder is None else holder:
@@ -311,7 +315,7 @@ _STEPS: Final[dict[str, tuple[tuple[str, Vector3, int], ...]]] = {
         (_TURN, _Z, 2),
     ),
 }
-#: Kinds whose three rotational speeds are an angular velocity in the parent's axes.
+#: Kinds with an angular velocity in the parent's axes as rotational speeds.
 _ANGULAR_VELOCITY: Final = frozenset({"BallJoint", "FreeJoint", "EllipsoidJoint"})
 KNOWN: Final = (*_STEPS, "EllipsoidJoint", "CustomJoint")
 
@@ -354,7 +358,7 @@ def steps_of(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
 
 
 def turning_coordinates(joint: ET.Element, coordinates: Sequence[str]) -> tuple[str, ...]:
-    """Return the three coordinates whose speeds are an angular velocity, none for most kinds."""
+    """Return the three coordinates with an angular velocity as speeds, none for most kinds."""
     return tuple(coordinates[:3]) if joint.tag in _ANGULAR_VELOCITY else ()
 
 
@@ -407,5 +411,5 @@ def _step(kind: str, axis: ET.Element, joint: ET.Element) -> Step:
 
 
 def _is_kind(element: ET.Element) -> bool:
-    """Return whether the element stands where a function stands: it is no property of an axis."""
+    """Return whether the element is in the place of a function: not a property of an axis."""
     return element.tag not in ("coordinates", "coordinate", "axis", "is_rotation", "function")

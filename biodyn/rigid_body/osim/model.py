@@ -102,12 +102,12 @@ class OpenSimModel:
 
     def default_configuration(self) -> FloatArray:
         """Return q (n,) with every coordinate at its default; couplings hold."""
-        q = np.array([[one.default for one in self.coordinates]])
+        q = np.array([[entry.default for entry in self.coordinates]])
         return self.with_couplings(q)[0]
 
     def with_couplings(self, q: FloatArray) -> FloatArray:
         """Return q (T, n) with the tied coordinates where the others put them."""
-        names, free = [one.name for one in self.coordinates], self._free()
+        names, free = [entry.name for entry in self.coordinates], self._free()
         return self._tied().at(q[:, [names.index(name) for name in free]]).z if self.couplings else q
 
     def independent(self) -> tuple[tuple[str, ...], CoupledMultibody]:
@@ -116,16 +116,16 @@ class OpenSimModel:
 
     def _free(self) -> tuple[str, ...]:
         tied = {coupling.dependent for coupling in self.couplings}
-        return tuple(one.name for one in self.coordinates if one.name not in tied)
+        return tuple(entry.name for entry in self.coordinates if entry.name not in tied)
 
     def _tied(self) -> CoordinateMap:
         free = self._free()
         by_name = {coupling.dependent: coupling for coupling in self.couplings}
-        same = tuple((k, free.index(one.name)) for k, one in enumerate(self.coordinates) if one.name in free)
+        same = tuple((k, free.index(entry.name)) for k, entry in enumerate(self.coordinates) if entry.name in free)
         terms = tuple(
-            Term(k, tuple(free.index(name) for name in by_name[one.name].sources), by_name[one.name].function)
-            for k, one in enumerate(self.coordinates)
-            if one.name in by_name
+            Term(k, tuple(free.index(name) for name in by_name[entry.name].sources), by_name[entry.name].function)
+            for k, entry in enumerate(self.coordinates)
+            if entry.name in by_name
         )
         return CoordinateMap(len(free), len(self.coordinates), same, terms)
 
@@ -155,10 +155,10 @@ def model_element(root: ET.Element, name: str) -> ET.Element:
 
 def model_of(model: ET.Element) -> OpenSimModel:
     """Return the model of a <Model> element; ModelError as for `from_osim`."""
-    found = list(joints(model))
+    elements = list(joints(model))
     body_masses = masses(model)
-    coordinates, steps, turning = _moved(found)
-    bodies, sources = _bodies(found, steps, body_masses)
+    coordinates, steps, turning = _coordinates_and_steps(elements)
+    bodies, sources = _bodies(elements, steps, body_masses)
     gravity = numbers(model, "gravity", 3, _GRAVITY)
     multibody = Multibody(bodies, (float(gravity[0]), float(gravity[1]), float(gravity[2])))
     names = [coordinate.name for coordinate in coordinates]
@@ -177,14 +177,14 @@ def _holds(root: ET.Element) -> str:
     return ", ".join(f"<{child.tag}>" for child in list(root)[:3]) or "nothing"
 
 
-def _moved(
-    found: Sequence[JointElement],
+def _coordinates_and_steps(
+    elements: Sequence[JointElement],
 ) -> tuple[tuple[Coordinate, ...], dict[str, list[Step]], tuple[str, ...]]:
     """Return the coordinates, the steps of the joint that carries each body, and the first of each angular velocity."""
     coordinates: list[Coordinate] = []
     steps: dict[str, list[Step]] = {}
     turning: list[str] = []
-    for joint in found:
+    for joint in elements:
         child = joint.child.body
         if child is None:
             raise ModelError(f"Joint '{joint.name}' carries ground itself: joints turned round are not read.")
@@ -192,15 +192,14 @@ def _moved(
             raise ModelError(f"Body '{child}' hangs on two joints: a model with closed chains of joints is not read.")
         if is_true(joint.element, "reverse"):
             raise ModelError(f"Joint '{joint.name}' is turned round (<reverse>), which is not read.")
-        elements = joint.coordinates
-        own = [name_of(one) for one in elements]
-        steps[child] = steps_of(joint.element, own)
-        turning += turning_coordinates(joint.element, own)[:1]
+        names = [name_of(entry) for entry in joint.coordinates]
+        steps[child] = steps_of(joint.element, names)
+        turning += turning_coordinates(joint.element, names)[:1]
         moves = {name: step.kind for step in steps[child] for name in step.coordinates if step.kind == "revolute"}
-        for one in elements:
-            if name_of(one) in {known.name for known in coordinates}:
+        for entry in joint.coordinates:
+            if name_of(entry) in {known.name for known in coordinates}:
                 raise ModelError(f"Two coordinates are named '{name_of(one)}'.")
-            coordinates.append(_coordinate(one, joint, name_of(one) in moves))
+            coordinates.append(_coordinate(entry, joint, name_of(entry) in moves))
     return tuple(coordinates), steps, tuple(turning)
 
 
@@ -232,10 +231,10 @@ def _prescription(element: ET.Element) -> Function | None:
 
 
 def _bodies(
-    found: Sequence[JointElement], steps: dict[str, list[Step]], body_masses: dict[str, Mass]
+    elements: Sequence[JointElement], steps: dict[str, list[Step]], body_masses: dict[str, Mass]
 ) -> tuple[tuple[Body, ...], dict[str, Step]]:
     """Return the bodies with the axes before them, and the step that moves each one-axis body."""
-    carried = {joint.child.body: joint for joint in found}
+    carried = {joint.child.body: joint for joint in elements}
     loose = [name for name in body_masses if name not in carried]
     if loose:
         raise ModelError(
@@ -262,7 +261,7 @@ def _bodies(
 
 
 def _after(frame: Frame, step: Step, value: float) -> Frame:
-    """Return the frame behind a step that stands still at a value."""
+    """Return the frame behind a step with a constant value."""
     axis = np.array(step.axis)
     if step.kind == "prismatic":
         return replace(frame, p=frame.p + frame.R @ (value * axis))
@@ -277,7 +276,7 @@ def _with_mass(name: str, holder: str | None, frame: Frame, R: FloatArray, p: Fl
 
 
 def _joined(bodies: Sequence[Body], sources: dict[str, Step]) -> tuple[tuple[Body, ...], dict[str, Step]]:
-    """Let a body be moved by its last axis itself where nothing lies between, so that the engine has one link less."""
+    """Merge each body with its last axis where their frames coincide, so that the tree has one link less."""
     by_name = {body.name: body for body in bodies}
     taken: dict[str, Step] = {}
     dropped: set[str] = set()
@@ -291,8 +290,8 @@ def _joined(bodies: Sequence[Body], sources: dict[str, Step]) -> tuple[tuple[Bod
                 taken[body.name] = sources[axis.name]
                 continue
         made[body.name] = body
-    kept = {name: step for name, step in sources.items() if name not in dropped}
-    return tuple(body for name, body in made.items() if name not in dropped), {**kept, **taken}
+    remaining = {name: step for name, step in sources.items() if name not in dropped}
+    return tuple(body for name, body in made.items() if name not in dropped), {**remaining, **taken}
 
 
 def _layer(
@@ -357,7 +356,7 @@ def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling,
 
 
 def _unphysical(body_masses: dict[str, Mass]) -> list[Diagnostic]:
-    """Name the bodies whose inertia no mass distribution has; they are taken as they are."""
+    """Report the bodies with an inertia of no possible mass distribution; they are used unchanged."""
     beyond = []
     for name, mass in body_masses.items():
         if mass.mass_kg > 0.0:

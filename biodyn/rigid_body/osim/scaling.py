@@ -1,8 +1,8 @@
 """An OpenSim model scaled body by body, as OpenSim's Model::scale does it, on the elements of its file.
 
-What lies on a body (centre of mass, frames of joints, markers) moves with the body's three factors; translations that a joint's
-functions give, and the radii of an ellipsoid, with those of its parent. Inertias: squared factor where all three are equal,
-else as a cylinder's, whose axis is that of the least moment (OpenSim, Body::scaleInertialProperties).
+Points on a body (centre of mass, frames of joints, markers) scale with the body's three factors; translations that a joint's
+functions give, and the radii of an ellipsoid, with the factors of its parent. Inertias: squared factor where all three are equal,
+otherwise as of a cylinder along the axis of the least moment (OpenSim, Body::scaleInertialProperties).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def scaled(
 
 
 def with_markers(model: ET.Element, markers: Mapping[str, ET.Element]) -> ET.Element:
-    """Return the <Model> with other <Marker> elements: those of the same names replaced, the rest added."""
+    """Return the <Model> with other <Marker> elements: same names are replaced, others added."""
     made = copy.deepcopy(model)
     holder = made.find("MarkerSet")
     if holder is None:
@@ -68,9 +68,9 @@ def with_markers(model: ET.Element, markers: Mapping[str, ET.Element]) -> ET.Ele
     inside = holder.find("objects")
     if inside is None:
         inside = ET.SubElement(holder, "objects")
-    for element in [one for one in inside if name_of(one) in markers]:
+    for element in [entry for entry in inside if name_of(entry) in markers]:
         inside.remove(element)
-    inside.extend(copy.deepcopy(one) for one in markers.values())
+    inside.extend(copy.deepcopy(entry) for entry in markers.values())
     return made
 
 
@@ -80,7 +80,7 @@ def move_markers(model: ET.Element, places: Mapping[str, FloatArray]) -> None:
         if name_of(element) in places:
             _set(element, "location", list(places[name_of(element)]))
         elif element.tag == "Marker":
-            holder = next(one for one in model.iter() if element in list(one))
+            holder = next(entry for entry in model.iter() if element in list(entry))
             holder.remove(element)
 
 
@@ -90,10 +90,10 @@ def _multiply(element: ET.Element, tag: str, factor: FloatArray) -> None:
 
 
 def _set(element: ET.Element, tag: str, values: list[float]) -> None:
-    found = element.find(tag)
-    if found is None:
-        found = ET.SubElement(element, tag)
-    found.text = " ".join(repr(float(value)) for value in values)
+    child = element.find(tag)
+    if child is None:
+        child = ET.SubElement(element, tag)
+    child.text = " ".join(repr(float(value)) for value in values)
 
 
 def _scale_translations(joint: ET.Element, factor: FloatArray) -> None:
@@ -129,7 +129,7 @@ def _sliding(joint: ET.Element) -> list[str]:
         turns = name.startswith("rotation") if name else k < 3
         moved[turns] |= set(text_of(axis, "coordinates", "coordinate").split())
     slides = moved[False] - moved[True]
-    return [*slides, *(name_of(one) for one in joint.iter("Coordinate") if joint.tag == "SliderJoint")]
+    return [*slides, *(name_of(entry) for entry in joint.iter("Coordinate") if joint.tag == "SliderJoint")]
 
 
 def _scale_couplings(model: ET.Element, sliding: Mapping[str, FloatArray]) -> None:
@@ -151,7 +151,7 @@ def _scale_couplings(model: ET.Element, sliding: Mapping[str, FloatArray]) -> No
 
 
 def _is_coordinate(function: ET.Element) -> bool:
-    """Whether the function is the coordinate itself, which is no length of the model."""
+    """Return whether the function is the coordinate itself, not a length of the model."""
     if function.tag != "LinearFunction":
         return False
     coefficients = numbers(function, "coefficients")

@@ -30,7 +30,7 @@ from biodyn.rigid_body.multibody import Body, Joint, Multibody, Vector3
 from biodyn.rigid_body.osim.joints import Step
 from biodyn.rigid_body.osim.model import Coordinate, Marker, OpenSimModel
 
-#: Stands in the names of bodies that are only axes before the one whose name begins theirs.
+#: In the names of bodies that are only axes of the body at the beginning of their name.
 AXIS_MARK: Final = "/"
 _MOST: Final = 3
 _PARALLEL: Final = 1e-6
@@ -69,13 +69,13 @@ class Chain:
             return replace(self, slides=(*self.slides, replace(step, axis=axis))) if fits else None
         if self.turns and (self.p_C.any() or not _follows(self.turns, axis)):
             return None
-        # translations commute: what lies between slides and the first turn belongs to the parent
+        # translations commute: the one between slides and the first turn belongs to the parent
         p_P = self.p_P + self.R_P @ self.p_C
         return replace(self, p_P=p_P, p_C=np.zeros(3), turns=(*self.turns, replace(step, axis=axis)))
 
 
 def chains_of(multibody: Multibody, steps: Mapping[str, Step]) -> list[Chain]:
-    """Return the joints of a tree, one for each body that is no mere axis, parents first.
+    """Return the joints of a tree, one for each body that is not only an axis, parents first.
 
     steps: what moves each one-axis body. Axes that no joint of OpenSim unites stay bodies of their own, without mass.
     """
@@ -101,14 +101,14 @@ def _chains_to(line: Sequence[Body], steps: Mapping[str, Step]) -> list[Chain]:
     for before, body in zip((None, *line), line, strict=False):
         placed = chain.placed(body.R_PJ, body.p_PJ)
         step = steps.get(body.name)
-        moved = placed if step is None else placed.moved(step)
-        if moved is None:
+        behind = placed if step is None else placed.moved(step)
+        if behind is None:
             assert before is not None
             done.append(replace(chain, child=before.name))
-            moved = Chain(line[-1].name, before.name).placed(body.R_PJ, body.p_PJ)
-            moved = moved if step is None else moved.moved(step)
-            assert moved is not None
-        chain = moved
+            behind = Chain(line[-1].name, before.name).placed(body.R_PJ, body.p_PJ)
+            behind = behind if step is None else behind.moved(step)
+            assert behind is not None
+        chain = behind
     return [*done, chain]
 
 
@@ -156,7 +156,7 @@ def with_cardan_base(
         base: of the first body: three angles in the order of `BASE_AXES`, then x, y, z of its origin in World, m.
         coordinates: of all other joints; their order is kept. markers: by body of the tree.
 
-    Raises ModelError for a tree whose first body alone is not free, or a joint without a named coordinate.
+    Raises ModelError for a tree with another free body than the first, or a joint without a named coordinate.
     """
     root, *others = multibody.bodies
     if root.joint.kind != "free" or any(body.joint.kind not in ("revolute", "weld") for body in others):
@@ -166,23 +166,23 @@ def with_cardan_base(
     bodies += [_renamed(body, titles) for body in _turned_before(others)]
     tree = Multibody(tuple(bodies), multibody.gravity_W)
     at = {titles[body.name]: body.name for body in others if body.joint.kind == "revolute"}
-    by_index = {one.v_index: k for k, one in enumerate(coordinates)}
+    by_index = {entry.v_index: k for k, entry in enumerate(coordinates)}
     same = [(tree.v_slice(body.name).start, (3 + k) if k < 3 else k - 3) for k, body in enumerate(bodies[:6])]
     for new, old in at.items():
         index = multibody.v_slice(old).start
         if index not in by_index:
             raise ModelError(f"The joint of body '{old}' has no named coordinate.")
         same.append((tree.v_slice(new).start, 6 + by_index[index]))
-    listed = [_named_coordinate(one, k < 3, True) for k, one in enumerate(base)]
-    listed += [_named_coordinate(one, True, False) for one in coordinates]
+    listed = [_named_coordinate(entry, k < 3, True) for k, entry in enumerate(base)]
+    listed += [_named_coordinate(entry, True, False) for entry in coordinates]
     layer = CoordinateMap(len(listed), tree.nv, tuple(sorted(same)))
-    places = tuple(replace(one, body=titles[one.body] if one.body else None) for one in markers)
+    places = tuple(replace(entry, body=titles[entry.body] if entry.body else None) for entry in markers)
     return OpenSimModel(name, tuple(listed), CoupledMultibody(tree, (layer,)), places, (), ())
 
 
-def _named_coordinate(one: NamedCoordinate, rotational: bool, to_ground: bool) -> Coordinate:
+def _named_coordinate(entry: NamedCoordinate, rotational: bool, to_ground: bool) -> Coordinate:
     return Coordinate(
-        one.name, one.joint, to_ground, rotational, one.default, one.lower, one.upper, False, False, False
+        entry.name, entry.joint, to_ground, rotational, entry.default, entry.lower, entry.upper, False, False, False
     )
 
 
@@ -193,7 +193,7 @@ def _titles(multibody: Multibody, coordinates: Sequence[NamedCoordinate]) -> dic
     for body in multibody.bodies:
         if body.parent is not None:
             carried[body.parent].append(body)
-    joints: Mapping[int, str] = {one.v_index: one.joint for one in coordinates}
+    joints: Mapping[int, str] = {entry.v_index: entry.joint for entry in coordinates}
     for body in reversed(multibody.bodies[1:]):
         only = carried[body.name][0] if len(carried[body.name]) == 1 else None
         if body.mass_kg == 0.0 and only is not None and only.joint.kind == "revolute" and not only.p_PJ.any():
@@ -232,14 +232,14 @@ def _turned_before(bodies: Sequence[Body]) -> list[Body]:
             after[body.name] = only[0].R_PJ @ after.get(only[0].name, np.eye(3))
     turned = []
     for body in bodies:
-        own = after.get(body.name)
+        rotation = after.get(body.name)
         placed = np.eye(3) if body.parent in after else body.R_PJ
-        if own is None:
+        if rotation is None:
             turned.append(replace(body, R_PJ=placed))
             continue
-        axis = own.T @ np.array(body.joint.axis)
+        axis = rotation.T @ np.array(body.joint.axis)
         joint = replace(body.joint, axis=(float(axis[0]), float(axis[1]), float(axis[2])), axes=())
-        R_PJ = np.eye(3) if body.parent in after else body.R_PJ @ own
+        R_PJ = np.eye(3) if body.parent in after else body.R_PJ @ rotation
         turned.append(replace(body, joint=joint, R_PJ=R_PJ))
     return turned
 
@@ -265,7 +265,7 @@ def osim_text(model: OpenSimModel, credits: str = "") -> str:
     ModelError for more than one layer of coordinates over the joints.
     """
     if len(model.coupled.layers) != 1:
-        raise ModelError("Only a model whose coordinates lie in one layer above its joints can be written.")
+        raise ModelError("Only a model with one layer of coordinates over its joints can be written.")
     root = ET.Element("OpenSimDocument", Version=VERSION)
     top = ET.SubElement(root, "Model", name=component_name(model.name))
     if credits:
@@ -292,7 +292,7 @@ def osim_text(model: OpenSimModel, credits: str = "") -> str:
 
 def _steps(model: OpenSimModel) -> dict[str, Step]:
     """What moves each one-axis body."""
-    layer, names = model.coupled.layers[0], [one.name for one in model.coordinates]
+    layer, names = model.coupled.layers[0], [entry.name for entry in model.coordinates]
     moved: dict[int, tuple[Function, tuple[str, ...]]] = {out: (_IDENTITY, (names[at],)) for out, at in layer.same}
     moved |= {term.out: (term.function, tuple(names[at] for at in term.sources)) for term in layer.terms}
     steps = {}
@@ -305,7 +305,7 @@ def _steps(model: OpenSimModel) -> dict[str, Step]:
 
 def _in_order(model: OpenSimModel, chains: Sequence[Chain]) -> list[Chain]:
     """The joints in the order of their coordinates, those without one first: so the file's order is the model's."""
-    at = {one.name: k for k, one in enumerate(model.coordinates)}
+    at = {entry.name: k for k, entry in enumerate(model.coordinates)}
 
     def first(chain: Chain) -> int:
         return min((at[name] for step in (*chain.slides, *chain.turns) for name in step.coordinates), default=-1)
@@ -336,8 +336,8 @@ def _path(body: str | None) -> str:
 
 
 def _joint(model: OpenSimModel, chain: Chain) -> ET.Element:
-    own = {name for step in (*chain.slides, *chain.turns) for name in step.coordinates}
-    coordinates = [one for one in model.coordinates if one.name in own]
+    names = {name for step in (*chain.slides, *chain.turns) for name in step.coordinates}
+    coordinates = [entry for entry in model.coordinates if entry.name in names]
     kind = _kind(model, chain, coordinates)
     name = coordinates[0].joint if coordinates and AXIS_MARK not in chain.child else f"{chain.child}_joint"
     element = ET.Element(kind, name=component_name(name))
@@ -346,8 +346,8 @@ def _joint(model: OpenSimModel, chain: Chain) -> ET.Element:
     ET.SubElement(element, "socket_parent_frame").text = offsets[0]
     ET.SubElement(element, "socket_child_frame").text = offsets[1]
     listed = ET.SubElement(element, "coordinates")
-    for one in coordinates:
-        listed.append(_coordinate(one))
+    for entry in coordinates:
+        listed.append(_coordinate(entry))
     frames = ET.SubElement(element, "frames")
     back = chain.R_C.T
     for offset, body, R, p in (
@@ -367,10 +367,10 @@ def _joint(model: OpenSimModel, chain: Chain) -> ET.Element:
 
 
 def _kind(model: OpenSimModel, chain: Chain, coordinates: Sequence[Coordinate]) -> str:
-    names = [one.name for one in model.coordinates]
+    names = [entry.name for entry in model.coordinates]
     if not coordinates and not chain.slides and not chain.turns:
         return "WeldJoint"
-    if any(names[first] in {one.name for one in coordinates} for first in model.coupled.layers[0].turning):
+    if any(names[first] in {entry.name for entry in coordinates} for first in model.coupled.layers[0].turning):
         if not chain.slides:
             return "BallJoint"
         return "EllipsoidJoint" if isinstance(chain.slides[0].function, EllipsoidPoint) else "FreeJoint"
@@ -380,13 +380,13 @@ def _kind(model: OpenSimModel, chain: Chain, coordinates: Sequence[Coordinate]) 
     return "CustomJoint"
 
 
-def _coordinate(one: Coordinate) -> ET.Element:
-    element = ET.Element("Coordinate", name=component_name(one.name))
-    ET.SubElement(element, "default_value").text = _number(one.default)
-    if np.isfinite([one.lower, one.upper]).all():
-        ET.SubElement(element, "range").text = _numbers((one.lower, one.upper))
-    ET.SubElement(element, "clamped").text = "true" if one.clamped else "false"
-    ET.SubElement(element, "locked").text = "true" if one.locked else "false"
+def _coordinate(entry: Coordinate) -> ET.Element:
+    element = ET.Element("Coordinate", name=component_name(entry.name))
+    ET.SubElement(element, "default_value").text = _number(entry.default)
+    if np.isfinite([entry.lower, entry.upper]).all():
+        ET.SubElement(element, "range").text = _numbers((entry.lower, entry.upper))
+    ET.SubElement(element, "clamped").text = "true" if entry.clamped else "false"
+    ET.SubElement(element, "locked").text = "true" if entry.locked else "false"
     return element
 
 
@@ -411,7 +411,7 @@ def _filled(axes: list[FloatArray]) -> list[FloatArray]:
         trial = np.array([*axes, unit])
         if float(np.linalg.svd(trial, compute_uv=False)[-1]) > 0.3:
             axes = [*axes, unit]
-    while len(axes) < 3:  # skew ones: what is perpendicular to both
+    while len(axes) < 3:  # skew ones: the direction perpendicular to both
         axes = [*axes, np.linalg.svd(np.array(axes))[2][-1]]
     return axes
 
