@@ -198,7 +198,7 @@ def _coordinates_and_steps(
         moves = {name: step.kind for step in steps[child] for name in step.coordinates if step.kind == "revolute"}
         for entry in joint.coordinates:
             if name_of(entry) in {known.name for known in coordinates}:
-                raise ModelError(f"Two coordinates are named '{name_of(one)}'.")
+                raise ModelError(f"Two coordinates are named '{name_of(entry)}'.")
             coordinates.append(_coordinate(entry, joint, name_of(entry) in moves))
     return tuple(coordinates), steps, tuple(turning)
 
