@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S
 from biodyn.estimation.estimate import Estimate, estimate_trial
 from biodyn.estimation.parameters import inertia_unknowns, with_changed_inertias
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.summary import EstimateSummary, estimate_findings
 from biodyn.model.body_model import SubjectModel, with_inertias
 from biodyn.model.skeleton import Inertia
-from biodyn.settings import QualityLimits
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.inputs import load_magnitudes
 
@@ -27,7 +27,7 @@ def walk() -> TrialAnalysis:
     return analyse_trial(WALK, torques_only=True)
 
 
-LATE_S = QualityLimits().time_offset_s  # type: ignore[call-arg]
+LATE_S = TIME_OFFSET_S
 
 
 def settings(**changed: float) -> EstimationSettings:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S
 from biodyn.conventions import FloatArray
 from biodyn.errors import EstimateError
 from biodyn.estimation.estimate import Estimate, estimate_trial
@@ -19,13 +20,12 @@ from biodyn.estimation.settings import EstimationSettings
 from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.estimation.summary import estimate_findings
 from biodyn.recording import Contact, GroundReaction
-from biodyn.settings import QualityLimits
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.inputs import load_magnitudes
 
 WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 RATE_HZ = 100.0
-LATE_S = QualityLimits().time_offset_s  # type: ignore[call-arg]
+LATE_S = TIME_OFFSET_S
 TURNED = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])  # World from a laboratory whose z is up
 
 
