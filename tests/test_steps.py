@@ -75,7 +75,7 @@ def test_a_step_that_writes_other_values_changes_what_follows() -> None:
 
 
 def test_an_unknown_step_is_named_with_the_nearest() -> None:
-    with pytest.raises(SettingsError, match=r"no step 'signal'.*'signals'"):
+    with pytest.raises(SettingsError, match=r"'signal' is not a step.*'signals'"):
         with_step(STEPS, "signal", lambda trial: None)
 
 
