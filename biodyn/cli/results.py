@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,9 +70,24 @@ def compare(
                 console,
                 f"The {len(rows)} largest of {len(comparison.differences)} differences, relative to the first; all: --verbose.",
             )
-        print_lines(console, *comparison.summary())
+        summary = comparison.summary()
+        print_lines(
+            console, *(summary if verbose else _merged_facts(summary, [fact.cause for fact in comparison.facts]))
+        )
         if folder is not None:
             print_lines(console, f"Comparison: {folder} (begin with report.html)")
+
+
+def _merged_facts(summary: Sequence[str], causes: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a comparison with one fact per cause, and the number of the others."""
+    counts = Counter(causes)
+    for line in summary:
+        cause = line.partition(":")[0]
+        count = counts.get(cause, 1)
+        if count:
+            yield line + (f" (and {count - 1} similar)" if count > 1 else "")
+        if cause in counts:
+            counts[cause] = 0
 
 
 def _compare_sessions(before: Path, after: Path, out: Path | None, console: Console) -> None:
