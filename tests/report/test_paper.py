@@ -105,7 +105,7 @@ def test_hostile_names_are_text_and_keep_to_four_pages(hostile: list[Any]) -> No
 @pytest.mark.slow
 def test_what_does_not_fit_is_counted(hostile: list[Any]) -> None:
     checks = "".join(_words(page) for page in hostile[1:])
-    left = re.search(r"END(\d+)morestandinreport.html", checks)
+    left = re.search(r"END(\d+)moreentries:seereport.html", checks)
     assert left is not None
     assert checks.count("END") + int(left[1]) == 300
 

@@ -19,4 +19,4 @@ def test_the_figure_shows_what_the_checks_judge(walk_result: TrialResult) -> Non
         assert walk_result.record["residual_limits"][f"{kind}_{unit}"] == pytest.approx(judged["limit"], rel=1e-12)
         left = walk_result.record["estimate"]["residual_left"][f"{kind}_rms_{unit}"]
         assert left < 0.5 * judged["value"]  # the estimate closes the balance: drawn alone it would hide what was there
-    assert "left by the estimate" in [key.words for key in figure.keys]
+    assert "after the estimate" in [key.words for key in figure.keys]
