@@ -62,7 +62,7 @@ class TrialResult(PlottableResult):
         """A table by name; ResultError names those there are, or how this one is asked for."""
         if name not in self._kept:
             request = TABLES[name].request if name in TABLES else ""
-            raise ResultError(f"Table '{name}' does not exist.", request or f"There are {', '.join(self._kept)}.")
+            raise ResultError(f"The result has no table '{name}'.", request or f"There are {', '.join(self._kept)}.")
         return self._kept[name]
 
     def _table_attributes(self) -> Collection[str]:
