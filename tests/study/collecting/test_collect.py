@@ -304,7 +304,7 @@ def test_an_unknown_name_is_told(study_folder: StudyFolder) -> None:
         read_cycles(study_folder.out, joint="knee")
     with pytest.raises(ResultError, match="biodyn study"):
         read_cycles(study_folder.out / "elsewhere")
-    with pytest.raises(ResultError, match="no value of column 'cycle'"):
+    with pytest.raises(ResultError, match="not a value of column 'cycle'"):
         read_cycles(study_folder.out, cycle="first")
 
 
