@@ -478,7 +478,7 @@ def plan_lines(plan: StudyPlan) -> list[str]:
     for row in (_HEADINGS, *rows) if rows else ():
         lines.append("  ".join(row[i].ljust(widths[i]) for i in shown).rstrip())
     searched = any(trial.static is None and not trial.statics for trial in plan.trials)
-    lines += ["", "searched during the analysis: a static trial next to the walk."] if searched else []
+    lines += ["", "searched when run: the analysis searches for a static trial next to the walk."] if searched else []
     if any(trial.statics for trial in plan.trials):
         lines += [
             "",
