@@ -196,7 +196,7 @@ LOWEST_AUTOMATIC_HZ, HIGHEST_AUTOMATIC_HZ = 6.0, 25.0
 _MOST_OF_RATE_automatic_cutoff = 0.4
 _NOISE_FROM_HZ, _ORDER = 20.0, 4
 # Soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s.
-_TRIED_FROM_HZ, _TRIED = 4.0, 14
+_AUTOMATIC_FROM_HZ, _AUTOMATIC_TRIED = 4.0, 14
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def automatic_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
     known: BoolArray = np.asarray(np.isfinite(error))
     if not known.any():  # too short, or no visible marker
         return AutomaticCutoff(LOWEST_AUTOMATIC_HZ, float("nan"), float("nan"), float("nan"))
-    cutoffs_hz = optimal_cutoffs(positions[:, known], rate_hz, error[known], _TRIED_FROM_HZ, _TRIED)
+    cutoffs_hz = optimal_cutoffs(positions[:, known], rate_hz, error[known], _AUTOMATIC_FROM_HZ, _AUTOMATIC_TRIED)
     optimal_hz = float(np.nanpercentile(cutoffs_hz, 25.0))
     most_hz = max(
         LOWEST_AUTOMATIC_HZ, min(HIGHEST_AUTOMATIC_HZ, float(np.floor(_MOST_OF_RATE_automatic_cutoff * rate_hz)))
