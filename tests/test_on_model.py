@@ -110,7 +110,7 @@ def test_height_and_time_of_the_steps_are_told(walk):
 def test_segments_are_known_without_the_usual_names(walk, tmp_path):
     """By names, else by the joints' names, else by where a body stands in a leg: the same joints are uncertain in all three."""
     usual = walk.analysis.model
-    source = usual.own
+    source = usual.osim
     text = (recordings() / "opensim/core_id/subject01.osim").read_text()
     other = {"femur": "os1", "tibia": "os2", "talus": "os3", "calcn": "os4", "toes": "os5"}
     joints = {"hip": "ja", "knee": "jb", "ankle": "jc", "subtalar": "jd", "mtp": "je"}
