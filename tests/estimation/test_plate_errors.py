@@ -144,7 +144,7 @@ def test_a_planted_error_is_found_taken_out_and_told(
     found = estimated(walk, wrong, settings())
     assert least * planted < error_of(found) - error_of(sound) < 1.1 * planted
     (note,) = [note for note in estimate_findings(found.summary, LATE_S) if note.code == code]
-    (alone,) = re.findall(r"asks for about (\d+) (?:cm|%)\.", note.hint)
+    (alone,) = re.findall(r"suggests about (\d+) (?:cm|%)\.", note.hint)
     size = {"m": 100.0, "%": 1.0}[note.unit]  # of cm, %: what was found, and what there is
     assert note.value * size < float(alone) + 0.5 < 2.0 * planted * 100.0
     assert code not in [note.code for note in estimate_findings(sound.summary, LATE_S)]
