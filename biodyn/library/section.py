@@ -60,7 +60,6 @@ REMOVED = {
     "limits.marker_shift_m": "it was removed: its value is fixed at 0.015 m",
     "limits.pressure_outside_m": "it was removed: its value is fixed at 0.03 m",
     "limits.baseline_n": "it was removed: its value is fixed at 10 N",
-    "model.marker_diameter_mm": "it was removed: its value is fixed at 14 mm where the file stores none",
     "output.csv": "it was removed: study.csv is written up to 20 million rows",
     "output.wide": "it was removed: study_wide.csv is written up to 20 million rows",
     "output.xlsx": "it was removed: study.xlsx is always written",

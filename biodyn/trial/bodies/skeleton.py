@@ -179,7 +179,7 @@ def scaling_options(trial: Prepared) -> ScalingOptions:
     settings, walk, static = trial.settings.model, trial.walk, trial.static
     stored = {**static.subject.measures, **walk.subject.measures}
     given = trial.settings.subject.measures
-    diameter = stored.get("marker_diameter", 0.014)  # m; the usual size in gait laboratories (Vicon, Qualisys)
+    diameter = stored.get("marker_diameter", settings.marker_diameter_mm / 1000.0)
     return ScalingOptions(
         mass_kg=1.0,
         height_m=trial.given_height_m or stored_height((walk, static))[0],
