@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -139,10 +139,10 @@ def replay(
         with progress(console) as step:
             from biodyn.trial.replay import changed_files
             from biodyn.trial.replay import replay as replay_result
-            from biodyn.verification.replay import ReplayOptions
+            from biodyn.verification.replay import Method, ReplayOptions
 
             notes = changed_files(result)
-            replayed = replay_result(result, ReplayOptions(method), progress=step)
+            replayed = replay_result(result, ReplayOptions(cast(Method, method)), progress=step)
             folder = replayed.save(result, progress=step)
         print_lines(
             console,

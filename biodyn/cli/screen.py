@@ -208,7 +208,7 @@ def summary_lines(result: TrialResult) -> list[Line]:
         lines.append((f"{len(causes) - max_causes} more causes: --verbose.", None))
     analysis = result.analysis
     if analysis.imported is not None:  # describes itself in few lines
-        return [*lines, *(line for line in result.told()[1:] if line[1] is None)]
+        return [*lines, *(line for line in result.status_lines()[1:] if line[1] is None)]
     subject = analysis.subject
     sources = "; ".join(dict.fromkeys((subject.mass_source, subject.height_source)))
     plates = [f"{c.plate} {SIDE_NAMES[c.side] if c.side else 'no'} foot" for c in analysis.contacts]

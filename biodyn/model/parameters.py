@@ -63,7 +63,9 @@ class ModelSettings(Section):
         "marker and wand in each frame (three_points); torques, powers and angles do not depend on it",
     )
     foot_flat: bool = Field(True, description="the feet are flat on the floor in the static trial")
-    marker_diameter_mm: float = Field(14.0, gt=0, le=100, description="diameter of the markers, if the file stores none")
+    marker_diameter_mm: float = Field(
+        14.0, gt=0, le=100, description="diameter of the markers, if the file stores none"
+    )
 
 
 class SubjectSettings(Section):

@@ -51,7 +51,7 @@ def _angle_names(body: BodyDefinition) -> list[tuple[str, str, float]]:
     return [
         (
             str(step.principal),
-            step.coordinate or (step.freed.coordinate if step.freed else f"{body.joint}_{step.principal}"),
+            step.coordinate or (step.freed and step.freed.coordinate) or f"{body.joint}_{step.principal}",
             float(step.axis[_AXIS[str(step.principal)][1]]),
         )
         for step in body.rotations

@@ -319,7 +319,7 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
     if not all(kinds):
         rows_of_one_kind = [*kinds[0], *kinds[1]]
         kinds = [rows_of_one_kind[0::2], rows_of_one_kind[1::2]]
-    return list(zip_longest(*kinds))
+    return list(zip_longest(kinds[0], kinds[1]))
 
 
 def check_sentence(check: Mapping[str, Any]) -> str:

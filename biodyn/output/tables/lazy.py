@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import product
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import pandas as pd
@@ -108,7 +109,9 @@ def in_signs(name: str, table: pd.DataFrame, signs: str, imported: CoordinateVar
         return table
     if name == _CYCLES:
         names, sides = table["variable"].astype(str), table["side"].astype(str)
-        by_curve = {(curve, side): variable(curve).clinical(side) for curve in names.unique() for side in SIDES}
+        by_curve: dict[tuple[str, str], float] = {}
+        for curve, side in product(names.unique(), SIDES):
+            by_curve[curve, side] = variable(curve).clinical(side)
         converted = table.assign(value=table["value"] * [by_curve[key] for key in zip(names, sides, strict=True)])
         positive = {curve: variable(curve).positive for curve in names.unique() if is_known(curve)}
         converted.attrs.update(signs=CLINICAL, positive=positive)

@@ -75,11 +75,11 @@ class FloatingTree:
         rows = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1))
         beneath = np.zeros((len(rows), self.coupled.multibody.nv))
         beneath[:, self.columns] = tau[rows, 6:]
-        passed, z = [], q[rows]
-        for layer in self.coupled.layers:
-            passed.append(layer.at(z))
-            z = passed[-1].z
-        for layer in reversed(passed):
+        layers, z = [], q[rows]
+        for coordinate_map in self.coupled.layers:
+            layers.append(coordinate_map.at(z))
+            z = layers[-1].z
+        for layer in reversed(layers):
             beneath = layer.forces(beneath)
         forces[rows] = beneath
         return forces

@@ -42,7 +42,9 @@ def parameter_rows(spatiotemporal: pd.DataFrame, *, peaks: bool = False) -> list
         if is_cycle or is_peak is not peaks or not spatiotemporal[name].notna().any():
             continue
         label, unit = parameter_label(name)
-        values = {side: _mean_sd(cycles[name].dropna().to_numpy(dtype=float), unit) for side, cycles in sides.items()}
+        values: dict[str, Any] = {}
+        for side, cycles in sides.items():
+            values[side] = _mean_sd(cycles[name].dropna().to_numpy(dtype=float), unit)
         rows.append({"label": label, "unit": unit, **values})
     return rows
 

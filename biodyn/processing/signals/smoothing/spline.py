@@ -193,7 +193,7 @@ SMOOTHING.add(
 
 #: Bounds of the automatic cut-off: below, knee and ankle lose more than the hip gains; above, no torque gains.
 LOWEST_AUTOMATIC_HZ, HIGHEST_AUTOMATIC_HZ = 6.0, 25.0
-_MOST_OF_RATE_automatic_cutoff = 0.4
+_MOST_OF_RATE = 0.4
 _NOISE_FROM_HZ, _ORDER = 20.0, 4
 # Soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s.
 _AUTOMATIC_FROM_HZ, _AUTOMATIC_TRIED = 4.0, 14
