@@ -241,7 +241,7 @@ def _solve(rows: list[_Row], unknown: list[FloatArray]) -> tuple[float, FloatArr
     return float(np.sum((A @ solution - b) ** 2)), np.asarray(solution[count:], dtype=np.float64), sd
 
 
-_LEAST_FRAMES_plate_height = 5
+_LEAST_FRAMES_OF_HEIGHT = 5
 _ZERO = np.array(
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]
 )  # laboratory zero height, World
@@ -295,7 +295,7 @@ def flat_feet(
         foot_labels = None if step.side is None else feet.get(step.side)
         labels = [] if foot_labels is None else [label for label in foot_labels.foot if label in column]
         rows, plate = _flat(step, points), evidence.plates[step.plate]
-        if foot_labels is None or not labels or len(rows) < _LEAST_FRAMES_plate_height or not plate.outlined:
+        if foot_labels is None or not labels or len(rows) < _LEAST_FRAMES_OF_HEIGHT or not plate.outlined:
             continue
         corners = plate.corners
         above = _above(markers.positions[rows][:, [column[label] for label in labels]], corners)

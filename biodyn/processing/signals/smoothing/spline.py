@@ -248,9 +248,7 @@ def automatic_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
         return AutomaticCutoff(LOWEST_AUTOMATIC_HZ, float("nan"), float("nan"), float("nan"))
     cutoffs_hz = optimal_cutoffs(positions[:, known], rate_hz, error[known], _AUTOMATIC_FROM_HZ, _AUTOMATIC_TRIED)
     optimal_hz = float(np.nanpercentile(cutoffs_hz, 25.0))
-    most_hz = max(
-        LOWEST_AUTOMATIC_HZ, min(HIGHEST_AUTOMATIC_HZ, float(np.floor(_MOST_OF_RATE_automatic_cutoff * rate_hz)))
-    )
+    most_hz = max(LOWEST_AUTOMATIC_HZ, min(HIGHEST_AUTOMATIC_HZ, float(np.floor(_MOST_OF_RATE * rate_hz))))
     chosen_hz = float(np.clip(np.round(optimal_hz), LOWEST_AUTOMATIC_HZ, most_hz))
     return AutomaticCutoff(chosen_hz, float(np.median(noise[known])), float(np.median(speed[known])), optimal_hz)
 
@@ -260,9 +258,7 @@ def relative_speed(positions: FloatArray, rate_hz: float) -> FloatArray:
     speed_cutoff_hz = 6.0
     if len(positions) < 2:
         return np.full(positions.shape[1], np.nan)
-    smooth = butterworth_lowpass(
-        positions, rate_hz, min(speed_cutoff_hz, _MOST_OF_RATE_automatic_cutoff * rate_hz), _ORDER
-    )
+    smooth = butterworth_lowpass(positions, rate_hz, min(speed_cutoff_hz, _MOST_OF_RATE * rate_hz), _ORDER)
     velocity = np.gradient(smooth, 1.0 / rate_hz, axis=0)
     seen = all_finite(velocity)
     velocity = np.where(seen[..., None], velocity, 0.0)

@@ -139,7 +139,7 @@ def test_lines(view: View) -> list[str]:
     return rows_shown
 
 
-_TEMPLATE_parameters = """
+_PARAMETERS_TEMPLATE = """
 {{ sentences(notes("parameters")) }}
 {% if main %}{{ table(main) }}{% endif %}
 <p class="small quiet">Mean ± standard deviation between subjects (number of subjects). Definitions: docs/studies.md and group/group.json.</p>
@@ -158,7 +158,7 @@ _TEMPLATE_parameters = """
     title="Discrete parameters",
     link="Parameters",
     css="new-page",
-    template=_TEMPLATE_parameters,
+    template=_PARAMETERS_TEMPLATE,
 )
 def parameters(page: StudyPage) -> Data | None:
     """Return means (compared parameters first) and comparisons, or None."""
@@ -253,7 +253,7 @@ def _effect(name: object) -> str:
     return {"dz": "Cohen's dz", "g": "Hedges' g"}.get(str(name), str(name) or "none")
 
 
-_TEMPLATE_scores = """
+_SCORES_TEMPLATE = """
 {{ sentences(notes("gait_scores")) }}
 {% if scores %}{{ picture("profile") }}{{ folded("Scores of every subject", scores) }}{% endif %}
 """
@@ -265,7 +265,7 @@ _TEMPLATE_scores = """
     title="Movement Analysis Profile and Gait Profile Score",
     link="Gait scores",
     css="new-page",
-    template=_TEMPLATE_scores,
+    template=_SCORES_TEMPLATE,
 )
 def scores(page: StudyPage) -> Data | None:
     """Return the profile and the scores of every subject, or None."""
@@ -295,7 +295,7 @@ def score_table(scores: pd.DataFrame, names: Names, of_one: bool = False) -> Tab
     return table((*heads, *(f"#{label}" for label in labels)), rows)
 
 
-_TEMPLATE_cycles = """
+_CYCLES_TEMPLATE = """
 {{ sentences(notes("cycles")) }}
 {% if outliers %}{{ table(outliers, outliers.rows | length > 30) }}{% endif %}
 <p class="small quiet">The representative cycle of every subject, condition and side is drawn bold on the subject's page; all are in group/cycles.csv.</p>
@@ -303,7 +303,7 @@ _TEMPLATE_cycles = """
 
 
 @STUDY_SECTIONS.section(
-    "cycles", place=120, title="Representative cycles and outliers", link="Outliers", template=_TEMPLATE_cycles
+    "cycles", place=120, title="Representative cycles and outliers", link="Outliers", template=_CYCLES_TEMPLATE
 )
 def cycles(page: StudyPage) -> Data | None:
     """Return the outliers, or None."""

@@ -78,13 +78,13 @@ def _term(term: str) -> str:
     return term.replace(":", " × ")
 
 
-_TEMPLATE_symmetry = """
+_SYMMETRY_TEMPLATE = """
 {{ sentences(notes("symmetry")) }}
 {% for entry in tables %}{{ folded(entry.title, entry.table, not entry.long) }}{% endfor %}
 """
 
 
-@STUDY_SECTIONS.section("symmetry", place=90, title="Symmetry", link="Symmetry", template=_TEMPLATE_symmetry)
+@STUDY_SECTIONS.section("symmetry", place=90, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
 def symmetry(page: StudyPage) -> Data | None:
     """Return a table of the parameters and one of the curves, or None."""
     rows, names = page.table("symmetry"), page.names
@@ -121,14 +121,14 @@ def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | 
     return table(heads, rows)
 
 
-_TEMPLATE_repeatability = """
+_REPEATABILITY_TEMPLATE = """
 {{ sentences(notes("repeatability")) }}
 {% for entry in tables %}{{ folded(entry.title, entry.table, loop.first) }}{% endfor %}
 """
 
 
 @STUDY_SECTIONS.section(
-    "repeatability", place=100, title="Repeatability", link="Repeatability", template=_TEMPLATE_repeatability
+    "repeatability", place=100, title="Repeatability", link="Repeatability", template=_REPEATABILITY_TEMPLATE
 )
 def repeatability(page: StudyPage) -> Data | None:
     """Return a table per level, of parameters and of curves, or None."""
@@ -174,7 +174,7 @@ def _count(count: float) -> str:
     return f"{count:.0f}" if np.isfinite(count) else MISSING
 
 
-_TEMPLATE_further_statistics = """
+_FURTHER_STATISTICS_TEMPLATE = """
 {% for name, one in tables %}
 {{ sentences(notes(name)) }}{{ folded(one.title, one.table, not one.long) }}
 <p class="small quiet">All of it: <span class="mono">group/{{ name }}.csv</span></p>
@@ -183,7 +183,7 @@ _TEMPLATE_further_statistics = """
 
 
 @STUDY_SECTIONS.section(
-    "further", place=125, title="Further statistics", link="Further", template=_TEMPLATE_further_statistics
+    "further", place=125, title="Further statistics", link="Further", template=_FURTHER_STATISTICS_TEMPLATE
 )
 def further_statistics(page: StudyPage) -> Data | None:
     """Return a table for each file of group/ that is not in the list of files, or None."""
@@ -220,7 +220,7 @@ def _cell(value: object, is_number: bool) -> str:
     return f"{value:.3g}" if is_number else str(value)
 
 
-_TEMPLATE_methods = """
+_METHODS_TEMPLATE = """
 {% for heading, text in methods.paragraphs %}<p><b>{{ heading }}.</b> {{ text }}</p>{% endfor %}
 <h3>Sources</h3>
 <ol class="small">{% for reference in methods.references %}<li>{{ reference }}</li>{% endfor %}</ol>
@@ -229,7 +229,7 @@ _TEMPLATE_methods = """
 
 
 @STUDY_SECTIONS.section(
-    "methods", place=140, title="Methods", link="Methods", css="new-page", template=_TEMPLATE_methods
+    "methods", place=140, title="Methods", link="Methods", css="new-page", template=_METHODS_TEMPLATE
 )
 def methods(page: StudyPage) -> Data | None:
     """The methods as they are written from the records of the trials; None where no trial has a result."""
@@ -237,12 +237,12 @@ def methods(page: StudyPage) -> Data | None:
     return None if written is None else {"methods": written, "versions": page.facts.versions}
 
 
-_TEMPLATE_files = """
+_FILES_TEMPLATE = """
 <table><tbody>{% for file, text in files %}<tr><td class="mono nowrap">{{ file }}</td><td>{{ text }}</td></tr>{% endfor %}</tbody></table>
 """
 
 
-@STUDY_SECTIONS.section("files", place=150, title="Files", link="Files", template=_TEMPLATE_files)
+@STUDY_SECTIONS.section("files", place=150, title="Files", link="Files", template=_FILES_TEMPLATE)
 def files(page: StudyPage) -> Data:
     """The files that are there, explained."""
     written = ("report.html",) if page.source.one_session else ("report.html", "subjects")
@@ -253,12 +253,12 @@ def files(page: StudyPage) -> Data:
     return {"files": listed}
 
 
-_TEMPLATE_no_results = """
+_NO_RESULTS_TEMPLATE = """
 <p>No trial has a gait cycle: averages and comparisons are not possible.</p>
 """
 
 
-@STUDY_SECTIONS.section("results", place=130, title="No results", template=_TEMPLATE_no_results)
+@STUDY_SECTIONS.section("results", place=130, title="No results", template=_NO_RESULTS_TEMPLATE)
 def no_results(page: StudyPage) -> Data | None:
     """None where there are curves."""
     return None if page.views else {}

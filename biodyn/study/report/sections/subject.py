@@ -67,7 +67,7 @@ def trials(page: SubjectPage) -> Data:
     }
 
 
-_TEMPLATE_curves = """
+_CURVES_TEMPLATE = """
 {% if parts %}
 {% if outliers %}<p class="small">Outliers: {{ outliers | join("; ") }}.</p>{% endif %}
 {% if store %}<div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">{% endif %}
@@ -132,7 +132,7 @@ class Part:
 
 
 @SUBJECT_SECTIONS.section(
-    "curves", place=20, title="Curves over the gait cycle", link="Curves", template=_TEMPLATE_curves
+    "curves", place=20, title="Curves over the gait cycle", link="Curves", template=_CURVES_TEMPLATE
 )
 def curves(page: SubjectPage) -> Data:
     """Return a part per session and condition."""
@@ -210,13 +210,13 @@ def scene(page: SubjectPage) -> Data | None:
     return page.scene
 
 
-_TEMPLATE_parameters = """
+_PARAMETERS_TEMPLATE = """
 {% for title, data in parameters %}{{ folded(title, data, loop.first) }}{% endfor %}
 <p class="small quiet">Mean ± standard deviation over the cycles (number of cycles).{% if errors %} MDC95: the smallest change between the means of two such sessions that the walks do not explain.{% endif %}</p>
 """
 
 
-@SUBJECT_SECTIONS.section("parameters", place=30, title="Parameters", link="Parameters", template=_TEMPLATE_parameters)
+@SUBJECT_SECTIONS.section("parameters", place=30, title="Parameters", link="Parameters", template=_PARAMETERS_TEMPLATE)
 def parameters(page: SubjectPage) -> Data | None:
     """Return a table per session and condition, or None."""
     tables = parameter_tables(page.tables.parameters, page.names, page.means)
@@ -257,7 +257,7 @@ def _detectable(errors: pd.DataFrame) -> dict[tuple[str, str, str, str], float]:
     return {(r.session, r.condition, r.side, r.name): float(r.mdc95) for r in rows_of(parameter_errors)}
 
 
-_TEMPLATE_norm_numbers = """
+_NORM_NUMBERS_TEMPLATE = """
 {% for part in parts %}
 {% if parts | length > 1 %}<h3>{{ part.title }}</h3>{% endif %}
 {{ sentences(part.reasons) }}
@@ -268,7 +268,7 @@ _TEMPLATE_norm_numbers = """
 """
 
 
-@SUBJECT_SECTIONS.section("norms", place=35, title="Against norms", link="Norms", template=_TEMPLATE_norm_numbers)
+@SUBJECT_SECTIONS.section("norms", place=35, title="Against norms", link="Norms", template=_NORM_NUMBERS_TEMPLATE)
 def norm_numbers(page: SubjectPage) -> Data | None:
     """Return a table per session and condition, or None."""
     norm_tables = norm_parts(page)
@@ -328,13 +328,13 @@ def _table(rows: list[NumberRow]) -> Table:
     return table(heads, [(r.title, r.unit_text, r.text("r"), r.text("l"), r.norm_text, r.source) for r in rows])
 
 
-_TEMPLATE_symmetry = """
+_SYMMETRY_TEMPLATE = """
 {{ folded("Right against left", symmetry) }}
 <p class="small quiet">Of curves: root mean square of right minus left over the cycle.</p>
 """
 
 
-@SUBJECT_SECTIONS.section("symmetry", place=40, title="Symmetry", link="Symmetry", template=_TEMPLATE_symmetry)
+@SUBJECT_SECTIONS.section("symmetry", place=40, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
 def symmetry(page: SubjectPage) -> Data | None:
     """Return parameters and curves, or None."""
     content = symmetry_table(page.tables.symmetry, page.names)
@@ -356,7 +356,7 @@ def symmetry_table(symmetry: pd.DataFrame, names: Names) -> Table:
     return table(heads, rows)
 
 
-_TEMPLATE_scores = """
+_SCORES_TEMPLATE = """
 {{ picture("profile") }}
 {{ table(scores) }}
 {{ sentences(notes) }}
@@ -370,7 +370,7 @@ _TEMPLATE_scores = """
     place=50,
     title="Movement Analysis Profile and Gait Profile Score",
     link="Gait scores",
-    template=_TEMPLATE_scores,
+    template=_SCORES_TEMPLATE,
 )
 def scores(page: SubjectPage) -> Data | None:
     """Return scores by session, condition and side, or None."""

@@ -64,7 +64,7 @@ def failures(page: StudyPage) -> Data:
     }
 
 
-_TEMPLATE_warnings = """
+_WARNINGS_TEMPLATE = """
 {% if found %}
 <p class="quiet">Findings and checks that did not pass, in how many trials. Text and numbers of the first trial.</p>
 {% for finding in found %}
@@ -91,7 +91,7 @@ _TEMPLATE_warnings = """
 """
 
 
-@STUDY_SECTIONS.section("warnings", place=20, link="Warnings", template=_TEMPLATE_warnings)
+@STUDY_SECTIONS.section("warnings", place=20, link="Warnings", template=_WARNINGS_TEMPLATE)
 def warnings(page: StudyPage) -> Data:
     """The findings, the gravest and most frequent first."""
     findings = page.findings.of("error", "warning")
@@ -110,7 +110,7 @@ MEASURES = (
     ("residual_force_rms_percent_of_limit", "pelvis residual force, RMS", "% of its limit"),
     ("residual_moment_rms_percent_of_limit", "pelvis residual moment, RMS", "% of its limit"),
 )
-_TEMPLATE_quality = """
+_QUALITY_TEMPLATE = """
 {{ picture("quality") }}
 <p class="small quiet">Of the trials with a result; "beyond" counts trials beyond the limit, of the residual by its RMS and by its largest value. {{ limits }} Only where all contacts of both feet are known can motion and forces be compared.</p>
 {% if worst %}<h3>Trials with the largest errors</h3>{{ table(worst) }}{% endif %}
@@ -128,7 +128,7 @@ _TEMPLATE_quality = """
 
 
 @STUDY_SECTIONS.section(
-    "quality", place=30, title="Quality over all trials", link="Quality", template=_TEMPLATE_quality
+    "quality", place=30, title="Quality over all trials", link="Quality", template=_QUALITY_TEMPLATE
 )
 def quality(page: StudyPage) -> Data | None:
     """The figure, its limits and the worst trials; None where no trial has a result."""
@@ -173,13 +173,13 @@ def worst_trials(trials: Sequence[Trial]) -> Table:
     return table(("measure", "trial", "session, condition", "#value", "unit", "worst marker"), rows)
 
 
-_TEMPLATE_subjects = """
+_SUBJECTS_TEMPLATE = """
 {% if subjects.rows | length > 15 %}{{ folded("Subjects", subjects) }}{% else %}{{ table(subjects) }}{% endif %}
 {{ folded("All trials with their quality", trials) }}
 """
 
 
-@STUDY_SECTIONS.section("subjects", place=40, title="Subjects and trials", link="Subjects", template=_TEMPLATE_subjects)
+@STUDY_SECTIONS.section("subjects", place=40, title="Subjects and trials", link="Subjects", template=_SUBJECTS_TEMPLATE)
 def subjects(page: StudyPage) -> Data:
     """Both tables."""
     trials_by_subject = page.source.subjects
@@ -253,7 +253,7 @@ def _numbers(trial: Trial) -> list[str]:
     return cells
 
 
-_TEMPLATE_left_out = """
+_LEFT_OUT_TEMPLATE = """
 <p class="quiet">Recordings in the folder that are not trials of this study.</p>
 {% for one in groups %}
 <div class="failure"><h3>{{ one.reason }} <span class="tag">{{ "by the user" if one.role == "excluded" else "by the program" }}</span></h3>
@@ -262,7 +262,7 @@ _TEMPLATE_left_out = """
 """
 
 
-@STUDY_SECTIONS.section("left-out", place=50, title="Files left out", link="Left out", template=_TEMPLATE_left_out)
+@STUDY_SECTIONS.section("left-out", place=50, title="Files left out", link="Left out", template=_LEFT_OUT_TEMPLATE)
 def left_out(page: StudyPage) -> Data | None:
     """Return the files grouped by role and reason, or None."""
     grouped: dict[tuple[str, str], list[str]] = {}
