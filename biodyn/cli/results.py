@@ -56,11 +56,16 @@ def compare(
             folder = None if out is None else comparison.save(out)
         rows = comparison.rows()
         if not verbose:
-            sizes = [
-                difference.rms / difference.size if difference.size else 0.0 for difference in comparison.differences
+            curves = comparison.differences
+            leg = [
+                index
+                for index, curve in enumerate(curves)
+                if curve.plane == "sagittal"
+                and curve.joint in ("hip", "knee", "ankle")
+                and "cycle" not in curve.quantity
             ]
-            largest = sorted(range(len(rows)), key=lambda index: -sizes[index])[:max_rows]
-            rows = [rows[index] for index in sorted(largest)]
+            chosen = sorted(leg or range(len(rows)), key=lambda index: -curves[index].rms / (curves[index].size or 1.0))
+            rows = [rows[index] for index in sorted(chosen[:max_rows])]
         shown = [("difference in", "RMS", "RMS of the first", "causes"), *rows]
         widths = [max(len(row[column]) for row in shown) for column in range(3)]
         for title, rms, size, causes in shown:
@@ -68,7 +73,7 @@ def compare(
         if len(rows) < len(comparison.differences):
             print_lines(
                 console,
-                f"The {len(rows)} largest of {len(comparison.differences)} differences, relative to the first; all: --verbose.",
+                f"{len(rows)} of {len(comparison.differences)} differences: the largest of hip, knee and ankle; all: --verbose.",
             )
         summary = comparison.summary()
         print_lines(
