@@ -1,12 +1,11 @@
 """Statistics of numbers and curves: tests, repeatability, symmetry, gait scores. See docs/statistics.md.
 
-In: arrays of numbers or curves, one row a subject or a measurement. Out: frozen results (statistic, degrees of freedom, p,
-confidence limits, effect size) that say in a sentence what was done. Nothing here knows of trials or studies; missing values
-are left out and reported (`left_out`), and what the data do not allow raises StatisticsError.
+Input: arrays of numbers or curves, one row per subject or measurement. Output: frozen results (statistic, degrees of freedom, p,
+confidence limits, effect size) with a sentence that describes the test. The package does not depend on trials or studies.
+Missing values are excluded and counted (`left_out`); data that do not allow a test raise StatisticsError.
 
 Read `comparisons` (two samples, several groups, effect sizes), `mixed` (mixed models of repeated measures), `repeatability`,
-`gait_measures` (symmetry, waveform similarity, gait scores) and `prediction_bands`. Tests of whole curves are in `spm`. `levels`
-has the defaults of all tests.
+`gait_measures` (symmetry, waveform similarity, gait scores) and `prediction_bands`. Tests of whole curves are in `spm`.
 """
 
 from biodyn.statistics.comparisons import (

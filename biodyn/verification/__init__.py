@@ -1,10 +1,9 @@
-"""Is the mechanics right? Equations that must hold to round-off, and the motion integrated forwards again.
+"""Verification of the mechanics: identities that hold to round-off, and forward integration of the motion.
 
-Goes in: an `ActuatedMotion` (the motion with its torques and ground wrenches) and, for the replay, the section [replay]
-(`parameters`). Comes out: `Consistency`, one error a frame for each law; a `ForwardReplay`: how long recorded torques carry
-the motion on, and how small the feedback is that keeps it; the contributions of gravity, inertia and the ground.
+Input: an `ActuatedMotion` (motion with torques and ground wrenches) and, for the replay, `ReplayOptions`. Output: `Consistency`,
+one error per frame for each identity; a `ForwardReplay`: the time for which recorded torques reproduce the motion, and the
+feedback that keeps it; the contributions of gravity, inertia and ground reaction to the torques.
 
-The calls are `consistency.verify`, `replay.replay_forwards` and `contributions.torque_contributions`. Read `consistency`
-(what a check is, then all of them); then `integrators` (the equations of motion, forces between the frames, methods) and
-`replay` (open-loop windows, tracking, orders of convergence, and all of it with the numbers of the section).
+Call `consistency.verify`, `replay.replay_forwards` and `contributions.torque_contributions`. Read `consistency`, then
+`integrators` (equations of motion, interpolation of forces, methods) and `replay` (open-loop windows, tracking, convergence).
 """

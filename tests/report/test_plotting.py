@@ -14,7 +14,7 @@ import biodyn
 from biodyn.errors import BiodynError, ResultError
 from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.tables import TABLES
-from biodyn.output.tables.lazy import in_signs, set_signs
+from biodyn.output.tables.lazy import Signs, in_signs, set_signs
 from biodyn.trial.result import TrialResult
 from biodyn.variables import Norms
 
@@ -177,17 +177,17 @@ def test_several_results_in_one_figure(walk_result: TrialResult) -> None:
 
 
 def test_norms_of_another_speed_do_not_stand_behind_both(walk_result: TrialResult) -> None:
-    (first, *_) = walk_result.norms_behind("auto")
+    (first, *_) = walk_result.norms_behind("auto", "clinical")
 
     class Elsewhere(PlottableResult):
         """The same walk, whose norms are 2 degrees higher."""
 
         view = walk_result.view
 
-        def norms_behind(self, name: str | None) -> tuple[Norms, ...]:
+        def norms_behind(self, name: str | None, signs: Signs) -> tuple[Norms, ...]:
             return tuple(
                 replace(own, curves={key: replace(curve, mean=curve.mean + 2.0) for key, curve in own.curves.items()})
-                for own in walk_result.norms_behind(name)
+                for own in walk_result.norms_behind(name, signs)
             )
 
     both = biodyn.overlay([walk_result, Elsewhere()], "knee_angle", side="l", ax=Figure().subplots())

@@ -1,11 +1,12 @@
 """One-dimensional statistical parametric mapping: tests of whole curves (Friston; Pataky 2010).
 
-In: curves (J, Q), one a subject or observation, and how they are grouped. Out: an `SpmResult`: the statistic at every node,
-the threshold, clusters with p, and sentences that say it. Thresholds come from random field theory or from permutations.
+Input: curves (J, Q), one per subject or observation, and their groups. Output: an `SpmResult`: the statistic at every node, the
+threshold, clusters with p, and sentences that report it. Thresholds come from random field theory or from permutations.
 
-Read `designs` (the tests) and `linear_model` (the core of all of them), then `field` (a statistic at every node and its
-exchanges), `random_field` and `inference` (thresholds, clusters, p) and `result`.
-`curves` decides which nodes can be tested and estimates the smoothness; it also makes curves without effect.
+Read `designs` (the tests) and `linear_model` (common to all of them), then `field` (the statistic at every node, its
+smoothness, nodes that can be tested) and `inference` (thresholds, clusters, p).
+
+Sources are listed in docs/statistics.md.
 """
 
 from biodyn.statistics.spm.designs import (

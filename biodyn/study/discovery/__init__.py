@@ -1,10 +1,12 @@
 """Plan the trials of a folder from its recordings (`biodyn.session`) and its study.toml.
 
-Out: a `StudyPlan`, every walk with subject, session, condition and static trial, and every file that is not used with its
-reason. Only headers and parameters of files are read.
+Input: a folder or a study.toml. Output: a `StudyPlan`, every walk with subject, session, condition and static trial, and every
+file that is not used with its reason. Only headers and parameters of files are read.
 
-- `discover`: the steps, and how study.toml overrides names and headers.
-- `definition`: entries of study.toml, patterns of paths, safe file names; the plan as text, and a draft study.toml.
+Read `discover` first: the steps of the search, and how study.toml overrides names and headers. Then `definition`: entries of
+study.toml, patterns of paths, safe file names; the plan as text, and a draft of study.toml.
+
+Every recording of the folder appears in the plan; nothing is ignored without a reason.
 """
 
 from biodyn.study.discovery.definition import (
