@@ -144,7 +144,8 @@ def replay(
         with progress(console) as step:
             from biodyn.trial.replay import changed_files
             from biodyn.trial.replay import replay as replay_result
-            from biodyn.verification.replay import Method, ReplayOptions
+            from biodyn.verification.integrators import Method
+            from biodyn.verification.replay import ReplayOptions
 
             notes = changed_files(result)
             replayed = replay_result(result, ReplayOptions(cast(Method, method)), progress=step)
