@@ -182,7 +182,7 @@ def test_the_command_writes_tables_and_a_record(swing, tmp_path):
         (("run", model, "--model", model, "--out", tmp_path / "no"), "not a recording of a known format"),
         (
             ("run", motion, "--model", model, "--set", "model.fit=none", "--out", tmp_path / "no"),
-            "it follows signals.cutoff_hz",
+            "'model.fit=none' does not apply to --model. Settings that apply: signals.cutoff_hz",
         ),
     ):
         refused = biodyn(*words)

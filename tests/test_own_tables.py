@@ -87,7 +87,7 @@ def test_the_file_is_cited_and_not_the_table_it_was_copied_from(own: tuple[Path,
     record = json.loads((out / "run.json").read_text(encoding="utf-8"))
     cited = record["model"]["citations"]["anthropometry"]
     assert cited["citation"].startswith("Own table masses.toml (sha256 ")
-    assert "it names as its source: de Leva" in cited["citation"]
+    assert "source according to the table: de Leva" in cited["citation"]
     assert "masses.toml" in cited["title"]
     assert record["model"]["citations"]["hip_centre"]["citation"].startswith("Harrington")
     assert "markers.toml" in record["marker_set"]["title"]
@@ -107,7 +107,7 @@ def test_a_result_says_when_its_files_are_not_what_they_were(own: tuple[Path, Pa
         said = biodyn("report", out).output
         assert "masses.toml' was changed since" in said
         assert "inputs/masses.toml" in said
-        assert "parent.toml' is gone" in said
+        assert "parent.toml' no longer exists" in said
         assert "masses.toml' was changed since" in biodyn("replay", out).output
     finally:
         masses.write_bytes(before)

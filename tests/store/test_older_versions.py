@@ -89,7 +89,7 @@ def test_what_is_not_there_is_no_attribute(old: Path) -> None:
     assert "joint_moments" in dir(result)
     with pytest.raises(ResultError, match="no table 'nonsense'"):
         result.table("nonsense")
-    with pytest.raises(ResultError, match="no figure 'nonsense'"):
+    with pytest.raises(ResultError, match="'nonsense' is neither a figure nor a variable"):
         result.plot("nonsense")
     assert result.plot("residual") is not None
 
