@@ -28,7 +28,7 @@ from biodyn.settings import QualityLimits, Settings
 from biodyn.uncertainty.inputs import load_magnitudes, stride_time
 
 #: Text of marker checks for imported motion.
-NO_MARKERS = "Not applicable: the motion was given as coordinates."
+NO_MARKERS = "Not applicable: the motion was given as coordinates, without markers."
 
 
 @dataclass(frozen=True)
