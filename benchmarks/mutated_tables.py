@@ -95,7 +95,7 @@ static = "subject01/static.c3d"
 workers = 1
 time_limit_s = 100.0
 [output]
-csv = true
+reports = "warn"
 [analysis]
 alpha = 0.05
 tests = "auto"
