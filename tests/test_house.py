@@ -9,17 +9,17 @@ from house import Count, House, size
 
 # Lower a ceiling with every change that makes the program smaller.
 CEILINGS = {
-    "code lines": 68_079,
-    "files": 519,
-    "dataclasses": 580,
-    "settings": 150,
-    "settings of the estimate": 8,
-    "numeric constants": 1_245,
-    "finding codes": 185,
-    "single-importer modules": 33,
+    "code lines": 64_077,
+    "files": 394,
+    "dataclasses": 505,
+    "settings": 92,
+    "settings of the estimate": 6,
+    "numeric constants": 528,
+    "finding codes": 110,
+    "single-importer modules": 6,
     "import circles": 0,
-    "caches and context variables": 1,
-    "dialect per thousand lines": 60,
+    "caches and context variables": 0,
+    "dialect per thousand lines": 4,
 }
 
 
