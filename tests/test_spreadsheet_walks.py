@@ -51,11 +51,14 @@ def test_markers_and_plates_in_spreadsheets_give_the_torques_of_the_c3d(tmp_path
     assert _difference(own, again) < 1e-3
 
 
-def test_forces_under_names_that_nobody_knows_are_named_where_there_are_no_plates(tmp_path: Path) -> None:
+@pytest.mark.parametrize("columns", [1, 2])  # of one name: two with different numbers have a warning of their own
+def test_forces_under_unknown_names_are_reported_without_plates(tmp_path: Path, columns: int) -> None:
     walk = read(SAMPLE / "walk01.c3d")
     text = write_markers(tmp_path / "walk.csv", walk)
     lines = text.read_text().splitlines()
-    text.write_text("\n".join([f"{lines[0]},amti_one_x", *(f"{line},1.0" for line in lines[1:])]))
+    text.write_text(
+        "\n".join([lines[0] + ",amti_one_x" * columns, *(line + ",1.0,2.0"[: 4 * columns] for line in lines[1:])])
+    )
     with pytest.raises(PlateError, match=r"not read: amti_one_x") as caught:
         analyse_trial(text, SAMPLE / "static.c3d", settings=QUICK)
     assert "walk.columns.toml" in caught.value.hint
@@ -69,7 +72,7 @@ def test_a_c3d_beside_a_walk_without_plates_is_named(tmp_path: Path) -> None:
     (tmp_path / "walk.c3d").write_bytes((SAMPLE / "walk01.c3d").read_bytes())
     with pytest.raises(PlateError) as caught:
         analyse_trial(text, SAMPLE / "static.c3d", settings=QUICK)
-    assert "'walk.c3d' lies beside it" in caught.value.hint
+    assert "'walk.c3d' next to it may contain the force plates" in caught.value.hint
 
 
 def test_a_mistake_in_the_map_of_the_forces_is_told(tmp_path: Path) -> None:

@@ -263,7 +263,11 @@ def require_plates(recording: Recording) -> None:
             reasons = " ".join(note.message for note in unusable)
             raise PlateError(f"'{recording.path.name}' holds no usable force plate. {reasons}", unusable[0].hint)
         text = f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction."
-        unread = [note.message for note in recording.diagnostics if note.code == "columns-not-read"]
+        unread = [
+            note.message
+            for note in recording.diagnostics
+            if note.code == "columns-not-read" and note.severity == "info"  # warnings are about names that occur twice
+        ]
         if unread:  # forces under unknown names may be among them
             table = f"{recording.path.stem}.columns.toml"
             raise PlateError(
@@ -272,7 +276,7 @@ def require_plates(recording: Recording) -> None:
             )
         c3d = recording.path.with_suffix(".c3d")
         if c3d.name != recording.path.name and c3d.is_file():
-            raise PlateError(text, f"'{c3d.name}' next to it may contain them: run that file.")
+            raise PlateError(text, f"'{c3d.name}' next to it may contain the force plates: analyse that file.")
         raise PlateError(
             text,
             "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels); or name the table "

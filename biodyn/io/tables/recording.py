@@ -245,5 +245,5 @@ def _other_note(others: Sequence[str]) -> tuple[Diagnostic, ...]:
         return ()
     shown = ", ".join(others[:6]) + (" ..." if len(others) > 6 else "")
     columns = "1 column is" if len(others) == 1 else f"{len(others)} columns are"
-    text = f"{columns} not read, as neither markers, ground forces nor joint coordinates: {shown}."
+    text = f"{columns} not recognised as markers, ground forces or joint coordinates and therefore not read: {shown}."
     return (Diagnostic("columns-not-read", "info", text, value=float(len(others))),)
