@@ -190,7 +190,7 @@ def test_quaternions_that_are_none_are_refused(tmp_path: Path) -> None:
 
 def test_poses_of_segments_that_nobody_knows_are_refused(tmp_path: Path) -> None:
     poses = replace(_poses(), labels=("bone1", "bone2", "bone3", "bone4"))
-    with pytest.raises(InputFileError, match="a system that is not known"):
+    with pytest.raises(InputFileError, match="an unknown system"):
         read(write_poses(tmp_path / "poses.csv", poses))
 
 
@@ -200,8 +200,9 @@ def test_a_name_over_two_columns_is_read_where_they_are_equal_only(tmp_path: Pat
     other = write_sheet(tmp_path / "other.csv", [*POINTS, POINTS[0]], TIMES, np.hstack([MARKERS, MARKERS[:, 1:2]]))
     found = read(other)
     assert LABELS[0] not in found.markers.labels
-    (note,) = (note for note in found.diagnostics if note.code == "columns-not-read")
+    note, others = (note for note in found.diagnostics if note.code == "columns-not-read")
     assert f"several columns '{POINTS[0]}'" in note.message
+    assert f"not read: {POINTS[0]} (1)" in others.message
     three = [f"{POINTS[0]} (1)", *POINTS[1:3]]
     (tmp_path / "other.columns.toml").write_text(
         f"length = 'mm'\n[markers]\n{LABELS[0]} = {three}\nB = {POINTS[3:6]}\nC = {POINTS[6:9]}\n"

@@ -73,7 +73,7 @@ REFUSED = {
     "a word": ("endheader\ntime a b\n0 1 2\n1 two 3\n", "Row 2"),
     "columns": (f"endheader\ntime\ta\n{ROWS}", "columns"),
     "time stands": ("endheader\ntime a\n0 1\n0 2\n", "increase"),
-    "binary": (b"\x00\x01" * 100, "no text"),
+    "binary": (b"\x00\x01" * 100, "is not text"),
 }
 
 

@@ -154,7 +154,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
         ("FRAMES", 41, "contradicts itself"),
         ("RATIO", 7, "contradicts itself"),
         ("LABELS", ["pelvis_4X4"] * 5, "1 different labels"),
-        ("LABELS", ["a", "b", "c", "d", "e"], "a system that is not known"),
+        ("LABELS", ["a", "b", "c", "d", "e"], "an unknown system"),
     ],
 )
 def test_wrong_counts_and_names_are_refused(tmp_path: Path, name: str, value: object, words: str) -> None:

@@ -146,7 +146,7 @@ def test_check_says_what_a_table_and_a_model_hold() -> None:
     model = check_file(folder / "subject01.osim")
     assert "72.60 kg" in model.lines[0]
     assert "54 forces" in model.diagnostics[0].message
-    with pytest.raises(BiodynError, match="no recording"):
+    with pytest.raises(BiodynError, match="is not a recording of a known format"):
         check_file(folder.parent / "core_scale" / "subject01_Setup_Scale.xml")
 
 

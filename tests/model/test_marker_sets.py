@@ -173,7 +173,7 @@ def test_the_closest_set_is_the_one_that_was_worn(
     assert len(lacks) == len(without)
     assert all(label in message for label in said.split(", "))  # named by the label, as the laboratory knows it
     assert "second closest" in message
-    assert "not determined" in caught.value.hint
+    assert "undetermined pose" in caught.value.hint
 
 
 def test_labels_of_nobody_are_not_called_a_laboratory_s() -> None:

@@ -261,7 +261,8 @@ def test_single_samples_that_jump_are_none(standing, walking, torques, tmp_path,
     found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
     assert set(causes(found)) == {"recording-repaired"}
     notes = [note for note in found.diagnostics if note.code == "recording-repaired"]
-    assert [note.message.split(" jumps")[0] for note in notes] == ["Plate 1", "Plate 2"]
+    spikes = [note.message.split(" of one or two samples")[0] for note in notes]
+    assert spikes == ["Plate 1 has 3 spikes", "Plate 2 has 1 spike"]
     assert "Force.Fz1, Force.Mx1" in notes[0].message
     # what the neighbours say of one or two milliseconds
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 0.05
