@@ -21,6 +21,10 @@ _SEPARATORS = " _.-"
 # 251112_KUO_LASI has two words before its labels
 _MOST_STARTS = 4
 _FEWEST_NAMED = 4
+_FEWEST_ENDED = 8  # labels with a shared ending, or of each person
+# Persons have this share of labels in common; a label has at least so many letters.
+_ALIKE, _NAME_LETTERS = 0.8, 3
+_END = re.compile(r"[_.\-][A-Za-z0-9]+$")
 _LETTER_START = re.compile("[a-z](?=[A-Z])")
 #: Share of the labels that need not have the start that the others share.
 STRANGERS = 0.1
@@ -86,8 +90,9 @@ def _without_prefix(
 ) -> tuple[list[str], str, tuple[str, ...], list[Diagnostic]]:
     """Strip `Subject:` (and `Subject_` where every label carries it); of several subjects keep the best seen one."""
     stripped = [label.strip() for label in raw]
-    prefixes = [label.rpartition(":")[0] for label in stripped]
-    labels = [label.rpartition(":")[2].strip() for label in stripped]
+    persons = _persons(stripped)
+    parts = [_divided(label, persons) for label in stripped]
+    prefixes, labels = [prefix for prefix, _ in parts], [label for _, label in parts]
     diagnostics: list[Diagnostic] = []
     present = Counter(prefix for prefix, label in zip(prefixes, labels, strict=True) if prefix and label)
     if _are_segments(present, labels):
@@ -110,6 +115,37 @@ def _without_prefix(
     return labels, best, tuple(sorted(present.keys() - {best})), diagnostics
 
 
+def _divided(label: str, persons: tuple[str, ...]) -> tuple[str, str]:
+    """Return the prefix of a label (a name and a colon, or the start of one of the persons) and the label without it."""
+    start = next((start for start in persons if label.startswith(start)), "")
+    if start:
+        return start.rstrip(_SEPARATORS), label.removeprefix(start)
+    prefix, _, bare = label.rpartition(":")
+    return prefix, bare.strip()
+
+
+def _persons(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the starts of labels that name several persons without a colon (P1_LASI, P2_LASI): the same labels follow them."""
+    named = [label for label in labels if label and not _is_unnamed(label)]
+    if any(":" in label for label in named):
+        return ()
+    for separator in _SEPARATORS:
+        stems: dict[str, set[str]] = {}
+        for start, sign, stem in (label.partition(separator) for label in named):
+            if sign and not _is_side(start):
+                stems.setdefault(start, set()).add(stem)
+        words = {start: {stem for stem in stems[start] if len(stem) >= _NAME_LETTERS} for start in stems}
+        persons = [start for start in words if len(words[start]) >= _FEWEST_ENDED]
+        if len(persons) < 2:
+            continue
+        shared = set[str].intersection(*(words[start] for start in persons))
+        covered = sum(len(stems[start]) for start in persons)
+        are_alike = len(shared) >= _ALIKE * min(len(words[start]) for start in persons)
+        if are_alike and covered >= (1 - STRANGERS) * len(named):
+            return tuple(start + separator for start in persons)
+    return ()
+
+
 def _are_segments(prefixes: Counter[str], labels: Sequence[str]) -> bool:
     """Return whether several prefixes are segments of one person: the labels differ without the prefixes."""
     pattern = matcher(tuple(names()["subject_prefix"]["segments"]), True)
@@ -127,7 +163,19 @@ def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[st
         if not prefix:
             break
         labels = [label.removeprefix(prefix) for label in labels]
-    return _without_common_letter(labels)
+    return _without_common_letter(_without_common_end(labels))
+
+
+def _without_common_end(labels: list[str]) -> list[str]:
+    """Strip an ending like `_01` or `_trial` that nearly all labels share and that does not name a side."""
+    computed = _computed_names()
+    named = [label for label in labels if label and not _is_unnamed(label)]
+    ends = Counter(end[0] for label in named if (end := _END.search(label)))
+    ending, count = ends.most_common(1)[0] if ends else ("", 0)
+    others = sum(not label.endswith(ending) and computed.fullmatch(label) is None for label in named)
+    if _is_side(ending) or count < _FEWEST_ENDED or others > STRANGERS * len(named):
+        return labels
+    return [label.removesuffix(ending) for label in labels]
 
 
 def _without_common_letter(labels: list[str]) -> list[str]:

@@ -46,3 +46,32 @@ def test_segments_before_numbers_are_no_people():
     labels = [f"{segment}_{number}" for segment in ("thighR", "thighL", "shankR") for number in range(1, 10)]
     places = np.random.default_rng(1).normal(size=(20, len(labels), 3))
     assert point_roles(labels, places, {}, ()).labels == tuple(labels)
+
+
+@pytest.mark.parametrize("ending", ["_01", ".Trial3", "-walk"])
+def test_an_ending_shared_by_nearly_all_labels_is_ignored(points, ending):
+    labels, places = points
+    written = [label if label == "LHJC" else label + ending for label in labels]
+    assert point_roles(written, places, {}, ()).labels == tuple(labels)
+
+
+@pytest.mark.parametrize("ending", ["_L", "_right", "_li", "_DX"])
+def test_an_ending_that_names_a_side_is_kept(points, ending):
+    labels, places = points
+    written = tuple(label + ending for label in labels)
+    assert point_roles(written, places, {}, ()).labels == written
+
+
+@pytest.mark.parametrize("names", [("P1_", "P2_"), ("Anna_", "Ben_"), ("S01-", "S02-"), ("a ", "b ", "c ")])
+def test_persons_are_distinguished_by_the_start_of_equal_labels(points, names):
+    """The person who is seen most is read, as with a colon."""
+    labels, places = points
+    hidden = places.copy()
+    hidden[:100] = np.nan
+    seen = [*[hidden] * (len(names) - 1), places]
+    roles = point_roles([name + label for name in names for label in labels], np.concatenate(seen, axis=1), {}, ())
+    count = len(labels)
+    assert roles.labels[-count:] == tuple(labels)
+    assert set(roles.kinds[:-count]) == {"dropped"}
+    assert roles.subject == names[-1].rstrip("_- ")
+    assert next(note.code for note in roles.diagnostics) == "several-subjects"
