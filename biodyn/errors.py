@@ -68,7 +68,7 @@ class EstimateError(BiodynError):
 
     def __init__(self, message: str, look: str = "") -> None:
         self.look = look
-        super().__init__(message, f'{look} A filter can be had: [signals] method = "butterworth".')
+        super().__init__(message, f'{look} A filter is available: [signals] method = "butterworth".')
 
     def __reduce__(self) -> tuple[type[EstimateError], tuple[str, str]]:
         return type(self), (self.message, self.look)  # from another process; else the hint would be said twice

@@ -149,8 +149,8 @@ def require_plausible(summary: EstimateSummary) -> None:
     most_share, most_shift_m, most_segment_share, most_foot_share = 0.15, 0.15, 0.6, 1.2
     if summary.marker_rms_m > _MOST_MARKER_CHANGE_M:
         raise EstimateError(
-            f"It did not converge: it changed the markers of the model by {1e3 * summary.marker_rms_m:.0f} mm RMS, more than "
-            f"{1e3 * _MOST_MARKER_CHANGE_M:.0f} mm."
+            f"The estimate did not converge: it changed the markers of the model by {1e3 * summary.marker_rms_m:.0f} mm RMS, "
+            f"more than {1e3 * _MOST_MARKER_CHANGE_M:.0f} mm."
         )
     for plate in summary.plates.errors:
         shift_m = float(np.abs(plate.shift_m).max())

@@ -315,8 +315,8 @@ def test_a_table_lies_beside_the_settings_that_name_it(tmp_path: Path, monkeypat
     [
         ("contacts.threshold_n = 100000000000000000000", ("contacts.threshold_n", "above 0 and at most 1000")),
         ("signals.spline_gap_s = nan", ("signals.spline_gap_s", "from 0 to 10", "nan")),
-        ("signals.cutoff_hz = 0.01", ("signals.cutoff_hz", "from 1 to 1000", "0.01", "the walk itself")),
-        ("signals.force_cutoff_hz = 0.5", ("signals.force_cutoff_hz", "the walk itself")),
+        ("signals.cutoff_hz = 0.01", ("signals.cutoff_hz", "from 1 to 1000", "0.01", "removes the signal of walking")),
+        ("signals.force_cutoff_hz = 0.5", ("signals.force_cutoff_hz", "removes the signal of walking")),
         ("signals.cutoff_hz = 1e308", ("signals.cutoff_hz", "from 0 to 1000")),
         ('signals.cutoff_hz = "6"', ("signals.cutoff_hz", "a number", "'6'")),
         ("signals.cutoff_hz = true", ("signals.cutoff_hz", "a number", "found true")),

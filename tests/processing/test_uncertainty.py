@@ -236,9 +236,9 @@ def test_a_moved_centre_pulls_only_where_something_moved(analysis: TrialAnalysis
     frames = Frames(inputs, at, rows, *state, seen_at, weights, held)
     own = Fitted.of(inputs.model)
     other = Fitted.of(with_misplaced_centre(inputs.model, body, np.array([1e-3, 0.0, 0.0])))
-    some = own.elsewhere_in(other)
+    some = own.changed_links(other)
     assert 0 < len(some) < len(own.carrying)
-    assert own.elsewhere_in(own) == ()
+    assert own.changed_links(own) == ()
     whole = fit_gradient(frames, other) - fit_gradient(frames, own)
     part = fit_gradient(frames, other, some) - fit_gradient(frames, own, some)
     # what is left is the round-off of gradients a thousand times as large as their difference

@@ -43,7 +43,7 @@ class SignalSettings(Section):
         if isinstance(hz, float) and 0.0 < hz < 1.0:
             raise ValueError(
                 f"expected 0 (no filter) or a number from 1 to 1000, found {hz:g}: "
-                "below 1 Hz the filter removes the motion of walking"
+                "below 1 Hz the filter removes the signal of walking"
             )
         return hz
 
