@@ -72,7 +72,7 @@ def test_every_other_level_of_every_factor_is_there_once(varied: TrialResult) ->
     assert set(hip_centre_names()) == library_names("hip")
     assert set(levels(varied, "hip_centre")) == set(hip_centre_names()) - {"harrington_2007"}
     assert set(levels(varied, "anthropometry")) == library_names("anthropom") - {"de_leva_dumas"}
-    assert levels(varied, "cutoff") == ["4 Hz", "10 Hz"]
+    assert levels(varied, "cutoff") == ["4 Hz", "5 Hz", "8 Hz", "10 Hz", "15 Hz"]
     assert levels(varied, "marker_weights") == ["all equal", "contrast squared"]
 
 

@@ -344,7 +344,7 @@ _REST = """\
 # memory_limit_mb = 2048
 
 # [output]
-# xlsx = true
+# reports = "warn"
 
 # [analysis]
 # alpha = 0.05

@@ -188,7 +188,7 @@ def test_methods_tell_what_ran_and_cite(crossed: Path) -> None:
     words = _page(crossed / "report.html").words
     for expected in (
         "low-pass filtered at 6 Hz",
-        "The cut-off was chosen for each walk from the noise and the motion of its markers",
+        "The cut-off was selected for each walk from the noise and the spectrum of the markers",
         "Pataky TC (2010)",
         "Holm S (1979)",
         "Baker R et al. (2009)",

@@ -28,6 +28,7 @@ from biodyn.study.running.task import (
     program_version,
     task_from,
 )
+from biodyn.trial.request import TrialRequest
 
 _QUICK = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
 
@@ -182,7 +183,7 @@ def test_a_defect_of_the_program_costs_its_trial_only(task: Task, monkeypatch: p
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("half a frame")
 
-    monkeypatch.setattr(performing, "run_trial", broken)
+    monkeypatch.setattr(performing, "run_request", broken)
     outcome = _done(task)
     assert outcome.reason == "Program error: ZeroDivisionError: half a frame"
     assert "ZeroDivisionError" in (task.folder / TRACEBACK_NAME).read_text()
@@ -192,7 +193,7 @@ def test_want_of_memory_is_tried_again_with_more(task: Task, monkeypatch: pytest
     def hungry(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(performing, "run_trial", hungry)
+    monkeypatch.setattr(performing, "run_request", hungry)
     small = replace(task, limits=Limits(memory_mb=100))
     assert "memory" in _done(small).reason
     record = read_record(task.folder)
@@ -203,14 +204,14 @@ def test_want_of_memory_is_tried_again_with_more(task: Task, monkeypatch: pytest
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_believed(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    analyse = performing.run_trial
+    analyse = performing.run_request
 
-    def meanwhile(walk: Path, *arguments: object, **named: object) -> object:
-        result = analyse(walk, *arguments, **named)  # type: ignore[arg-type]
-        walk.write_bytes(walk.read_bytes() + b"\0")
+    def meanwhile(request: TrialRequest) -> object:
+        result = analyse(request)
+        request.path.write_bytes(request.path.read_bytes() + b"\0")
         return result
 
-    monkeypatch.setattr(performing, "run_trial", meanwhile)
+    monkeypatch.setattr(performing, "run_request", meanwhile)
     assert "changed while it was read" in _done(task).reason
 
 
@@ -221,7 +222,7 @@ def test_what_a_file_told_while_it_was_another_one_is_not_kept(
 ) -> None:
     """The file is as before when the analysis ends: its content cannot tell that it was another one when it was read."""
     path = task.root / str(task.trial.path if which == "walk" else task.trial.static)
-    whole, analyse = path.read_bytes(), performing.run_trial
+    whole, analyse = path.read_bytes(), performing.run_request
 
     def meanwhile(*arguments: object, **named: object) -> object:
         path.write_bytes(b"half a file")
@@ -233,7 +234,7 @@ def test_what_a_file_told_while_it_was_another_one_is_not_kept(
             path.write_bytes(whole)
 
     with monkeypatch.context() as while_it_changes:
-        while_it_changes.setattr(performing, "run_trial", meanwhile)
+        while_it_changes.setattr(performing, "run_request", meanwhile)
         outcome = _done(task)
     assert outcome.status == "failed"
     assert outcome.reason == f"'{path.relative_to(task.root)}' changed while it was read."
