@@ -151,10 +151,10 @@ KINDS = (
     Damage("10 GB claimed", ("truncated", "could not be read"), _huge),
     Damage("wrong units", ("in kN", "wrong unit"), _wrong_units),
     Damage("no markers", ("no points", "holds no marker", "no marker is seen"), _no_markers),
-    Damage("hanging input", ("no regular file",), _hanging),
+    Damage("hanging input", ("not a regular file",), _hanging),
 )
-# What the body's own size tells is put right, with a warning: no reason to fail.
-PUT_RIGHT = Damage("wrong unit of lengths", ("POINT:UNITS says",), _wrong_lengths)
+# Corrected by the size of the body, with a warning; the trial does not fail.
+PUT_RIGHT = Damage("wrong unit of lengths", ("which gives markers that span",), _wrong_lengths)
 
 
 def damage_files(paths: Sequence[Path], share: float, seed: int) -> list[DamagedFile]:

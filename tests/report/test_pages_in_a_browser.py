@@ -156,7 +156,7 @@ def test_two_walks_stand_in_one_view_and_move_the_cursor(chrome: Browser, pages:
     """Over each other or side by side, by gait cycle or by time; each by its key."""
     chrome.open(pages[kind], *SCREEN)
     chrome.run(f"{_CANVAS}.focus()")
-    for key, what in (("o", "beside"), ("t", "cycle")):
+    for key, what in (("o", "abreast"), ("t", "cycle")):
         button = f'document.querySelector("[data-do={what}]").getAttribute("aria-pressed")'
         before, pressed = _pixels(chrome), chrome.run(button)
         chrome.key(key)

@@ -36,7 +36,7 @@ def recording_scene(file: FileFacts) -> dict[str, Any] | None:
     if not visible[rows].any():
         rows = np.flatnonzero(visible.any(axis=1))[:1]
     in_view: FloatArray = positions[rows]
-    is_used: BoolArray = np.isfinite(in_view[..., 0]).any(axis=0)
+    is_used: BoolArray = np.asarray(np.isfinite(in_view[..., 0]).any(axis=0))
     on_body = [i for i, body in enumerate(bodies.values()) if body and is_used[i]] or np.flatnonzero(is_used).tolist()
     follow = _mean_position(in_view[:, on_body])
     centre = np.nanmean(follow, axis=0) * (1.0, 0.0, 1.0)
