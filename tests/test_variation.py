@@ -19,6 +19,7 @@ from biodyn.errors import SettingsError
 from biodyn.model.from_library.hip_centre import hip_centre_names
 from biodyn.model.from_library.user_tables import catalogue
 from biodyn.output.store.read import read_view
+from biodyn.trial import sensitivity
 from biodyn.trial.result import TrialResult
 from biodyn.trial.sensitivity import FACTORS
 
@@ -252,8 +253,9 @@ def test_the_api_refuses_alike(laboratory: Laboratory) -> None:
         biodyn.vary_trial(laboratory.walk, "cutoff", laboratory.static)
 
 
-def test_a_cutoff_that_the_rate_cannot_carry_is_left_out(laboratory: Laboratory) -> None:
-    found = biodyn.vary_trial(
-        laboratory.walk, ["cutoff"], laboratory.static, settings={"variation": {"cutoff_hz": (10.0, 50.0, 80.0)}}
-    )
+def test_a_cutoff_that_the_rate_cannot_carry_is_left_out(
+    laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sensitivity, "_CUTOFFS_HZ", (10.0, 50.0, 80.0))
+    found = biodyn.vary_trial(laboratory.walk, ["cutoff"], laboratory.static)
     assert levels(found, "cutoff") == ["10 Hz"]

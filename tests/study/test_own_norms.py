@@ -100,6 +100,6 @@ def test_an_existing_file_and_a_name_without_toml_are_refused(tmp_path) -> None:
     path.write_text("mine", encoding="utf-8")
     with pytest.raises(StudyError, match="exists"):
         build_norms(tmp_path, path)
-    with pytest.raises(StudyError, match="no TOML"):
+    with pytest.raises(StudyError, match="is not a TOML file"):
         build_norms(tmp_path, tmp_path / "own.csv")
     assert path.read_text(encoding="utf-8") == "mine"
