@@ -42,7 +42,7 @@ from biodyn.cli.exit_codes import exit_on_signals
 
 PEOPLE, WALKS = 6, 2
 # Bands are off in every study; without these a trial is a third of a second, and everything around it is the same.
-QUICK = '[settings.model]\nfit = "none"\n[settings.signals]\ncutoff_hz = 6.0\n[output]\nxlsx = false\nwide = false\n'
+QUICK = '[settings.model]\nfit = "none"\n[settings.signals]\ncutoff_hz = 6.0\n'
 TWO = ("--workers", "2")
 _FROZEN_S = 2.0
 _FULL = r"No space left on device|cannot be written"
