@@ -34,20 +34,18 @@ from biodyn.study.record import CYCLES_NAME, STRIDES_NAME, TRIAL_RECORD_NAME
 TRIALS_A_SUBJECT = 20
 WALKS = 6
 VARIATIONS = 10  # of each walk
-TARGET_S = 15.0  # of 10,000 trials
 
 
 def main() -> None:
     """Print the table."""
     parser = parser_of(__doc__)
     parser.add_argument("trials", nargs="*", type=int, default=[1000, 10_000])
-    parser.add_argument("--csv", action="store_true", help="write study.csv too")
     parser.add_argument("--one", type=Path, nargs=2, help=argparse.SUPPRESS)  # what the fresh process is to do
     asked = parser.parse_args()
     if asked.one is not None:
-        measure(asked.one[0], asked.trials[0], asked.csv, asked.one[1])
+        measure(asked.one[0], asked.trials[0], asked.one[1])
         return
-    record = Record("collecting", {"trials": asked.trials, "csv": asked.csv})
+    record = Record("collecting", {"trials": asked.trials})
     with tempfile.TemporaryDirectory(prefix="collecting_", dir=REPOSITORY / "reports") as folder:
         samples = write_samples(Path(folder) / "samples")
         for count in asked.trials:
@@ -55,7 +53,7 @@ def main() -> None:
             link(samples, plan_of(count), out)
             answer = Path(folder) / f"{count}.json"
             command = [sys.executable, __file__, str(count), "--one", str(out), str(answer)]
-            subprocess.run([*command, *(["--csv"] if asked.csv else [])], check=True)
+            subprocess.run(command, check=True)
             for name, (value, unit) in json.loads(answer.read_text(encoding="utf-8")).items():
                 record.add(f"{count} trials: {name}", value, unit)
     record.close()
@@ -101,7 +99,7 @@ def link(samples: list[Path], plan: StudyPlan, out: Path) -> None:
             os.link(samples[n % len(samples)] / name, folder / name)
 
 
-def measure(out: Path, count: int, csv: bool, answer: Path) -> None:
+def measure(out: Path, count: int, answer: Path) -> None:
     """Collect in this process, print what it took, and leave the numbers in the file `answer`."""
     start, cpu = time.perf_counter(), time.process_time()
     found = collect(plan_of(count), out)

@@ -19,7 +19,6 @@ from common.arguments import parser_of
 from common.record import Record
 from scipy.ndimage import gaussian_filter1d
 
-from biodyn.estimation.settings import EstimationSettings
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.signals.derivatives import coordinate_motion
@@ -62,7 +61,7 @@ def _example() -> dict[str, float]:
         folder / "subject01_walk1_ik.mot",
         folder / "subject01_simbody.osim",
         folder / "subject01_externalForces.xml",
-        estimate=EstimationSettings(),
+        estimate=True,
     )
     told = result.estimated.record
     print("gait2354 walk: residual RMS before", _short(told["residual_rms_before"]))
@@ -105,7 +104,7 @@ def _disturbed(subject: str, seed: int) -> dict[str, tuple[float, float]]:
     given = model.with_couplings(given)
     wrong = _with_other_masses(model, random)
     loads = table_loads(wrong, read_external_loads(folder / "trials/walk2/grf.mot"), time_s)
-    estimate = balanced(wrong, time_s, given, 6.0, loads, EstimationSettings())
+    estimate = balanced(wrong, time_s, given, 6.0, loads)
     filtered = torques(wrong, *coordinate_motion(time_s, given, 6.0), loads)[0]
     found = torques(estimate.model, estimate.q, estimate.v, estimate.vdot, loads)[0]
     names = [c.name for c in model.coordinates]

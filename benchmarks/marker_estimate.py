@@ -19,7 +19,6 @@ from common.arguments import parser_of
 from common.record import Record
 from coordinate_estimate import _JOINTS, _short, _with_other_masses
 
-from biodyn.estimation.settings import EstimationSettings
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.processing.kinematics.model_markers import fit_model
 from biodyn.processing.signals.derivatives import coordinate_motion
@@ -41,14 +40,13 @@ def main() -> None:
     parser.add_argument("--noise", type=float, default=0.5)
     parser.add_argument("--people", nargs="+", default=["subject18", "subject19"])
     arguments = parser.parse_args()
-    settings = EstimationSettings()
     kept = Record("marker_estimate", vars(arguments))
-    for name, value in _walks(settings).items():
+    for name, value in _walks().items():
         kept.add(name, value, "Nm, N")
     found = []
     for subject in arguments.people:
         for seed in range(arguments.seed, arguments.seed + arguments.count):
-            found.append(_disturbed(subject, seed, settings, 1e-3 * arguments.noise))
+            found.append(_disturbed(subject, seed, 1e-3 * arguments.noise))
             print(
                 subject,
                 seed,
@@ -66,7 +64,7 @@ def main() -> None:
     kept.close()
 
 
-def _walks(settings: EstimationSettings) -> dict[str, float]:
+def _walks() -> dict[str, float]:
     tutorial, arnold = _DATA / "gait2354_tutorial", _DATA / "arnold2013_synthetic/subject18"
     files = {
         "gait2354": (
@@ -80,7 +78,7 @@ def _walks(settings: EstimationSettings) -> dict[str, float]:
     }  # fmt: skip
     told = {}
     for name, (walk, model, forces) in files.items():
-        result = run_markers(walk, model, forces, estimate=settings)
+        result = run_markers(walk, model, forces, estimate=True)
         found = result.estimated.record
         print(f"{name}: residual RMS before", _short(found["residual_rms_before"]))
         print(f"{' ' * len(name)}  residual RMS after ", _short(result.residual))
@@ -90,7 +88,7 @@ def _walks(settings: EstimationSettings) -> dict[str, float]:
     return told
 
 
-def _disturbed(subject: str, seed: int, settings: EstimationSettings, noise_m: float) -> np.ndarray:
+def _disturbed(subject: str, seed: int, noise_m: float) -> np.ndarray:
     """RMS errors (cut-offs and estimate, joints) of the torques, Nm."""
     folder = _DATA / "arnold2013_synthetic" / subject
     model, walk = from_osim(folder / f"{subject}.osim"), folder / "trials/walk2"
@@ -109,7 +107,7 @@ def _disturbed(subject: str, seed: int, settings: EstimationSettings, noise_m: f
     fit = fit_model(wrong, names, x, time_s)
     start_hz = automatic_cutoff(x, points.recording.markers.rate_hz).cutoff_hz
     loads = table_loads(wrong, read_external_loads(walk / "grf.mot"), time_s)
-    found = balanced_fit(wrong, fit, time_s, start_hz, loads, settings).motion
+    found = balanced_fit(wrong, fit, time_s, start_hz, loads).motion
     every = [torques(wrong, *coordinate_motion(time_s, fit.q, hz), loads)[0] for hz in _CUTOFFS_HZ]
     every.append(torques(found.model, found.q, found.v, found.vdot, loads)[0])
     coordinates, inner = [c.name for c in model.coordinates], slice(10, -10)  # ends of a filter are no news

@@ -108,8 +108,8 @@ def test_walks_whose_folders_would_differ_in_case_alone_are_refused_before_the_w
 
 def test_no_file_of_a_result_is_longer_than_what_is_tried() -> None:
     longest = max((*map(table_path, TABLES), *(f"figures/{name}.png" for name in FIGURES)), key=len)
-    assert len(longest) <= 42  # what the length of a result's paths is tried with (`writing`)
-    assert len(longest.rpartition("/")[2]) <= 32
+    assert len(longest) <= possible.LONGEST_PATH
+    assert len(longest.rpartition("/")[2]) <= possible.LONGEST_NAME
 
 
 @pytest.mark.parametrize("length", range(150, 270, 7))

@@ -10,7 +10,6 @@ from scipy.ndimage import gaussian_filter1d
 from support.real import recordings
 
 from biodyn.errors import InputFileError
-from biodyn.estimation.settings import EstimationSettings
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.kinematics.model_markers import fit_model
 from biodyn.processing.signals.derivatives import coordinate_motion
@@ -95,7 +94,7 @@ def test_torques_come_nearer_to_the_truth_and_the_body_into_balance(hop):
     errors, residuals = [], []
     for seed in range(4):
         wrong, given = _disturbed(hop, seed)
-        found = balanced(wrong, t, given, 6.0, loads, EstimationSettings())
+        found = balanced(wrong, t, given, 6.0, loads)
         before = _torques(wrong, coordinate_motion(t, given, 6.0), loads)
         after = _torques(found.model, (found.q, found.v, found.vdot), loads)
         errors.append([np.mean((tau - truth)[inner, 3:] ** 2, axis=0) for tau in (before, after)])
@@ -131,7 +130,7 @@ def test_markers_and_forces_come_nearer_to_the_truth_than_the_best_filter(hop):
         x += 0.001 * random.standard_normal(x.shape)
         x[:3, 0] = x[50:54] = np.nan  # a marker, and for a while all
         fit = fit_model(wrong, names, x, t)
-        found = balanced_fit(wrong, fit, t, 6.0, loads, EstimationSettings())
+        found = balanced_fit(wrong, fit, t, 6.0, loads)
         assert np.isnan(found.of_recording(found.motion.q)[50:54]).all()
         filled = np.column_stack([np.interp(t, t[found.seen], column[found.seen]) for column in fit.q.T])
         every = [_torques(wrong, coordinate_motion(t, filled, hz), loads) for hz in cutoffs]
@@ -155,12 +154,12 @@ def test_long_gaps_of_the_markers_are_refused(hop):
     x[40:65] = np.nan
     fit = fit_model(marked, [marker.name for marker in marked.markers], x, t)
     with pytest.raises(InputFileError, match="too few markers are seen"):
-        balanced_fit(marked, fit, t, 6.0, loads, EstimationSettings())
+        balanced_fit(marked, fit, t, 6.0, loads)
 
 
 def test_a_consistent_motion_hardly_moves(hop):
     model, t, (q, _, _), loads, truth = hop
-    found = balanced(model, t, q, 0.0, loads, EstimationSettings())
+    found = balanced(model, t, q, 0.0, loads)
     assert np.abs(found.q - q).max() < 1e-4
     assert max(abs(share) for share in found.mass_change.values()) < 1e-4
     np.testing.assert_allclose(
@@ -173,14 +172,14 @@ def test_a_stance_without_its_force_is_left_out_and_told(hop):
     model, t, (q, _, _), loads, _ = hop
     F = loads.F_Wo_W.copy()
     F[30:80] = 0.0
-    found = balanced(model, t, q, 0.0, replace(loads, F_Wo_W=F), EstimationSettings())
+    found = balanced(model, t, q, 0.0, replace(loads, F_Wo_W=F))
     assert max(abs(share) for share in found.mass_change.values()) < 1e-3
     assert np.linalg.norm(found.centre_shift_m) < 1e-3
     told = {note.code: note for note in found.notes}
     assert round(told["estimate-rows-left-out"].value * len(t)) == 50 + 2 * 10
     F[:] = 0.0
     with pytest.raises(InputFileError, match="in all rows"):
-        balanced(model, t, q, 0.0, replace(loads, F_Wo_W=F), EstimationSettings())
+        balanced(model, t, q, 0.0, replace(loads, F_Wo_W=F))
 
 
 def test_rows_of_plates_count_where_every_foot_is_measured(hop):
@@ -190,9 +189,7 @@ def test_rows_of_plates_count_where_every_foot_is_measured(hop):
     rows[40:55] = False
     by_coordinate = np.ones((len(t), 5), dtype=bool)
     by_coordinate[~rows, 1] = False
-    one, two = (
-        balanced(model, t, q, 6.0, replace(loads, covered=c), EstimationSettings()) for c in (rows, by_coordinate)
-    )
+    one, two = (balanced(model, t, q, 6.0, replace(loads, covered=c)) for c in (rows, by_coordinate))
     np.testing.assert_array_equal(one.q, two.q)
 
 
@@ -200,14 +197,14 @@ def test_forces_of_another_moment_are_not_absorbed_silently(hop):
     """Forces half a second late: balance would ask for more than errors of measurement, and that is said."""
     model, t, (q, _, _), loads, _ = hop
     late = replace(loads, F_Wo_W=np.roll(loads.F_Wo_W, 50, axis=0))
-    found = balanced(model, t, q, 0.0, late, EstimationSettings())
+    found = balanced(model, t, q, 0.0, late)
     assert "estimate-moved-far" in {note.code for note in found.notes}
 
 
 def test_what_cannot_be_balanced_is_refused(hop):
     model, t, (q, _, _), _, _ = hop
     with pytest.raises(InputFileError, match="no forces act"):
-        balanced(model, t, q, 6.0, no_loads(len(t)), EstimationSettings())
+        balanced(model, t, q, 6.0, no_loads(len(t)))
     with pytest.raises(InputFileError, match="not evenly spaced"):
         even_times(np.r_[t[:50], t[50:] + 0.004], "walk.mot")
 
@@ -236,9 +233,7 @@ def test_the_walk_of_opensims_residual_reduction(tmp_path):
     """RRA leaves 1.0/5.4/0.7 N and 7.0/3.4/6.4 Nm here; OpenSim's own inverse dynamics finds our residual in our files."""
     folder = recordings() / "opensim" / "core_rra"
     loads = folder / "subject01_externalForces.xml"
-    result = run_coordinates(
-        folder / "subject01_walk1_ik.mot", folder / "subject01_simbody.osim", loads, estimate=EstimationSettings()
-    )
+    result = run_coordinates(folder / "subject01_walk1_ik.mot", folder / "subject01_simbody.osim", loads, estimate=True)
     result.save(tmp_path / "result")
     no_pages = settings_from({"output": {"figures": False, "report": False}})
     whole = completed(result, no_pages, folder / "subject01_simbody.osim")

@@ -166,12 +166,9 @@ def _print_merged(console: Console, findings: Iterable[Diagnostic], room: int) -
         groups.setdefault((finding.severity, finding.code), []).append(finding)
     for severity, style in SEVERITY_STYLE.items():
         merged = [group for (level, _), group in groups.items() if level == severity]
-        if severity == "info" and len(merged) > max(room, 1):
-            hidden = merged[max(room, 1) - 1 :]
-            merged = merged[: max(room, 1) - 1]
-        else:
-            hidden = []
-        for group in merged:
+        fits = severity != "info" or len(merged) <= max(room, 1)
+        shown = merged if fits else merged[: max(room, 1) - 1]
+        for group in shown:
             count = f" (and {len(group) - 1} similar)" if len(group) > 1 else ""
             text = f"{severity}: {group[0].message}"
             if severity == "info":
@@ -179,8 +176,8 @@ def _print_merged(console: Console, findings: Iterable[Diagnostic], room: int) -
             else:
                 hint = f" {group[0].hint}" if group[0].hint else ""
                 print_lines(console, *wrapped(f"{text}{hint}{count}"), style=style)
-        if hidden:
-            print_lines(console, f"info: {sum(map(len, hidden))} more notes: --verbose.", style=style)
+        if not fits:
+            print_lines(console, f"info: {sum(map(len, merged[len(shown) :]))} more notes: --verbose.", style=style)
 
 
 def _shortened(text: str, ending: str = "") -> str:
@@ -212,16 +209,15 @@ def summary_lines(result: TrialResult) -> list[Line]:
     subject = analysis.subject
     sources = "; ".join(dict.fromkeys((subject.mass_source, subject.height_source)))
     plates = [f"{c.plate} {SIDE_NAMES[c.side] if c.side else 'no'} foot" for c in analysis.contacts]
-    texts = [
-        *_stride_line(result),
-        *peak_lines(result.view),
+    numbers = [*_stride_line(result), *peak_lines(result.view)]
+    basis = [
         f"Activity: {analysis.activity.kind}. Method: {result.record['smoothing']}.",
         f"Subject: {subject.mass_kg:.1f} kg, {subject.height_m:.2f} m ({sources})",
         f"Model: {len(analysis.model.markers)} markers of {analysis.mapping.title}",
         analysis.static.sentence,
         *([f"Force plates: {', '.join(plates)}"] if plates else []),
     ]
-    return [*lines, *((_shortened(text) if "  " not in text else text, None) for text in texts)]
+    return [*lines, *((text, None) for text in (*numbers, *map(_shortened, basis)))]
 
 
 def _stride_line(result: TrialResult) -> list[str]:

@@ -92,16 +92,13 @@ def imported_model(
     coordinates = tuple(_coordinates(model, tree, parents, frames))
     movable = {c.body for c in coordinates}
     welded = frozenset(name for name in parents if name not in movable and not _axes(tree, name) and name != tree.root)
-    joints = _joint_names(model, tree, coordinates, parents)
+    joints = _joint_names(tree, coordinates, parents)
     soles = feet(list(parents))
     total = tree.multibody.total_mass_kg
     joint_of = {name: joint for name, joint in joints.items() if joint and name not in welded}
     origins = standing[1][0]
     heights = {name: float(origins[model.multibody.body_index(name), 1]) for name in parents}
-    bodies = tuple(
-        _body(tree, name, parent, joints[name], frames, standing, model, coordinates)
-        for name, parent in parents.items()
-    )
+    bodies = tuple(_body(tree, name, parent, joints[name], frames, standing, model) for name, parent in parents.items())
     places = {marker.name: marker for marker in model.markers}
     return ImportedModel(
         skeleton=Skeleton(
@@ -121,7 +118,7 @@ def imported_model(
         frames=frames,
         multibody=tree.multibody,
         markers=tuple(
-            _marker(frames, tree, str(places[name].body), name, places[name].place_m, float(weight))
+            _marker(frames, str(places[name].body), name, places[name].place_m, float(weight))
             for name, weight in zip(labels, weights, strict=True)
             if str(places[name].body) in frames
         ),
@@ -234,9 +231,7 @@ def _turn(
     return np.array([change[2, 1] - change[1, 2], change[0, 2] - change[2, 0], change[1, 0] - change[0, 1]]) / 2.0
 
 
-def _joint_names(
-    model: OpenSimModel, tree: FloatingTree, coordinates: Sequence[Coordinate], parents: dict[str, str]
-) -> dict[str, str]:
+def _joint_names(tree: FloatingTree, coordinates: Sequence[Coordinate], parents: dict[str, str]) -> dict[str, str]:
     """Return the unique name of every body's joint with its side; "" for the root and welded bodies."""
     joints: dict[str, str] = {}
     for name in parents:
@@ -258,7 +253,6 @@ def _body(
     frames: dict[str, BodyFrame],
     standing: tuple[FloatArray, FloatArray],
     model: OpenSimModel,
-    coordinates: Sequence[Coordinate],
 ) -> ScaledBody:
     body = tree.multibody.bodies[frames[name].link]
     rotations, translations = ((), ()) if parent else root_names()
@@ -283,6 +277,6 @@ def _body(
 
 
 def _marker(
-    frames: dict[str, BodyFrame], tree: FloatingTree, body: str, label: str, place: Sequence[float], weight: float
+    frames: dict[str, BodyFrame], body: str, label: str, place: Sequence[float], weight: float
 ) -> AttachedMarker:
     return AttachedMarker(label, body, frames[body].R_LB.T @ np.array(place), weight, "model")

@@ -380,6 +380,8 @@ def _is_only_written(folder: Path) -> bool:
 # -- names and lengths of paths that an operating system rejects
 
 _WINDOWS = os.name == "nt"
+#: Characters that a result needs for the longest path within its folder ("tables/ground_reaction_full_rate.csv") and for a name.
+LONGEST_PATH, LONGEST_NAME = 42, 32
 # Device names in every folder of Windows, with any suffix (learn.microsoft.com, "Naming Files, Paths, and Namespaces").
 _DEVICE: Final = re.compile(r"(?i:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin\$|conout\$) *(?:\..*)?")
 
@@ -410,7 +412,7 @@ def require_possible(folder: Path) -> None:
                 raise ResultError(f"Windows does not allow a folder with the name '{part}'.", "Choose another --out.")
     target = Path(os.path.realpath(folder))
     temporary = target.parent / f".{short_name(target.name)}.{'x' * 8}{UNFINISHED}"  # tempfile adds 8 characters
-    needed = len(str(temporary)) + 1 + 42  # "tables/ground_reaction_full_rate.csv" and some to spare
+    needed = len(str(temporary)) + 1 + LONGEST_PATH
     if needed <= 200:
         return
     parent = next((parent for parent in target.parents if os.path.isdir(parent)), None)
@@ -425,7 +427,7 @@ def require_possible(folder: Path) -> None:
 
 def _refusal(parent: Path, name: str, needed: int) -> OSError | None:
     """Create and remove a file with a path of `needed` characters, and return the error, if any."""
-    file_name = "x" * 32
+    file_name = "x" * LONGEST_NAME
     try:
         temporary = tempfile.mkdtemp(prefix=f".{short_name(name)}.", suffix=UNFINISHED, dir=parent)
     except OSError as error:

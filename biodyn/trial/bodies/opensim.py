@@ -17,7 +17,6 @@ from biodyn.checks.facts import body_against_plates
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError, SettingsError
-from biodyn.estimation.settings import EstimationSettings
 from biodyn.geometry.rotations import axis_angle
 from biodyn.io import file_sha256
 from biodyn.io.reading import NO_FORCES
@@ -107,13 +106,13 @@ def run_on_model(
     _require_supported(request, coordinates and any(value is not None for value in (*sizes, request.ik_setup)))
     cutoff = settings.signals.cutoff_hz if "cutoff_hz" in settings.signals.model_fields_set else None
     cutoff_hz = None if isinstance(cutoff, str) else cutoff
-    estimate = settings.estimation if settings.signals.method == ESTIMATE else None
+    estimate = settings.signals.method == ESTIMATE
 
     def whole(torques: CoordinateResult) -> ModelResult | None:
         return completed(torques, settings, model, request.given_height_m, clock)
 
     if coordinates:
-        clock.begin("inverse dynamics" if estimate is None else "estimate")
+        clock.begin("estimate" if estimate else "inverse dynamics")
         torques = _on_coordinates(request.path, model, request.forces, cutoff_hz, estimate)
         result = whole(torques)
     else:
@@ -159,7 +158,7 @@ def _on_coordinates(
     model: Path,
     forces: str | Path | None,
     cutoff_hz: float | None,
-    estimate: EstimationSettings | None,
+    estimate: bool,
 ) -> CoordinateResult:
     """Return the torques of coordinates under the given forces, otherwise under the forces in a file next to the motion."""
     loads, notes = (forces, []) if forces is not None else loads_beside(motion)

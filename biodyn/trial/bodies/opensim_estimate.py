@@ -13,7 +13,6 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.estimation.on_coordinates import CoordinateEstimate, CoordinateProblem, FittedMarkers, estimate_coordinates
 from biodyn.estimation.problem import Path as Motion
-from biodyn.estimation.settings import EstimationSettings
 from biodyn.io.opensim.storage import even_rate_hz
 from biodyn.processing.kinematics.model_markers import ModelFit
 from biodyn.processing.signals.derivatives import LEAST_ROWS, coordinate_motion
@@ -105,7 +104,6 @@ def balanced(
     given: FloatArray,
     cutoff_hz: float,
     loads: Loads,
-    settings: EstimationSettings,
     markers: FittedMarkers | None = None,
 ) -> BalancedMotion:
     """Return the motion and inertias that explain coordinates and forces best together.
@@ -281,14 +279,7 @@ class BalancedFit:
         return all_rows
 
 
-def balanced_fit(
-    model: OpenSimModel,
-    fit: ModelFit,
-    time_s: FloatArray,
-    cutoff_hz: float,
-    loads: Loads,
-    settings: EstimationSettings,
-) -> BalancedFit:
+def balanced_fit(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, cutoff_hz: float, loads: Loads) -> BalancedFit:
     """Return the motion and inertias that explain markers and forces best together.
 
     time_s: (T,) of the recording, even. cutoff_hz: of the fitted motion that the estimate starts from and deviates from.
@@ -311,7 +302,7 @@ def balanced_fit(
     for k in range(given.shape[1]):
         given[:, k] = np.interp(time_s[rows], time_s[seen], fit.q[seen, k])
     balanced_motion = balanced(
-        model, time_s[rows], given, cutoff_hz, loads.only(rows), settings, _measured(model, fit, rows, given)
+        model, time_s[rows], given, cutoff_hz, loads.only(rows), _measured(model, fit, rows, given)
     )
     whole = BalancedFit(balanced_motion, rows, seen, fit)
     return replace(whole, fit=_as_estimated(whole, len(time_s)))

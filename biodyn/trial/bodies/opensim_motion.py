@@ -12,7 +12,6 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError, SettingsError
-from biodyn.estimation.settings import EstimationSettings
 from biodyn.io import file_sha256
 from biodyn.io.ground_forces import find_forces
 from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
@@ -56,7 +55,7 @@ def run_coordinates(
     model: str | Path,
     forces: str | Path | None = None,
     cutoff_hz: float | None = None,
-    estimate: EstimationSettings | None = None,
+    estimate: bool = False,
 ) -> CoordinateResult:
     """Return the joint torques that move an OpenSim model as its coordinates say.
 
@@ -82,9 +81,9 @@ def run_coordinates(
         cutoff_hz = 0.0 if table.smooth else CUTOFF_HZ
         notes = [*notes, *_smooth_already(table)]
     loads = own_columns if forces is None else None if str(forces) == NO_FORCES else read_external_loads(forces)
-    time_s = table.time_s if estimate is None else even_times(table.time_s, table.path.name)
+    time_s = even_times(table.time_s, table.path.name) if estimate else table.time_s
     acting = no_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
-    balanced_motion = None if estimate is None else balanced(body, time_s, given, cutoff_hz, acting, estimate)
+    balanced_motion = balanced(body, time_s, given, cutoff_hz, acting) if estimate else None
     if balanced_motion is None:
         q, v, vdot = coordinate_motion(time_s, given, cutoff_hz)
     else:
@@ -284,7 +283,7 @@ def run_markers(
     mass_kg: float | None = None,
     cutoff_hz: float | None = None,
     settings: Settings | None = None,
-    estimate: EstimationSettings | None = None,
+    estimate: bool = False,
 ) -> CoordinateResult:
     """Return the joint torques of an OpenSim model that follows the markers of a recording.
 
@@ -347,16 +346,16 @@ def follow_markers(
 def followed_torques(
     followed: Followed,
     forces: str | Path | None = None,
-    estimate: EstimationSettings | None = None,
+    estimate: bool = False,
     progress: Callable[[str], None] = lambda step: None,
 ) -> CoordinateResult:
     """Return the joint torques of a model that follows markers; see `run_markers`."""
     model, fit, time_s, hz = followed.model, followed.fit, followed.time_s, followed.cutoff_hz
     progress("contacts")
     loads, named, files, notes, on_plates = _loads(followed, forces)
-    progress("inverse dynamics" if estimate is None else "estimate")
+    progress("estimate" if estimate else "inverse dynamics")
     problem = (model, fit, time_s, loads, hz)
-    result = solved(*problem) if estimate is None else estimated(*problem, estimate)
+    result = estimated(*problem) if estimate else solved(*problem)
     points, kept, sized = followed.points, followed.kept, followed.sized
     recording = points.recording
     markers = Markers(points.labels, followed.positions, recording.markers.rate_hz)
@@ -471,10 +470,9 @@ def estimated(
     time_s: FloatArray,
     loads: Loads,
     cutoff_hz: float,
-    settings: EstimationSettings,
 ) -> CoordinateResult:
     """Return the torques of motion and inertias that explain markers and forces best together."""
-    balanced_result = balanced_fit(model, fit, time_s, cutoff_hz, loads, settings)
+    balanced_result = balanced_fit(model, fit, time_s, cutoff_hz, loads)
     motion = balanced_result.motion
     motion_rows = (time_s, *(balanced_result.of_recording(part) for part in (motion.q, motion.v, motion.vdot)))
     result = _result(motion.model, balanced_result.fit, motion_rows, loads, cutoff_hz, (*fit.notes, *motion.notes))

@@ -195,7 +195,6 @@ SMOOTHING.add(
 LOWEST_AUTOMATIC_HZ, HIGHEST_AUTOMATIC_HZ = 6.0, 25.0
 _MOST_OF_RATE = 0.4
 _NOISE_FROM_HZ, _ORDER = 20.0, 4
-# Soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s.
 _AUTOMATIC_FROM_HZ, _AUTOMATIC_TRIED = 4.0, 14
 
 
@@ -240,7 +239,7 @@ class AutomaticCutoff:
 def automatic_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
     """Return the cut-off for markers (T, M, 3) m, NaN where missing; the lowest for short recordings."""
     # Soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s.
-    skin_s = 0.0002
+    skin_s = 0.0002  # soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s
     noise, speed = measured_noise(positions, rate_hz, _NOISE_FROM_HZ, _ORDER), relative_speed(positions, rate_hz)
     error = np.hypot(noise, skin_s * speed)
     known: BoolArray = np.asarray(np.isfinite(error))
