@@ -27,7 +27,7 @@ from biodyn.processing.gait.spatiotemporal import StrideParameters, WalkedTrial,
 from biodyn.processing.kinematics.fit import Fit, PoseMisfit, pose_misfit
 from biodyn.processing.signals.gaps import Gap
 from biodyn.processing.signals.prepare import FILTERED, MethodChoice, select_method
-from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
+from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateCalibration, PlateWrench, Recording
 from biodyn.settings import Settings
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.inputs import TrialInputs
@@ -138,6 +138,7 @@ class TrialAnalysis:
         estimate: summary of the estimate of motion and forces; None if the fitted motion is used.
         variations: the same walk analysed with other choices, where they were asked for.
         user_files: settings and tables of the user's own that were used, as they were read.
+        plate_calibration: applied to the plates of the recording; None without one.
         consistency: the numerical consistency checks of every frame; data_checks: what the checks of the recording measured
             and found; verdict: of the trial, with the checks of its result. None where only torques were asked for
             (`checks.examine`, `checks.judge`).
@@ -171,6 +172,7 @@ class TrialAnalysis:
     estimate: EstimateSummary | None = None
     variations: tuple[Variation, ...] = ()
     user_files: tuple[UserFile, ...] = ()
+    plate_calibration: PlateCalibration | None = None
     consistency: Consistency | None = None
     data_checks: tuple[Check, ...] = ()
     verdict: Verdict | None = None

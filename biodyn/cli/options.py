@@ -34,6 +34,10 @@ Entries = Annotated[
         metavar="SECTION.KEY=VALUE",
     ),
 ]
+Plates = Annotated[
+    Path | None,
+    typer.Option(help="Calibration of the force plates, written by 'biodyn plates'.", metavar="FILE.toml"),
+]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Also write report.pdf, a few A4 pages for the patient file.")]
 Head = Annotated[
     Path | None,

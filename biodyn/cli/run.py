@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biodyn.cli.exit_codes import BAD_INPUT, CHECKS_FAILED, plain_errors
-from biodyn.cli.options import Entries, Force, Head, Height, Mass, OpenPage, Pdf, Preset, Verbose
+from biodyn.cli.options import Entries, Force, Head, Height, Mass, OpenPage, Pdf, Plates, Preset, Verbose
 from biodyn.cli.screen import Display, open_console, print_data, print_lines, print_result, progress, summary_lines
 from biodyn.errors import (
     BiodynError,
@@ -98,6 +98,7 @@ def run(
             metavar="GRF.mot|LOADS.xml|none",
         ),
     ] = None,
+    plates: Plates = None,
     ik_setup: Annotated[
         Path | None,
         typer.Option(
@@ -142,6 +143,7 @@ def run(
             "forces": forces,
             "ik_setup": ik_setup,
             "scale_setup": scale_setup,
+            "plates": plates,
         },
         factors=[name.strip() for name in (vary or "").split(",") if name.strip()] if vary is not None else None,
         force=force,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biodyn.cli.exit_codes import CHECKS_FAILED, SOME_FAILED, plain_errors
-from biodyn.cli.options import Entries, Head, Mass, Pdf, Preset, Verbose, Workers, model_entry
+from biodyn.cli.options import Entries, Head, Mass, Pdf, Plates, Preset, Verbose, Workers, model_entry
 from biodyn.cli.screen import SEVERITY_STYLE, STATUS_STYLE, as_status, open_console, print_lines, wrapped
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def study(
             metavar="MODEL.osim",
         ),
     ] = None,
+    plates: Plates = None,
     preset: Preset = None,
     entries: Entries = None,
     reports: Annotated[
@@ -82,7 +83,7 @@ def study(
         overrides = list(entries or ())
         if model is not None:
             overrides.append(model_entry(model))
-        opened = Study.open(source, preset, overrides, None if reports is None else reports.value)
+        opened = Study.open(source, preset, overrides, None if reports is None else reports.value, plates)
     with plain_errors():
         if dry_run or init:
             print_lines(console, *plan_lines(opened.plan))
@@ -117,6 +118,7 @@ def session(
             metavar="MODEL.osim",
         ),
     ] = None,
+    plates: Plates = None,
     workers: Workers = None,
     preset: Preset = None,
     entries: Entries = None,
@@ -135,7 +137,7 @@ def session(
         from biodyn.study import open_session
 
         overrides = [*(entries or ()), *([] if model is None else [model_entry(model)])]
-        opened = open_session(walks, preset, overrides, static, mass)
+        opened = open_session(walks, preset, overrides, static, mass, plates)
         folder = out if out is not None else opened.default_folder
         paper = asked_paper(pdf, head)
     with plain_errors():

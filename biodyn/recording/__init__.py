@@ -7,11 +7,12 @@ missing is NaN, and the frame is the laboratory's until `Recording.rotated` turn
 `FileFacts` is facts from the head of a file, for searches of many files.
 
 Read `recording` first (what a file may hold, and what happens when a missing part is requested), then `motion` (markers,
-segment poses, joint coordinates, configurations of a skeleton), `plates` and `wrenches` (force plates as stored, ground
-reaction per plate and per foot) and `stillness` (quiet standing in a recording).
+segment poses, joint coordinates, configurations of a skeleton), `plates`, `plate_calibration` and `wrenches` (force
+plates as stored, their corrections, ground reaction per plate and per foot) and `stillness` (quiet standing).
 """
 
 from biodyn.recording.motion import Coordinates, Markers, Motion, SegmentPoses, person_is_there
+from biodyn.recording.plate_calibration import PlateCalibration, PlateCorrection
 from biodyn.recording.plates import ForcePlate
 from biodyn.recording.recording import (
     EventKind,
@@ -38,6 +39,8 @@ __all__ = [
     "Markers",
     "ModelOutput",
     "Motion",
+    "PlateCalibration",
+    "PlateCorrection",
     "PlateWrench",
     "PlateZero",
     "Preview",

@@ -76,6 +76,7 @@ class ForcePlate:
             centre of pressure, and say nothing of the plate's edge.
         cop_correction: of the centre of pressure, where the manufacturer gives one and the file holds it.
         side: of the foot on which the file says that the force acts, None where it does not say.
+        sensitivity: (6, 6) correction of force and moment about the surface centre, see `plate_calibration`; None without one.
     """
 
     number: int
@@ -90,6 +91,7 @@ class ForcePlate:
     cop_correction: CopCorrection | None = None
     outlined: bool = True
     side: Side | None = None
+    sensitivity: FloatArray | None = None
 
     @property
     def outputs(self) -> FloatArray:

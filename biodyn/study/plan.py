@@ -43,6 +43,7 @@ class PlannedTrial:
             if these are empty, among the files next to the walk, as in `run_trial`.
         named_static: whether study.toml or the command names the static; a model of the settings is scaled by no other.
         companions: other recordings of the person's session, for a subject's model that is fitted to all of them.
+        plates: calibration file of the force plates, None without one; absolute.
         mass_kg, height_m: from study.toml; None = from the files, otherwise measured.
         settings: what differs from the default trial settings.
     """
@@ -58,6 +59,7 @@ class PlannedTrial:
     statics: tuple[Path, ...] = ()
     named_static: bool = False
     companions: tuple[Path, ...] = ()
+    plates: Path | None = None
     mass_kg: float | None = None
     height_m: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from biodyn.errors import StudyError
+from biodyn.errors import InputFileError, StudyError
+from biodyn.io import read
 from biodyn.output.report.paper import PaperHead, asked_paper
 from biodyn.output.store.folder import remove_all_unfinished, remove_written, require_possible, trial_files
 from biodyn.processing.calibration.subject import require_plausible
+from biodyn.recording import PlateCalibration
 from biodyn.settings import joined, settings_from, stated
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.definition import DEFINITION_NAME, safe_name
@@ -32,6 +34,7 @@ from biodyn.study.result import (
 )
 from biodyn.study.running.run import OnOutcome, run_local, run_on_cluster
 from biodyn.study.running.task import Limits, Outcome, Task, only_run, owner_of, program_version, require_there
+from biodyn.trial.files import with_calibrated_plates
 
 
 @dataclass
@@ -133,6 +136,20 @@ def with_entries(plan: StudyPlan, entries: Sequence[str]) -> StudyPlan:
     return replace(plan, trials=trials)
 
 
+def with_plates(plan: StudyPlan, plates: str | Path | None) -> StudyPlan:
+    """Return a plan whose trials use a calibration of the force plates.
+
+    Raises SettingsError for a file that cannot be used, PlateError where it does not fit the first walk.
+    """
+    if plates is None:
+        return plan
+    calibration = PlateCalibration.read(plates)
+    for trial in plan.trials[:1]:
+        with suppress(InputFileError):  # the trial fails with its reason
+            with_calibrated_plates(read(plan.root / trial.path), calibration)
+    return replace(plan, trials=tuple(replace(trial, plates=Path(plates).absolute()) for trial in plan.trials))
+
+
 # -- Output folder --------------------------------------------------------------------------------------------------
 
 
@@ -223,27 +240,29 @@ class Study:
         preset: str | None = None,
         entries: Sequence[str] = (),
         reports: Reports | None = None,
+        plates: str | Path | None = None,
     ) -> Study:
         """Return the study of a folder, or of a study.toml (in the folder it names, otherwise its own folder).
 
         A study.toml in the folder is followed. `preset`: settings under all others, in place of the one that study.toml names.
         `entries`: "section.key=value" over all settings. `reports`: trials that get a page of their own, in place of
-        study.toml's `[output] reports`.
+        study.toml's `[output] reports`. `plates`: calibration file of the force plates (`biodyn plates`).
 
         Raises StudyError for a missing folder, SettingsError for an invalid study.toml.
         """
         path = Path(source)
         if path.suffix.lower() == ".toml":
             definition = with_choices(read_definition(path), preset, entries, reports)
-            study = cls(definition, with_entries(discover(definition.folder(path), definition), entries))
+            plan = with_entries(discover(definition.folder(path), definition), entries)
+            study = cls(definition, with_plates(plan, plates))
             study._require_possible()
             return study
         if not path.is_dir():
             raise StudyError(f"'{path}' is not a folder.", "Give a folder of recordings, or a study.toml.")
         if (path / DEFINITION_NAME).is_file():
-            return cls.open(path / DEFINITION_NAME, preset, entries, reports)
+            return cls.open(path / DEFINITION_NAME, preset, entries, reports, plates)
         definition = with_choices(StudyDefinition(), preset, entries, reports)
-        return cls(definition, discover(path, definition))
+        return cls(definition, with_plates(discover(path, definition), plates))
 
     @property
     def default_folder(self) -> Path:
@@ -362,14 +381,15 @@ def run_study(
     progress: Say | None = None,
     pdf: bool = False,
     head: str | Path | None = None,
+    plates: str | Path | None = None,
 ) -> StudyResult:
     """Run the study of a folder or a study.toml, as `biodyn study` does; `out` is by default reports/<its name>.
 
     `progress`: called with the name of each step as it begins, as of `run_trial`, and with a line of how many trials are done;
     `progress=print` shows them. `pdf`: write report.pdf too, `head` a TOML file with the laboratory's lines (docs/results.md).
-    See `Study.run` for the other parameters and errors.
+    `plates`: calibration file of the force plates. See `Study.run` for the other parameters and errors.
     """
-    paper, study = asked_paper(pdf, head), Study.open(source)
+    paper, study = asked_paper(pdf, head), Study.open(source, plates=plates)
     target = study.default_folder if out is None else out
     ended, say = progress_callbacks(progress, len(study.plan.trials), on_outcome)
     return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say, paper=paper)
@@ -410,6 +430,7 @@ def open_session(
     entries: Sequence[str] = (),
     static: str | Path | None = None,
     mass_kg: float | None = None,
+    plates: str | Path | None = None,
 ) -> Study:
     """Return the study of the walks of one person and day.
 
@@ -418,6 +439,7 @@ def open_session(
             walks) is followed.
         preset, entries: as of `Study.open`. With `model.osim` among them all walks run on that model.
         static, mass_kg: of all walks, over what a study.toml says; they scale that model.
+        plates: calibration file of the force plates.
 
     Raises StudyError without a walk, for a file that is not a walk, for several people or sessions, or for several static trials
     that would scale a model.
@@ -437,7 +459,7 @@ def open_session(
     trials = _with_static(trials, static, mass_kg)
     name = _one_session(trials, root)
     _require_one_model(trials)
-    return Study(definition, replace(plan, name=name, trials=trials), SESSION)
+    return Study(definition, with_plates(replace(plan, name=name, trials=trials), plates), SESSION)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -545,6 +567,7 @@ def run_session(
     entries: Sequence[str] = (),
     static: str | Path | None = None,
     mass_kg: float | None = None,
+    plates: str | Path | None = None,
     on_outcome: OnOutcome = lambda _: None,
     progress: Say | None = None,
     pdf: bool = False,
@@ -552,11 +575,11 @@ def run_session(
 ) -> StudyResult:
     """Analyse the walks of one person and day with one subject model, as `biodyn session` does.
 
-    Parameters: `source`, `preset`, `entries`, `static`, `mass_kg`: see `open_session`; `out`: by default
-    reports/<person>[, <session>].
+    Parameters: `source`, `preset`, `entries`, `static`, `mass_kg`, `plates`: see `open_session`; `out`: by
+    default reports/<person>[, <session>].
     `progress`, `pdf`, `head`: see `run_study`; other parameters and errors: see `Study.run`.
     """
-    paper, session = asked_paper(pdf, head), open_session(source, preset, entries, static, mass_kg)
+    paper, session = asked_paper(pdf, head), open_session(source, preset, entries, static, mass_kg, plates)
     target = session.default_folder if out is None else out
     ended, say = progress_callbacks(progress, len(session.plan.trials), on_outcome)
     return session.run(target, workers, on_outcome=ended, say=say, paper=paper)

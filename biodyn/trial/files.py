@@ -17,7 +17,7 @@ from biodyn.library.pose_systems import pose_system_of
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.processing.calibration.standing import CalibrationSource
-from biodyn.recording import Markers, Recording, SegmentPoses, quietest_part
+from biodyn.recording import Markers, PlateCalibration, Recording, SegmentPoses, quietest_part
 from biodyn.recording.stillness import QUIET_RANGE_M
 from biodyn.session import StaticSearch, another_person, find_static
 from biodyn.session.static_choice import body_difference_m
@@ -252,7 +252,27 @@ def quiet_part_elsewhere(search: StaticSearch) -> QuietPart | None:
     return QuietPart(recording, why)
 
 
-# -- what ends an analysis, and the user's own files --------------------------------------------------------------------
+# -- plates, what ends an analysis, and the user's own files --------------------------------------------------------------------
+
+
+def with_calibrated_plates(recording: Recording, calibration: PlateCalibration) -> Recording:
+    """Return a recording (laboratory axes) with corrected plates and a finding; PlateError if the calibration does not fit."""
+    require_plates(recording)
+    note = calibration.finding(recording.plates)
+    return replace(recording, plates=calibration.applied(recording.plates), diagnostics=(*recording.diagnostics, note))
+
+
+def with_calibration(files: TrialFiles, calibration: PlateCalibration | None) -> TrialFiles:
+    """Return the files with corrected plates; those of a static trial are corrected where the calibration fits them."""
+    if calibration is None:
+        return files
+    walk = with_calibrated_plates(files.walk, calibration)
+    if files.static is files.walk:
+        return replace(files, walk=walk, static=walk)
+    try:
+        return replace(files, walk=walk, static=with_calibrated_plates(files.static, calibration))
+    except PlateError:  # other plates than in the walk, or none
+        return replace(files, walk=walk)
 
 
 def require_plates(recording: Recording) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeAlias, TypedDict, TypeVar, Unpack
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import UserFile
 from biodyn.processing.calibration.subject import require_plausible
+from biodyn.recording import PlateCalibration
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.files import FrameRange, TrialFiles, own_files_of, read_files
 
@@ -46,7 +47,8 @@ class TrialRequest:
         forces: file of the ground forces; None = of the walk, or of a file next to it; "none" = not searched.
         ik_setup, scale_setup: OpenSim set-ups; only with `model.osim`.
         companions: other recordings of the session; None = searched in the folder of the walk.
-        user_files: settings file and tables of the user.
+        user_files: settings file, tables and plate calibration of the user.
+        plate_calibration: corrects the plates of the recordings, None without one.
         files: the recordings, if they were read before.
         memory: cache of the session. notes: findings so far.
     """
@@ -62,6 +64,7 @@ class TrialRequest:
     scale_setup: Path | None = None
     companions: tuple[Path, ...] | None = None
     user_files: tuple[UserFile, ...] = ()
+    plate_calibration: PlateCalibration | None = None
     files: TrialFiles | None = None
     memory: SessionMemory = field(default_factory=SessionMemory)
     notes: tuple[Diagnostic, ...] = ()
@@ -78,7 +81,10 @@ class TrialRequest:
 
 
 class RequestInputs(TypedDict, total=False):
-    """Further inputs of a request; see `run.run_trial`. model: an OpenSim model, in place of `model.osim` of the settings."""
+    """Further inputs of a request; see `run.run_trial`.
+
+    model: an OpenSim model, in place of `model.osim` of the settings. plates: a calibration of the force plates, or its file.
+    """
 
     static_frames: FrameRange | None
     preset: str | None
@@ -90,6 +96,7 @@ class RequestInputs(TypedDict, total=False):
     model: str | Path | None
     ik_setup: Path | None
     scale_setup: Path | None
+    plates: PlateCalibration | str | Path | None
 
 
 def trial_request(
@@ -107,6 +114,10 @@ def trial_request(
     require_plausible(mass_kg, height_m)
     source = dict(settings) if isinstance(settings, Mapping) else settings
     options = settings_from(source, inputs.get("preset"), inputs.get("entries", ()))
+    plates = inputs.get("plates")
+    if isinstance(plates, (str, Path)):
+        plates = PlateCalibration.read(plates)
+    calibration_files = () if plates is None or plates.file is None else (plates.file,)
     model, companions = inputs.get("model"), inputs.get("companions")
     if model is not None:
         options = options.model_copy(update={"model": options.model.model_copy(update={"osim": str(model)})})
@@ -121,7 +132,8 @@ def trial_request(
         ik_setup=inputs.get("ik_setup"),
         scale_setup=inputs.get("scale_setup"),
         companions=None if companions is None else tuple(Path(path) for path in companions),
-        user_files=own_files_of(settings, options),
+        user_files=(*own_files_of(settings, options), *calibration_files),
+        plate_calibration=plates,
         files=inputs.get("files"),
         memory=inputs.get("memory") or SessionMemory(),
     )

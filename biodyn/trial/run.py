@@ -115,6 +115,7 @@ def run_trial(
         entries: single settings over all others, "section.key=value" as a settings TOML writes them.
         forces: the walk's ground forces in a file of their own (a table, ExternalLoads XML, plates that QTM or Cortex exported);
             None = plates of the recording, otherwise of a file next to it; "none" = not searched.
+        plates: calibration of the force plates (`biodyn plates`), or its file.
         memory: the same for all walks of a session, so that what they share is computed once.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,

@@ -295,6 +295,7 @@ def other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
             trial.given_height_m,
             trial.settings.model_dump_json(),
             [file.sha256 for file in trial.user_files],
+            [] if trial.plate_calibration is None else [plate.entry() for plate in trial.plate_calibration.plates],
         )
         yield other, hashlib.sha256(repr(made_of).encode()).hexdigest()
 

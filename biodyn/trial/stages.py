@@ -236,7 +236,7 @@ def analysis_of(trial: Solved, timings: Mapping[str, float] | None = None) -> Tr
 # Values of a solved trial that its analysis holds under the same name.
 _AS_THEY_ARE = (
     *("model", "fit", "base_angles", "contacts", "reaction", "points", "dynamics", "events", "activity", "subject_fit"),
-    *("propagation", "uncertainty", "estimate", "user_files"),
+    *("propagation", "uncertainty", "estimate", "user_files", "plate_calibration"),
 )
 
 

@@ -60,7 +60,7 @@ from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.trial.bodies.poses import PoseBody
 from biodyn.trial.bodies.skeleton import MarkerBody
-from biodyn.trial.files import require_plates
+from biodyn.trial.files import require_plates, with_calibration
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.session import (
     WalkInformation,
@@ -88,8 +88,8 @@ from biodyn.uncertainty.inputs import TrialInputs, load_magnitudes, stride_time
 
 
 def reading(trial: TrialRequest) -> Loaded:
-    """Read the walk and its static trial, unless they were read before."""
-    files = trial.read()
+    """Read the walk and its static trial, unless they were read before, and apply the calibration of the plates."""
+    files = with_calibration(trial.read(), trial.plate_calibration)
     body = PoseBody() if files.source == "poses" else MarkerBody()
     body.require(trial.settings)
     require_plates(files.walk)

@@ -152,7 +152,17 @@ def analysis_facts(page: TrialPage) -> list[Fact]:
             f"{record['model']['degrees_of_freedom']} degrees of freedom",
         ),
         _static_fact(static),
+        Fact("Force plates", plate_check_words(record)),
     ]
+
+
+def plate_check_words(record: Mapping[str, Any]) -> str:
+    """Return date, method and size of the last check of the force plates, or "not checked"."""
+    check = record.get("plate_check")
+    if not check:
+        return "not checked"
+    rest = f"; not checked: plate {', '.join(map(str, check['not_checked']))}" if check["not_checked"] else ""
+    return f"checked {check['words']}{rest}"
 
 
 def _filtered(record: Mapping[str, Any]) -> str:

@@ -343,6 +343,12 @@ def plates_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
     ]
 
 
+def plate_check_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
+    """Return date, method and sizes of the calibration of the plates; None if the plates were not checked."""
+    calibration = analysis.plate_calibration
+    return None if calibration is None else calibration.record([plate.number for plate in analysis.plates])
+
+
 def contacts_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
     """Return every contact with a plate, the decision on its foot, and the evidence."""
     return [_fields(contact, "plate side start_s end_s decision reason evidence") for contact in analysis.contacts]
@@ -530,6 +536,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "estimate": estimate_record,
     "gaps": gaps_record,
     "plates": plates_record,
+    "plate_check": plate_check_record,
     "contacts": contacts_record,
     "measured_share": measured_share,
     "residual_limits": lambda analysis: asdict(residual_limits(analysis.as_fitted)),

@@ -3,7 +3,9 @@
 Formulas of the C3D manual (c3d.org), checked against BTK and recordings. In plate axes (x, y in the surface, z = x × y, usually
 pointing down), with r_SO the stored ORIGIN, which points from the origin of the sensor to the surface centre S:
 
-    M_S = M_O + F × ORIGIN          moment about the surface centre, then the correction of the manufacturer, if any F_W = R F,
+    M_S = M_O + F × ORIGIN          moment about the surface centre, then the correction of the manufacturer, if any
+    [F; M_S] = C [F; M_S]           where the plate was calibrated (`recording.plate_calibration`)
+    F_W = R F
     M_Wo = R M_S + p_WS × F_W
 """
 
@@ -174,6 +176,8 @@ def _reaction(
     force, moment_at_sensor, sign_notes = _as_reaction(plate, axes, force, moment_at_sensor)
     moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, origin)
     moment, cop_notes = _cop_corrected(plate, force, moment)
+    if plate.sensitivity is not None:
+        force, moment = np.split(np.hstack([force, moment]) @ plate.sensitivity.T, 2, axis=1)
     F_W = force @ axes.R_WP.T
     M_Wo = moment @ axes.R_WP.T + cross(axes.p_WS, F_W)
     return np.hstack([M_Wo, F_W]), sign_notes, (*origin_notes, *cop_notes)

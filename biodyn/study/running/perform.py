@@ -68,6 +68,8 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     if settings.model.osim is not None:
         content["osim"] = file_sha256(Path(settings.model.osim))
         content["scaled"] = trial.named_static
+    if trial.plates is not None:
+        content["plates"] = file_sha256(trial.plates)
     companion_files = [*files_of(walk)[1:], *_of_statics(trial, root)]
     if companion_files:
         content["beside"] = [file_sha256(path) for path in dict.fromkeys(companion_files)]
@@ -318,6 +320,7 @@ def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
         trial.settings,
         companions=[task.root / path for path in trial.companions],
         memory=recordings.memory,
+        plates=trial.plates,
     )
     if request.settings.model.osim is not None:
         # the model has the size of the person unless a static trial is named that scales it

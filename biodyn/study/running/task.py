@@ -66,7 +66,7 @@ class Task:
         trial["settings"] = dict(self.trial.settings)
         trial["statics"] = [str(path) for path in self.trial.statics]
         trial["companions"] = [str(path) for path in self.trial.companions]
-        for place, name in ((trial, "path"), (trial, "static"), (values, "root"), (values, "out")):
+        for place, name in ((trial, "path"), (trial, "static"), (trial, "plates"), (values, "root"), (values, "out")):
             place[name] = None if place[name] is None else str(place[name])
         return values
 
@@ -75,7 +75,8 @@ def task_from(values: Mapping[str, Any]) -> Task:
     """Return the task that `Task.as_dict` described."""
     trial = dict(values["trial"])
     trial["path"] = Path(trial["path"])
-    trial["static"] = None if trial["static"] is None else Path(trial["static"])
+    for name in ("static", "plates"):
+        trial[name] = None if trial[name] is None else Path(trial[name])
     trial["statics"] = tuple(Path(path) for path in trial["statics"])
     trial["companions"] = tuple(Path(path) for path in trial["companions"])
     return Task(

@@ -116,9 +116,8 @@ def run_on_model(
         torques = _on_coordinates(request.path, model, request.forces, cutoff_hz, estimate)
         result = whole(torques)
     else:
-        followed = follow_markers(
-            request.path, model, request.forces, request.ik_setup, *sizes, cutoff_hz, settings, clock.begin
-        )
+        inputs = (request.path, model, request.forces, request.ik_setup, *sizes, cutoff_hz, settings)
+        followed = follow_markers(*inputs, clock.begin, request.plate_calibration)
         torques = followed_torques(followed, request.forces, estimate, clock.begin)
         result = whole(torques)
         plates, corner_notes = ((), ()) if result is None else plates_in_order(result.analysis)
@@ -132,7 +131,8 @@ def run_on_model(
     # the proof of the torques is a step of its own, within the checks
     proof_s = result.analysis.timings.get(PROOF_STEP, 0.0)
     seconds = {**clock.seconds, "checks": clock.seconds["checks"] - proof_s, PROOF_STEP: proof_s}
-    return replace(result, analysis=replace(result.analysis, timings=seconds))
+    analysis = replace(result.analysis, timings=seconds, plate_calibration=request.plate_calibration)
+    return replace(result, analysis=analysis)
 
 
 def _require_supported(request: TrialRequest, scales_coordinates: bool) -> None:

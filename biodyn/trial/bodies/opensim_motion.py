@@ -25,7 +25,7 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import fill_gaps, without_spikes
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.smoothing.spline import automatic_cutoff
-from biodyn.recording import ForcePlate, Markers, Recording
+from biodyn.recording import ForcePlate, Markers, PlateCalibration, Recording
 from biodyn.recording.recording import StoredMotion
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.osim.write import osim_text
@@ -318,6 +318,7 @@ def follow_markers(
     cutoff_hz: float | None,
     settings: Settings | None,
     progress: Callable[[str], None] = lambda step: None,
+    plates: PlateCalibration | None = None,
 ) -> Followed:
     """Return the model with coordinates that follow the markers; see `run_markers`."""
     progress("reading")
@@ -327,7 +328,7 @@ def follow_markers(
     files = {"motion": Path(walk), "model": Path(model), **({} if sized is None else sized.files)}
     if setup is not None:
         files["ik_setup"] = setup.path
-    points = read_points(walk, body, forces_beside=forces is None)
+    points = read_points(walk, body, forces is None, plates)
     rows = _part_named(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[rows], points.positions[rows]
     progress("inverse kinematics")

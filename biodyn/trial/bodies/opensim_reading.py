@@ -22,11 +22,12 @@ from biodyn.processing.calibration.model_scaling import StandingMarkers, factors
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.processing.signals.derivatives import coordinate_motion
 from biodyn.processing.signals.orientation import find_world
-from biodyn.recording import Recording
+from biodyn.recording import PlateCalibration, Recording
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.osim.document import model_bytes
 from biodyn.rigid_body.osim.model import model_document, model_of
 from biodyn.rigid_body.osim.scaling import move_markers, scaled, with_markers
+from biodyn.trial.files import with_calibrated_plates
 
 # A standing body: its markers span more than this, and that much more than they do across.
 _BODY_M: Final = 0.8
@@ -52,13 +53,17 @@ class Points:
     R_GL: FloatArray
 
 
-def read_points(path: str | Path, model: OpenSimModel, forces_beside: bool = False) -> Points:
+def read_points(
+    path: str | Path, model: OpenSimModel, forces_beside: bool = False, plates: PlateCalibration | None = None
+) -> Points:
     """Return the points of a .trc or .c3d in the ground of a model; InputFileError where it cannot be read.
 
     forces_beside: the forces in a file next to it are read too; frames that they do not cover are left out, and of a
-    laboratory with Z up X becomes the direction of travel. Else such a laboratory is only tilted.
+    laboratory with Z up X becomes the direction of travel. Else such a laboratory is only tilted. plates: corrects the plates.
     """
-    recording, R_WL, notes = _upright(read(path, None if forces_beside else NO_FORCES), not forces_beside)
+    recorded = read(path, None if forces_beside else NO_FORCES)
+    recorded = recorded if plates is None else with_calibrated_plates(recorded, plates)
+    recording, R_WL, notes = _upright(recorded, not forces_beside)
     time_s = recording.start_s + np.arange(recording.markers.frame_count) / recording.markers.rate_hz
     labels, positions = model_points(recording, model, R_WL)
     return Points(recording, labels, positions, time_s, (*_of_reading(recording, labels), *notes), R_WL)

@@ -1,0 +1,275 @@
+"""Calibration of force plates: how far corners and channels of each plate are off, as a value and as a TOML file.
+
+With F, M_S the reaction that the channels give (axes of the plate, about the surface centre S by its stored corners), C the
+sensitivity matrix, d the shift and exp(theta) the turn of the plate (laboratory axes):
+
+    [F'; M'] = C [F; M_S],    corner' = S + d + exp(theta) (corner - S)
+
+[F'; M'] is the reaction in the axes of the corrected plate, about its corrected surface centre.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import PlateError, ResultError, SettingsError, printable
+from biodyn.geometry.rotations import axis_angle
+from biodyn.library.load import UserFile, read_user_toml
+from biodyn.recording.plates import ForcePlate
+
+CalibrationMethod = Literal["pole", "walks"]
+
+
+@dataclass(frozen=True, eq=False)
+class PlateCorrection:
+    """Errors of one plate, with one standard deviation each. Laboratory axes of the recordings, m and rad.
+
+    Attributes:
+        number: of the plate in the recordings.
+        corners: (4, 3) before the correction; they identify the plate.
+        shift, turn: (3,) each, of the plate against its stored corners; `turn` is a rotation vector about the surface centre.
+        sensitivity: (6, 6) C of this module, plate axes, N and Nm. Its standard deviations are NaN where an entry was assumed.
+        cop_error, direction_error: RMS before and after the correction; NaN where not measured.
+    """
+
+    number: int
+    corners: FloatArray
+    shift: FloatArray
+    turn: FloatArray
+    sensitivity: FloatArray
+    shift_sd: FloatArray
+    turn_sd: FloatArray
+    sensitivity_sd: FloatArray
+    cop_error: tuple[float, float] = (math.nan, math.nan)
+    direction_error: tuple[float, float] = (math.nan, math.nan)
+
+    @property
+    def corrected_corners(self) -> FloatArray:
+        """Corners (4, 3) after the correction."""
+        centre = self.corners.mean(axis=0)
+        return centre + self.shift + (self.corners - centre) @ rotation(self.turn).T
+
+    @property
+    def words(self) -> str:
+        """The size of the correction."""
+        gain = 100.0 * (np.diag(self.sensitivity) - 1.0)
+        text = (
+            f"plate {self.number}: shift {1e3 * np.linalg.norm(self.shift):.1f} mm, turn "
+            f"{np.degrees(np.linalg.norm(self.turn)):.2f} degrees, largest gain {gain[np.argmax(np.abs(gain))]:+.1f} %"
+        )
+        if np.isfinite(self.cop_error).all():
+            text += (
+                f", error of the centre of pressure {1e3 * self.cop_error[0]:.1f} -> {1e3 * self.cop_error[1]:.1f} mm"
+            )
+        return text
+
+    def applied(self, plate: ForcePlate) -> ForcePlate:
+        """Return the plate with corrected corners and sensitivity."""
+        centre = plate.corners.mean(axis=0)
+        corners = centre + self.shift + (plate.corners - centre) @ rotation(self.turn).T
+        return replace(plate, corners=corners, sensitivity=self.sensitivity)
+
+    def entry(self) -> dict[str, Any]:
+        """Return the values as they are written: mm, degrees, N and Nm."""
+        return {
+            "number": self.number,
+            "corners_mm": 1e3 * self.corners,
+            "shift_mm": 1e3 * self.shift,
+            "shift_sd_mm": 1e3 * self.shift_sd,
+            "turn_deg": np.degrees(self.turn),
+            "turn_sd_deg": np.degrees(self.turn_sd),
+            "sensitivity": self.sensitivity,
+            "sensitivity_sd": self.sensitivity_sd,
+            "cop_error_mm": 1e3 * np.array(self.cop_error),
+            "direction_error_deg": np.degrees(self.direction_error),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class PlateCalibration:
+    """Corrections of the plates of a laboratory.
+
+    Attributes:
+        date: of the check. method: "pole" (`biodyn plates`) or "walks".
+        sources: name and sha256 of the recordings.
+        plates: a correction a plate. file: that it was read from, None for a new one.
+    """
+
+    date: datetime.date
+    method: CalibrationMethod
+    sources: tuple[tuple[str, str], ...]
+    plates: tuple[PlateCorrection, ...]
+    file: UserFile | None = None
+
+    @classmethod
+    def read(cls, path: str | Path) -> PlateCalibration:
+        """Return the calibration of a file; SettingsError names an entry that is missing or invalid."""
+        file = read_user_toml(path, "plate calibration", SettingsError, "Create one with 'biodyn plates'.")
+        try:
+            return cls._of(file)
+        except (KeyError, TypeError, ValueError) as error:
+            problem = f"has no entry {error}" if isinstance(error, KeyError) else f"has an invalid entry ({error})"
+            raise SettingsError(
+                f"The plate calibration '{file.path}' {problem}.", "Create it again with 'biodyn plates'."
+            ) from error
+
+    @classmethod
+    def _of(cls, file: UserFile) -> PlateCalibration:
+        content = file.content
+        if not isinstance(content["date"], datetime.date):
+            raise TypeError(f"date: expected a date such as 2026-01-31, found {content['date']!r}")
+        if content["method"] not in get_args(CalibrationMethod):
+            raise ValueError(f"method: expected one of {get_args(CalibrationMethod)}, found {content['method']!r}")
+        sources = tuple((str(entry["file"]), str(entry["sha256"])) for entry in content.get("source", ()))
+        plates = tuple(_correction(entry) for entry in content["plate"])
+        if not plates:
+            raise ValueError("no plate")
+        return cls(content["date"], content["method"], sources, plates, file)
+
+    def write(self, path: str | Path) -> None:
+        """Write the calibration as TOML; ResultError where that is not possible."""
+        lines = [
+            "# Calibration of force plates (biodyn run ... --plates FILE).",
+            "# Laboratory axes; sensitivity: plate axes, force in N and moment about the surface centre in Nm; nan: not determined.",
+            f"date = {self.date.isoformat()}",
+            f'method = "{self.method}"',
+        ]
+        for name, sha256 in self.sources:
+            lines += [
+                "",
+                "[[source]]",
+                f"file = {json.dumps(printable(name), ensure_ascii=False)}",
+                f'sha256 = "{sha256}"',
+            ]
+        for plate in self.plates:
+            lines += ["", "[[plate]]", *(f"{name} = {_toml(value)}" for name, value in plate.entry().items())]
+        try:
+            Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
+        except OSError as error:
+            raise ResultError(f"'{path}' cannot be written: {error.strerror}.", "Choose another --out.") from error
+
+    def applied(self, plates: Sequence[ForcePlate], tolerance_m: float = 5e-3) -> tuple[ForcePlate, ...]:
+        """Return the plates of a recording (laboratory axes), corrected; those without a correction are unchanged.
+
+        Raises PlateError where no plate has a correction, or where stored corners are farther than `tolerance_m` from those of
+        the calibration, or nearer to the corrected ones (the recording was corrected before).
+        """
+        corrections = {plate.number: plate for plate in self.plates}
+        if not any(plate.number in corrections for plate in plates):
+            raise PlateError(
+                f"{self.title} has no correction for plate {', '.join(str(p.number) for p in plates) or '(none)'} of the "
+                "recording.",
+                "Use the calibration of these plates.",
+            )
+        return tuple(
+            _require_fit(corrections[plate.number], plate, tolerance_m, self.title).applied(plate)
+            if plate.number in corrections
+            else plate
+            for plate in plates
+        )
+
+    @property
+    def title(self) -> str:
+        """Name of the file, method and date, for messages."""
+        name = "The plate calibration" if self.file is None else f"The plate calibration {self.file.name}"
+        return f"{name} ({self.method}, {self.date.isoformat()})"
+
+    def finding(self, plates: Sequence[ForcePlate]) -> Diagnostic:
+        """Return the finding about the correction of these plates."""
+        numbers = {plate.number for plate in plates}
+        used = [plate for plate in self.plates if plate.number in numbers]
+        unchecked = sorted(numbers - {plate.number for plate in used})
+        rest = f" Not checked: plate {', '.join(map(str, unchecked))}." if unchecked else ""
+        largest = max(float(np.linalg.norm(plate.shift)) for plate in used)
+        text = f"{self.title} is applied: {'; '.join(plate.words for plate in used)}.{rest}"
+        return Diagnostic("plate-cop-corrected", "info", text, value=largest, unit="m")
+
+    def record(self, numbers: Sequence[int]) -> dict[str, Any]:
+        """Return date, method and sizes for `run.json`, of the plates with these numbers."""
+        used = [plate for plate in self.plates if plate.number in numbers]
+        entries = [
+            {name: value for name, value in plate.entry().items() if not name.startswith(("corners", "sensitivity"))}
+            | {"gain_percent": 100.0 * (np.diag(plate.sensitivity) - 1.0)}
+            for plate in used
+        ]
+        return {
+            "date": self.date.isoformat(),
+            "method": self.method,
+            "words": f"{self.date.isoformat()}, by {'a pole' if self.method == 'pole' else 'walks'}: "
+            f"{'; '.join(plate.words for plate in used)}",
+            "not_checked": sorted(set(numbers) - {plate.number for plate in used}),
+            "plates": entries,
+        }
+
+
+def rotation(turn: FloatArray) -> FloatArray:
+    """Return the matrix (3, 3) of a rotation vector (3,), rad."""
+    angle = float(np.linalg.norm(turn))
+    return np.eye(3) if angle == 0.0 else axis_angle(turn / angle, angle)
+
+
+def _require_fit(correction: PlateCorrection, plate: ForcePlate, tolerance_m: float, title: str) -> PlateCorrection:
+    """Return the correction, or raise PlateError where it belongs to a plate at another place."""
+    distance = float(np.linalg.norm(plate.corners - correction.corners, axis=1).max())
+    if not distance <= tolerance_m:
+        raise PlateError(
+            f"{title} does not fit the recording: the corners of plate {plate.number} differ by {1e3 * distance:.1f} mm "
+            f"(at most {1e3 * tolerance_m:g} mm).",
+            "Use a calibration of the same laboratory set-up, or repeat the pole trials.",
+        )
+    corrected = float(np.linalg.norm(plate.corners - correction.corrected_corners, axis=1).max())
+    if corrected < distance:
+        raise PlateError(
+            f"{title} does not fit the recording: the corners of plate {plate.number} are corrected in the file already.",
+            "Analyse without --plates, or repeat the pole trials with the new corners.",
+        )
+    return correction
+
+
+def _correction(entry: Mapping[str, Any]) -> PlateCorrection:
+    def values(name: str, *shape: int) -> FloatArray:
+        array = np.array(entry[name], dtype=np.float64)
+        if array.shape != shape:
+            raise ValueError(f"{name}: expected {' x '.join(map(str, shape))} numbers")
+        if not (name.endswith(("_sd", "_error_mm", "_error_deg", "_sd_mm", "_sd_deg")) or np.isfinite(array).all()):
+            raise ValueError(f"{name}: expected finite numbers")
+        return array
+
+    before_mm, after_mm = values("cop_error_mm", 2) if "cop_error_mm" in entry else (math.nan, math.nan)
+    before_deg, after_deg = values("direction_error_deg", 2) if "direction_error_deg" in entry else (math.nan, math.nan)
+    return PlateCorrection(
+        number=int(entry["number"]),
+        corners=1e-3 * values("corners_mm", 4, 3),
+        shift=1e-3 * values("shift_mm", 3),
+        turn=np.radians(values("turn_deg", 3)),
+        sensitivity=values("sensitivity", 6, 6),
+        shift_sd=1e-3 * values("shift_sd_mm", 3),
+        turn_sd=np.radians(values("turn_sd_deg", 3)),
+        sensitivity_sd=values("sensitivity_sd", 6, 6),
+        cop_error=(1e-3 * float(before_mm), 1e-3 * float(after_mm)),
+        direction_error=(math.radians(before_deg), math.radians(after_deg)),
+    )
+
+
+def _toml(value: Any) -> str:
+    """Return numbers and nested lists as TOML; a matrix in one row a line."""
+    if isinstance(value, np.ndarray):
+        if value.ndim == 2:
+            return "[\n" + "".join(f"    {_toml(row)},\n" for row in value) + "]"
+        return f"[{', '.join(_toml(float(number)) for number in value)}]"
+    return f"{value:.9g}" if isinstance(value, float) and not math.isfinite(value) else repr(_rounded(value))
+
+
+def _rounded(value: Any) -> Any:
+    """Return a number with nine digits, more than any calibration has."""
+    return float(f"{value:.9g}") if isinstance(value, float) else value
