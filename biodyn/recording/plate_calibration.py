@@ -140,7 +140,7 @@ class PlateCalibration:
         """Write the calibration as TOML; ResultError where that is not possible."""
         lines = [
             "# Calibration of force plates (biodyn run ... --plates FILE).",
-            "# Laboratory axes; sensitivity: plate axes, force in N and moment about the surface centre in Nm; nan: not determined.",
+            "# Laboratory axes. Sensitivity: plate axes, force in N and moment about the surface centre in Nm; nan: assumed.",
             f"date = {self.date.isoformat()}",
             f'method = "{self.method}"',
         ]
