@@ -2,7 +2,7 @@
 
 Input: arrays of numbers or curves, one row per subject or measurement. Output: frozen results (statistic, degrees of freedom, p,
 confidence limits, effect size) with a sentence that describes the test. The package does not depend on trials or studies.
-Missing values are excluded and counted (`left_out`); data that do not allow a test raise StatisticsError.
+Missing values are excluded; data that do not allow a test raise StatisticsError.
 
 Read `comparisons` (two samples, several groups, effect sizes), `mixed` (mixed models of repeated measures), `repeatability`,
 `gait_measures` (symmetry, waveform similarity, gait scores) and `prediction_bands`. Tests of whole curves are in `spm`.
@@ -20,16 +20,13 @@ from biodyn.statistics.comparisons import (
     paired_dz,
 )
 from biodyn.statistics.gait_measures import (
-    MovementProfile,
     Typicality,
     curve_difference,
     gait_profile_score,
     gait_variable_score,
-    movement_profile,
     multiple_correlation,
     symmetry_angle,
     symmetry_index,
-    symmetry_ratio,
     typicality,
 )
 from biodyn.statistics.mixed import MixedModel, MixedTerm, MixedTest, mixed_model
@@ -43,7 +40,6 @@ __all__ = [
     "MixedModel",
     "MixedTerm",
     "MixedTest",
-    "MovementProfile",
     "Repeatability",
     "Typicality",
     "compare_groups",
@@ -55,12 +51,10 @@ __all__ = [
     "hedges_g",
     "holm",
     "mixed_model",
-    "movement_profile",
     "multiple_correlation",
     "paired_dz",
     "repeatability",
     "symmetry_angle",
     "symmetry_index",
-    "symmetry_ratio",
     "typicality",
 ]

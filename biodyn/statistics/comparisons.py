@@ -14,26 +14,10 @@ from scipy.special import gammaln, ndtr
 from scipy.stats import nct
 
 from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.spm.linear_model import coded
 
 CONFIDENCE: Final = 0.95
-
-
-def left_out(count: int, unit: str, which: str = "with a missing value") -> tuple[Diagnostic, ...]:
-    """Return the finding that `count` `unit` (e.g. pairs) `which` ... were left out; none where nothing was."""
-    if count == 0:
-        return ()
-    return (
-        Diagnostic(
-            code="statistics-missing",
-            severity="info",
-            message=f"{count} {unit} {which} were left out.",
-            value=float(count),
-            unit=unit,
-        ),
-    )
 
 
 # -- Standardised differences with exact confidence limits ----------------------------------------------------------
@@ -46,14 +30,12 @@ class EffectSize:
     Attributes:
         name: ``Hedges g`` (independent) or ``dz`` (paired: of the differences).
         value, low, high: the effect and its limits.
-        confidence: of the limits, e.g. 0.95.
     """
 
     name: str
     value: float
     low: float
     high: float
-    confidence: float
 
 
 def hedges_g(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> EffectSize:
@@ -70,7 +52,7 @@ def hedges_g(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE
     d = float(a.mean() - b.mean()) / pooled
     low, high = _noncentrality(d / per_t, m, confidence)
     j = math.exp(float(gammaln(m / 2.0) - gammaln((m - 1) / 2.0))) / math.sqrt(m / 2.0)
-    return EffectSize("Hedges g", j * d, j * low * per_t, j * high * per_t, confidence)
+    return EffectSize("Hedges g", j * d, j * low * per_t, j * high * per_t)
 
 
 def paired_dz(differences: ArrayLike, confidence: float = CONFIDENCE) -> EffectSize:
@@ -83,7 +65,7 @@ def paired_dz(differences: ArrayLike, confidence: float = CONFIDENCE) -> EffectS
     _must_vary(deviation, x)
     dz, per_t = float(x.mean()) / deviation, 1.0 / math.sqrt(len(x))
     low, high = _noncentrality(dz / per_t, len(x) - 1, confidence)
-    return EffectSize("dz", dz, low * per_t, high * per_t, confidence)
+    return EffectSize("dz", dz, low * per_t, high * per_t)
 
 
 def _must_vary(deviation: float, values: np.ndarray) -> None:
@@ -127,11 +109,9 @@ class Comparison:
         test: e.g. ``Welch t test``.
         counts, means, sds: of the two samples.
         difference, low, high: mean difference and its confidence limits.
-        confidence: of the limits, e.g. 0.95.
         t, df, p: two-tailed.
         effect: standardised difference.
-        rank_test, rank_statistic, rank_p: the test that assumes no distribution.
-        diagnostics: values that were left out.
+        rank_test, rank_p: the test that assumes no distribution.
     """
 
     test: str
@@ -141,15 +121,12 @@ class Comparison:
     difference: float
     low: float
     high: float
-    confidence: float
     t: float
     df: float
     p: float
     effect: EffectSize
     rank_test: str
-    rank_statistic: float
     rank_p: float
-    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,26 +134,17 @@ class GroupComparison:
     """Several independent groups compared.
 
     Attributes:
-        groups, counts, means, sds: of each group.
         f, df, p: one-way analysis of variance, df of effect and error.
-        omega_squared: share of the variance between groups, without bias (Hays 1963); eta_squared: in this sample.
-        rank_test, rank_statistic, rank_p: Kruskal & Wallis.
-        diagnostics: values that were left out.
+        omega_squared: share of the variance between groups, without bias (Hays 1963).
+        rank_test, rank_p: Kruskal & Wallis.
     """
 
-    groups: tuple[object, ...]
-    counts: tuple[int, ...]
-    means: tuple[float, ...]
-    sds: tuple[float, ...]
     f: float
     df: tuple[float, float]
     p: float
-    eta_squared: float
     omega_squared: float
     rank_test: str
-    rank_statistic: float
     rank_p: float
-    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> Comparison:
@@ -189,33 +157,28 @@ def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONF
     if a.shape != b.shape:
         raise StatisticsError(f"Pairs need equally many values, found {len(a)} and {len(b)}.")
     valid = np.isfinite(a) & np.isfinite(b)
-    diagnostics = left_out(int((~valid).sum()), "pairs")
     a, b = a[valid], b[valid]
     _at_least(2, len(a), "pairs")
     x = a - b
     effect = paired_dz(x, confidence)
     test = stats.ttest_rel(a, b)
     ranks = stats.wilcoxon(x)
-    return _compared("paired t test", a, b, test, effect, "Wilcoxon signed-rank test", ranks, confidence, diagnostics)
+    return _compared("paired t test", a, b, test, effect, "Wilcoxon signed-rank test", ranks, confidence)
 
 
-def compare_independent(
-    first: ArrayLike, second: ArrayLike, equal_variance: bool = False, confidence: float = CONFIDENCE
-) -> Comparison:
-    """Compare two independent samples (n1,) and (n2,); missing values (NaN) are left out. Welch's t by default.
+def compare_independent(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> Comparison:
+    """Compare two independent samples (n1,) and (n2,) by Welch's t; missing values (NaN) are left out.
 
     Raises:
         StatisticsError: fewer than two values in a sample, or values that do not vary.
     """
     a, b = _numbers(first, "first"), _numbers(second, "second")
-    diagnostics = left_out(int(np.isnan(a).sum() + np.isnan(b).sum()), "values")
     a, b = a[np.isfinite(a)], b[np.isfinite(b)]
     _at_least(2, min(len(a), len(b)), "values in each group")
     effect = hedges_g(a, b, confidence)
-    result = stats.ttest_ind(a, b, equal_var=equal_variance)
+    result = stats.ttest_ind(a, b, equal_var=False)
     ranks = stats.mannwhitneyu(a, b, alternative="two-sided")
-    test = "two-sample t test (pooled variance)" if equal_variance else "Welch t test"
-    return _compared(test, a, b, result, effect, "Mann-Whitney U test", ranks, confidence, diagnostics)
+    return _compared("Welch t test", a, b, result, effect, "Mann-Whitney U test", ranks, confidence)
 
 
 def _compared(
@@ -227,7 +190,6 @@ def _compared(
     rank_test: str,
     ranks: Any,
     confidence: float,
-    diagnostics: tuple[Diagnostic, ...],
 ) -> Comparison:
     """Two samples without missing values and SciPy's results for them: `t_test`, `ranks`: a rank test."""
     low, high = t_test.confidence_interval(confidence)
@@ -239,15 +201,12 @@ def _compared(
         difference=float(a.mean() - b.mean()),
         low=float(low),
         high=float(high),
-        confidence=confidence,
         t=float(t_test.statistic),
         df=float(t_test.df),
         p=float(t_test.pvalue),
         effect=effect,
         rank_test=rank_test,
-        rank_statistic=float(ranks.statistic),
         rank_p=float(ranks.pvalue),
-        diagnostics=diagnostics,
     )
 
 
@@ -273,19 +232,12 @@ def compare_groups(values: ArrayLike, groups: ArrayLike) -> GroupComparison:
     f = between / df[0] / error
     ranks = stats.kruskal(*parts)
     return GroupComparison(
-        groups=tuple(labels),
-        counts=tuple(len(part) for part in parts),
-        means=tuple(float(part.mean()) for part in parts),
-        sds=tuple(float(part.std(ddof=1)) for part in parts),
         f=f,
         df=df,
         p=float(stats.f.sf(f, *df)),
-        eta_squared=between / (between + within),
         omega_squared=max(0.0, (between - df[0] * error) / (between + within + error)),
         rank_test="Kruskal-Wallis test",
-        rank_statistic=float(ranks.statistic),
         rank_p=float(ranks.pvalue),
-        diagnostics=left_out(int((~valid).sum()), "values"),
     )
 
 

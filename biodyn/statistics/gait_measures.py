@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,13 +40,6 @@ def symmetry_angle(right: ArrayLike, left: ArrayLike) -> FloatArray:
         angle = 45.0 - np.degrees(np.arctan(np.divide(ell, r)))
     angle = np.where(angle > 90.0, angle - 180.0, angle)
     return np.where((r == 0.0) & (ell == 0.0), np.nan, angle / 0.9)
-
-
-def symmetry_ratio(right: ArrayLike, left: ArrayLike) -> FloatArray:
-    """Return R / L; 1 is symmetric, NaN where L is zero."""
-    r, ell = np.asarray(right, dtype=float), np.asarray(left, dtype=float)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(ell == 0.0, np.nan, r / ell)
 
 
 def curve_difference(right: ArrayLike, left: ArrayLike) -> FloatArray:
@@ -120,29 +113,27 @@ class Typicality:
     limit: float
 
 
-def typicality(cycles: ArrayLike, sizes: ArrayLike | None = None, fence: float = OUTLIER_FENCE) -> Typicality:
-    """Return the representative cycle and the outliers of cycles (J, Q), or of J cycles of V variables (J, V, Q).
+def typicality(cycles: ArrayLike, sizes: ArrayLike) -> Typicality:
+    """Return the representative cycle and the outliers of J cycles of V variables (J, V, Q).
 
     The functional median distance of a cycle is the mean absolute distance to the median curve (trapezoidal over the cycle), and
     for several variables their mean (Sangeux & Polak 2015, Gait Posture 41:726-730). Outliers are beyond Tukey's fence (upper
-    quartile + fence x quartile range) of the cube roots of the distances: distances are skewed, their cube roots
+    quartile + 1.5 x quartile range) of the cube roots of the distances: distances are skewed, their cube roots
     nearly normal (Wilson & Hilferty 1931), and 1 to 3 of 100 good cycles are called outliers instead of 3 to 5.
 
-    Parameters: `sizes` (V,) what counts as much in each variable, e.g. 5 degrees and 0.1 Nm/kg; needed where units differ.
+    Parameters: `sizes` (V,) what counts as much in each variable, e.g. 5 degrees and 0.1 Nm/kg.
 
     Raises:
         StatisticsError: no cycle is complete.
     """
     min_cycles = 5  # quartiles of fewer distances say nothing
     curves = np.asarray(cycles, dtype=float)
-    if curves.ndim == 2:
-        curves = curves[:, None, :]
     if curves.ndim != 3 or curves.shape[2] < 2:
-        raise StatisticsError(f"Expected cycles (J, nodes) or (J, variables, nodes), found shape {curves.shape}.")
+        raise StatisticsError(f"Expected cycles (J, variables, nodes), found shape {curves.shape}.")
     complete = np.isfinite(curves).all(axis=(1, 2))
     if not complete.any():
         raise StatisticsError("No cycle is complete.", "Cut the curves to where they were measured.")
-    scale = np.ones(curves.shape[1]) if sizes is None else np.asarray(sizes, dtype=float)
+    scale = np.asarray(sizes, dtype=float)
     if scale.shape != (curves.shape[1],) or not (scale > 0.0).all():
         raise StatisticsError(f"sizes: expected one positive number for each of {curves.shape[1]} variables.")
     apart = np.abs(curves - np.median(curves[complete], axis=0))
@@ -150,24 +141,11 @@ def typicality(cycles: ArrayLike, sizes: ArrayLike | None = None, fence: float =
     limit = math.nan
     if complete.sum() >= min_cycles:
         lower, upper = np.quantile(np.cbrt(distances[complete]), [0.25, 0.75])
-        limit = float((upper + fence * (upper - lower)) ** 3)
+        limit = float((upper + OUTLIER_FENCE * (upper - lower)) ** 3)
     return Typicality(int(np.nanargmin(distances)), distances, distances > limit, limit)
 
 
-# -- Distance from normal: gait variable scores, gait profile score, movement analysis profile ----------------------
-
-
-@dataclass(frozen=True)
-class MovementProfile:
-    """Movement analysis profile: the scores that make up the gait profile score, as one draws them side by side.
-
-    Attributes:
-        variable_scores: gait variable score of each curve, in the curves' unit (degrees by convention).
-        profile_scores: gait profile score of each group of curves, e.g. right, left, overall.
-    """
-
-    variable_scores: dict[str, float]
-    profile_scores: dict[str, float]
+# -- Distance from normal: gait variable scores, gait profile score --------------------------------------------------
 
 
 def gait_variable_score(curves: ArrayLike, reference: ArrayLike) -> FloatArray:
@@ -186,31 +164,3 @@ def gait_profile_score(variable_scores: ArrayLike) -> FloatArray:
     NaN if one of them is missing.
     """
     return np.asarray(np.sqrt(np.mean(np.asarray(variable_scores, dtype=float) ** 2, axis=-1)))
-
-
-def movement_profile(
-    curves: Mapping[str, ArrayLike], reference: Mapping[str, ArrayLike], groups: Mapping[str, Sequence[str]]
-) -> MovementProfile:
-    """Return all scores of one walk.
-
-    Parameters: `curves` and `reference` (Q,) by name, same names, unit and sign; `groups`: the names each profile score is
-    made of (Baker 2009: nine per side; fifteen overall, the pelvis counted once).
-
-    Raises:
-        StatisticsError: a curve has no reference, lengths differ, or a group names an unknown curve or none.
-    """
-    scores: dict[str, float] = {}
-    for name, curve in curves.items():
-        if name not in reference:
-            raise StatisticsError(f"{name!r} has no reference curve (there are: {', '.join(sorted(reference))}).")
-        if np.shape(curve) != np.shape(reference[name]):
-            raise StatisticsError(f"{name!r} has {np.shape(curve)} nodes, its reference {np.shape(reference[name])}.")
-        scores[name] = float(gait_variable_score(curve, reference[name]))
-    for group, names in groups.items():
-        unknown = [name for name in names if name not in scores]
-        if unknown or not names:
-            raise StatisticsError(
-                f"Profile score {group!r} needs curves {unknown or 'but names none'} (has: {', '.join(scores)})."
-            )
-    totals = {group: float(gait_profile_score([scores[name] for name in names])) for group, names in groups.items()}
-    return MovementProfile(scores, totals)

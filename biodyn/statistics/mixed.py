@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
-from biodyn.statistics.comparisons import CONFIDENCE, left_out
+from biodyn.statistics.comparisons import CONFIDENCE
 from biodyn.statistics.spm.linear_model import coded
 
 
@@ -61,40 +61,32 @@ class MixedModel:
         terms: fixed effects, the intercept (all factors at their reference, all covariates zero) first.
         tests: of whole effects.
         subject_variance: of the random intercepts.
-        slope_variance, intercept_slope_covariance: of the random slopes, NaN without.
         residual_variance: s2.
-        icc: share of the unexplained variance that is between subjects, NaN with random slopes (no one number).
+        icc: share of the unexplained variance that is between subjects.
         observations, subjects: used.
         references: reference level of each factor.
         converged: whether the likelihood's maximum was found.
-        confidence: of the limits.
         diagnostics: values left out, no convergence, variances at a bound.
     """
 
     terms: tuple[MixedTerm, ...]
     tests: tuple[MixedTest, ...]
     subject_variance: float
-    slope_variance: float
-    intercept_slope_covariance: float
     residual_variance: float
     icc: float
     observations: int
     subjects: int
     references: dict[str, object]
     converged: bool
-    confidence: float
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def methods(self) -> str:
         """Return what was done, for the methods section."""
         effects = ", ".join(test.effect for test in self.tests) or "the mean"
-        sloped = not np.isnan(self.slope_variance)
-        random = "random intercepts and slopes" if sloped else "random intercepts"
-        rule = " by containment" if sloped else " (Pinheiro & Bates 2000)"
         return (
-            f"Linear mixed model of {effects} with {random} of {self.subjects} subjects ({self.observations} values), fitted by "
-            "restricted maximum likelihood (statsmodels); Wald tests with the degrees of freedom of the level a term varies "
-            f"at{rule}."
+            f"Linear mixed model of {effects} with random intercepts of {self.subjects} subjects ({self.observations} values), "
+            "fitted by restricted maximum likelihood (statsmodels); Wald tests with the degrees of freedom of the level a term "
+            "varies at (Pinheiro & Bates 2000)."
         )
 
 
@@ -104,11 +96,10 @@ def mixed_model(
     factors: Mapping[str, Sequence[object] | ArrayLike] | None = None,
     covariates: Mapping[str, ArrayLike] | None = None,
     interactions: Sequence[tuple[str, str]] = (),
-    slope: str | None = None,
     references: Mapping[str, object] | None = None,
     confidence: float = CONFIDENCE,
 ) -> MixedModel:
-    """Fit values (n,) on factors and covariates with a random intercept, and optionally a random slope, for each subject.
+    """Fit values (n,) on factors and covariates with a random intercept for each subject.
 
     Parameters:
         values: (n,) one per trial or cycle; NaN is left out.
@@ -116,14 +107,11 @@ def mixed_model(
         factors: labels (n,) by name, e.g. condition, group; coded as differences from a reference level.
         covariates: numbers (n,) by name, e.g. speed. Centre them where zero means nothing.
         interactions: pairs of names of factors or covariates.
-        slope: covariate with a random effect of the subject.
         references: reference level by factor; the first that occurs where not given.
 
     Degrees of freedom: a term that changes within a subject has ``n - subjects - inner terms``, one that does not
-    ``subjects - 1 - outer terms`` (Pinheiro & Bates 2000, 2.4.2, as R's nlme). With a random slope the slope, its products
-    with differences between subjects, and the intercept are tested against the spread between subjects (containment;
-    one slope: ``subjects - 1``). Exact for balanced data, an approximation otherwise. Trouble with the fit is in
-    `diagnostics`.
+    ``subjects - 1 - outer terms`` (Pinheiro & Bates 2000, 2.4.2, as R's nlme). Exact for balanced data, an approximation
+    otherwise. Trouble with the fit is in `diagnostics`.
 
     Raises:
         StatisticsError: lengths differ, an unknown name, a term that the data cannot tell from the others, too few values.
@@ -138,10 +126,11 @@ def mixed_model(
     labels = {name: np.asarray(column, dtype=object) for name, column in (factors or {}).items()}
     if any(column.shape != y.shape for column in labels.values()):
         raise StatisticsError(f"factors: expected one label per value ({len(y)}) for each of {list(labels)}.")
-    if slope is not None and slope not in numbers:
-        raise StatisticsError(f"slope: {slope!r} is not a covariate (available: {', '.join(numbers) or 'none'}).")
     valid = np.isfinite(y) & np.all([np.isfinite(column) for column in numbers.values()] or [np.isfinite(y)], axis=0)
-    diagnostics = left_out(int((~valid).sum()), "values", "that are missing, or whose covariate is,")
+    missing, diagnostics = int((~valid).sum()), tuple[Diagnostic, ...]()
+    if missing:
+        message = f"{missing} values that are missing, or whose covariate is, were left out."
+        diagnostics = (Diagnostic("statistics-missing", "info", message, value=float(missing), unit="values"),)
     y, who = y[valid], np.unique(who[valid], return_inverse=True)[1].astype(np.int64)
     design = fixed_effects(
         {name: column[valid] for name, column in labels.items()},
@@ -150,28 +139,23 @@ def mixed_model(
         references or {},
         len(y),
     )
-    run = None if slope is None else numbers[slope][valid]
-    df = inner_outer(design.matrix, who) if run is None else containment(design.matrix, who, run)
+    df = inner_outer(design.matrix, who)
     if df.min() < 1.0:
         raise StatisticsError(
-            f"{len(y)} values of {int(who.max()) + 1} subjects are too few for {len(df)} fixed effects"
-            + (" and a random slope." if slope else "."),
+            f"{len(y)} values of {int(who.max()) + 1} subjects are too few for {len(df)} fixed effects.",
             "A mixed model needs repeated values: for one value per subject compare the groups directly.",
         )
-    fit = fit_reml(y, design.matrix, who, run)
+    fit = fit_reml(y, design.matrix, who)
     return MixedModel(
         terms=_terms(design, fit, df, confidence),
         tests=_tests(design, fit, df),
-        subject_variance=float(fit.random[0, 0]),
-        slope_variance=float("nan") if slope is None else float(fit.random[1, 1]),
-        intercept_slope_covariance=float("nan") if slope is None else float(fit.random[0, 1]),
+        subject_variance=fit.random,
         residual_variance=fit.residual,
-        icc=float("nan") if slope is not None else float(fit.random[0, 0] / (fit.random[0, 0] + fit.residual)),
+        icc=fit.random / (fit.random + fit.residual),
         observations=len(y),
         subjects=int(who.max()) + 1,
         references=design.references,
         converged=fit.converged,
-        confidence=confidence,
         diagnostics=diagnostics + fit.diagnostics,
     )
 
@@ -274,11 +258,7 @@ def fixed_effects(
     return Design(matrix, tuple(names), effects, used)
 
 
-# -- Denominator degrees of freedom (inner-outer rule; with a random slope the containment rule) --------------------
-
-
-# A column within this of what the subjects' own lines can make is made by them: round-off of a few hundred sums.
-_WITHIN = 1e-9
+# -- Denominator degrees of freedom (inner-outer rule) ---------------------------------------------------------------
 
 
 def inner_outer(matrix: FloatArray, who: IntArray) -> FloatArray:
@@ -287,54 +267,17 @@ def inner_outer(matrix: FloatArray, who: IntArray) -> FloatArray:
     ``n - subjects - inner`` for columns that change within some subject, and the intercept (as in R's nlme);
     ``subjects - 1 - outer`` for those that do not.
     """
-    subjects = len(np.unique(who))
-    inner = ~_spanned(_own_lines(matrix, who, None), matrix)
-    inner[0] = True
-    within = len(matrix) - subjects - (int(inner.sum()) - 1)
-    between = subjects - 1 - int((~inner).sum())
-    return np.where(inner, float(within), float(between))
-
-
-def containment(matrix: FloatArray, who: IntArray, slope: FloatArray) -> FloatArray:
-    """Return the degrees of freedom (p,) with a random intercept and a random slope on a covariate (n,) for each subject.
-
-    With X the fixed effects, Z0 the subjects and Z1 their slopes: columns that Z0 makes have ``rank [X Z0] - rank X``, those
-    that Z1 makes besides, the slope itself and its products with differences between subjects, ``rank [X Z0 Z1] - rank [X Z0]``,
-    the others ``n - rank [X Z0 Z1]``. One covariate: subjects - 1, as the mean of the subjects' own slopes.
-    """
-    level, line = _own_lines(matrix, who, None), _own_lines(matrix, who, slope)
-    subjects = len(np.unique(who))
-    sloped = sum(bool(np.ptp(slope[who == subject]) > 0.0) for subject in np.unique(who))
-    rank_x = matrix.shape[1]
-    rank_level = subjects + _rank(level, matrix)
-    rank_line = subjects + sloped + _rank(line, matrix)
-    by_level, by_line = _spanned(level, matrix), _spanned(line, matrix)
-    freedom = np.full(rank_x, float(len(matrix) - rank_line))
-    freedom[by_line] = rank_line - rank_level
-    freedom[by_level] = rank_level - rank_x
-    return freedom
-
-
-def _own_lines(matrix: FloatArray, who: IntArray, slope: FloatArray | None) -> FloatArray:
-    """Return the columns (n, p) minus each subject's mean, or straight line over `slope`."""
-    residual = np.empty_like(matrix)
-    for subject in np.unique(who):
+    round_off = 1e-9  # of a few hundred sums, relative to the column
+    subjects = np.unique(who)
+    within_subject = np.empty_like(matrix)
+    for subject in subjects:
         rows = who == subject
-        residual[rows] = matrix[rows] - matrix[rows].mean(axis=0)
-        if slope is not None and np.ptp(slope[rows]) > 0.0:
-            run = slope[rows] - slope[rows].mean()
-            residual[rows] -= np.outer(run, run @ residual[rows]) / (run @ run)
-    return residual
-
-
-def _spanned(basis: FloatArray, matrix: FloatArray) -> BoolArray:
-    """Whether nothing is left of each column."""
-    return np.asarray(np.linalg.norm(basis, axis=0) <= _WITHIN * np.linalg.norm(matrix, axis=0))
-
-
-def _rank(basis: FloatArray, matrix: FloatArray) -> int:
-    """Return the rank of residual columns, in units of the original columns."""
-    return int(np.linalg.matrix_rank(basis / np.linalg.norm(matrix, axis=0), tol=_WITHIN * np.sqrt(len(basis))))
+        within_subject[rows] = matrix[rows] - matrix[rows].mean(axis=0)
+    inner = np.linalg.norm(within_subject, axis=0) > round_off * np.linalg.norm(matrix, axis=0)
+    inner[0] = True
+    within = len(matrix) - len(subjects) - (int(inner.sum()) - 1)
+    between = len(subjects) - 1 - int((~inner).sum())
+    return np.where(inner, float(within), float(between))
 
 
 # -- REML fit by statsmodels ----------------------------------------------------------------------------------------
@@ -350,22 +293,21 @@ class Fit:
 
     Attributes:
         fixed (p,), covariance (p, p): fixed effects and their covariance.
-        random: (1, 1) or (2, 2) covariance of the random intercept (and slope).
-        residual: residual variance.
+        random, residual: variance of the random intercept and of the residual.
         converged: whether an optimiser said so.
         diagnostics: what went wrong.
     """
 
     fixed: FloatArray
     covariance: FloatArray
-    random: FloatArray
+    random: float
     residual: float
     converged: bool
     diagnostics: tuple[Diagnostic, ...]
 
 
-def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray, slope: FloatArray | None) -> Fit:
-    """Fit values (n,) on matrix (n, p), its first column ones, with random effects of subjects who (n,).
+def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
+    """Fit values (n,) on matrix (n, p), its first column ones, with random intercepts of subjects who (n,).
 
     Raises:
         StatisticsError: the values do not vary about the fixed effects.
@@ -379,9 +321,7 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray, slope: Float
     if not spread > 1e-12 * max(float(np.abs(values).max()), 1e-300):
         raise StatisticsError("The values do not vary about the fixed effects.", "Are they copies of each other?")
     centre = float(values.mean())
-    unit = 1.0 if slope is None else float(np.abs(slope).max()) or 1.0
-    random = np.ones((len(values), 1)) if slope is None else np.column_stack([np.ones(len(values)), slope / unit])
-    model = MixedLM((values - centre) / spread, matrix, groups=who, exog_re=random)
+    model = MixedLM((values - centre) / spread, matrix, groups=who, exog_re=np.ones((len(values), 1)))
     fit, trouble = None, list[str]()
     for optimiser in _OPTIMISERS:
         with warnings.catch_warnings(record=True) as caught:
@@ -397,57 +337,43 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray, slope: Float
         if fit.converged:
             break
     if fit is None:
-        raise StatisticsError(
-            f"The mixed model could not be fitted ({'; '.join(trouble)}).",
-            "Leave the random slope out, or fewer effects.",
-        )
-    scale = np.diag([1.0] if slope is None else [1.0, 1.0 / unit])
-    covariance = spread**2 * (scale @ np.atleast_2d(np.asarray(fit.cov_re)) @ scale)
+        raise StatisticsError(f"The mixed model could not be fitted ({'; '.join(trouble)}).", "Use fewer effects.")
     fixed = spread * np.asarray(fit.fe_params)
     fixed[0] += centre
-    p = len(fixed)
+    p, share = len(fixed), float(np.asarray(fit.cov_re).item())
     return Fit(
         fixed=fixed,
         covariance=spread**2 * np.asarray(fit.cov_params())[:p, :p],
-        random=covariance,
+        random=spread**2 * share,
         residual=float(spread**2 * fit.scale),
         converged=bool(fit.converged),
-        diagnostics=_doubts(bool(fit.converged), np.atleast_2d(np.asarray(fit.cov_re)), float(fit.scale), trouble),
+        diagnostics=_doubts(bool(fit.converged), share / float(fit.scale), trouble),
     )
 
 
-def _doubts(converged: bool, random: FloatArray, residual: float, trouble: list[str]) -> tuple[Diagnostic, ...]:
-    # a random variance below this share of the residual's is on the edge (the estimate is zero)
-    bound_tolerance = 1e-6
+def _doubts(converged: bool, ratio: float, trouble: list[str]) -> tuple[Diagnostic, ...]:
+    """Return the findings about a fit; `ratio`: variance of the random intercept to the residual's."""
+    least_ratio = 1e-6  # a random variance below it is on the edge (the estimate is zero)
+    message = "; ".join(trouble)
     doubts = []
-    least = float(np.linalg.eigvalsh(random).min()) / residual
     if not converged:
-        doubts.append(
-            Diagnostic(
-                code="mixed-not-converged",
-                severity="warning",
-                message="The maximum of the likelihood was not found: " + "; ".join(trouble),
-                hint="Do not use the numbers. Leave the random slope out, or look for values of another size.",
-            )
-        )
+        message = f"The maximum of the likelihood was not found: {message}"
+        hint = "Do not use the numbers. Look for values of another size."
+        doubts.append(Diagnostic("mixed-not-converged", "warning", message, hint=hint))
     elif trouble:
         doubts.append(
-            Diagnostic(
-                code="mixed-trouble",
-                severity="info",
-                message="The fit converged, but the optimisers complained on the way: " + "; ".join(trouble),
-            )
+            Diagnostic("mixed-trouble", "info", f"The fit converged, but the optimisers reported problems: {message}")
         )
-    if least < bound_tolerance:
+    if ratio < least_ratio:
         doubts.append(
             Diagnostic(
-                code="mixed-singular",
-                severity="warning",
-                message="A variance of the random effects is zero (singular fit): the subjects differ no more than by chance.",
-                value=least,
-                limit=bound_tolerance,
+                "mixed-singular",
+                "warning",
+                "A variance of the random effects is zero (singular fit): the subjects differ no more than by chance.",
+                value=ratio,
+                limit=least_ratio,
                 unit="of the residual variance",
-                hint="The fixed effects stand; a random slope the data do not support is better left out.",
+                hint="The fixed effects remain valid.",
             )
         )
     return tuple(doubts)

@@ -42,7 +42,7 @@ def test_students_sleep_data() -> None:
 def test_limits_of_effects_contain_t_at_their_edge() -> None:
     """By definition: at the limits the observed t lies at the 2.5 % points of its noncentral distribution."""
     g, dz = hedges_g(DRUG_1, DRUG_2), paired_dz(DRUG_1 - DRUG_2)
-    t = compare_independent(DRUG_1, DRUG_2, equal_variance=True).t
+    t = stats.ttest_ind(DRUG_1, DRUG_2).statistic
     correction = math.gamma(9.0) / (math.sqrt(9.0) * math.gamma(8.5))
     per_t = math.sqrt(0.2)
     assert g.value == pytest.approx(correction * t * per_t, rel=1e-12)
@@ -59,12 +59,11 @@ def test_limits_of_huge_effects_are_found() -> None:
         assert effect.low < effect.value < effect.high
 
 
-def test_missing_values_are_left_out_and_said() -> None:
+def test_missing_values_are_left_out() -> None:
     gone = DRUG_1.copy()
     gone[3] = np.nan
     paired = compare_paired(gone, DRUG_2)
     assert paired.counts == (9, 9)
-    assert paired.diagnostics[0].value == 1.0
     assert paired.t == pytest.approx(compare_paired(np.delete(DRUG_1, 3), np.delete(DRUG_2, 3)).t)
     assert compare_independent(gone, DRUG_2).counts == (9, 10)
 
@@ -76,8 +75,7 @@ def test_groups_are_scipys_one_way_analysis() -> None:
     found = compare_groups(np.concatenate(parts), labels)
     reference = stats.f_oneway(*parts)
     assert (found.f, found.p) == (pytest.approx(reference.statistic), pytest.approx(reference.pvalue))
-    assert found.groups == ("a", "b", "c")
-    assert 0.0 < found.omega_squared < found.eta_squared < 1.0
+    assert 0.0 < found.omega_squared < 1.0
 
 
 def test_holm_by_hand() -> None:
@@ -97,7 +95,6 @@ def test_holm_by_hand() -> None:
         (lambda: repeatability([[1.0], [2.0]]), "two sessions"),
         (lambda: repeatability([[1.0, 1.0], [2.0, 2.0]]), "repeat exactly"),
         (lambda: mixed_model([1.0, 2.0, 3.0], ["a", "b", "c"], factors={"x": [0, 1, 0]}), "too few"),
-        (lambda: mixed_model(np.arange(4.0), [0, 0, 1, 1], slope="speed"), "not a covariate"),
         (lambda: mixed_model(np.arange(4.0), [0, 0, 1, 1], factors={"x": [1, 1, 1, 1]}), "two levels"),
     ],
 )
@@ -116,17 +113,13 @@ def test_shrout_and_fleiss() -> None:
     """Their table 4; the limits as McGraw & Wong's formulas give them in R's psych::ICC (2 to 3 printed digits)."""
     found = repeatability(RATINGS)
     for icc, value, low, high in (
-        (found.icc_1_1, 0.17, -0.133, 0.72),
         (found.icc_2_1, 0.29, 0.019, 0.76),
         (found.icc_3_1, 0.71, 0.342, 0.95),
-        (found.icc_1_k, 0.44, -0.884, 0.91),
-        (found.icc_2_k, 0.62, 0.071, 0.93),
-        (found.icc_3_k, 0.91, 0.676, 0.99),
     ):
         assert icc.value == pytest.approx(value, abs=0.005)
         assert icc.low == pytest.approx(low, abs=0.0006)
         assert icc.high == pytest.approx(high, abs=0.006)
-    assert found.mean_squares == pytest.approx((11.24, 6.26, 32.49, 1.02), abs=0.005)
+    assert found.mean_squares == pytest.approx((11.24, 32.49, 1.02), abs=0.005)
 
 
 def test_measurement_error_is_recovered() -> None:
@@ -135,10 +128,9 @@ def test_measurement_error_is_recovered() -> None:
     table = rng.normal(0, 5, (4000, 1)) + np.array([3.0, -3.0]) + rng.normal(0, 2, (4000, 2))
     found = repeatability(table)
     # 4000 subjects: about 1 % each; two fixed shifts of +-3 are a variance of 18 between sessions
-    assert found.sem_consistency == pytest.approx(2.0, rel=0.04)
-    assert found.sem_agreement == pytest.approx(math.sqrt(4.0 + 18.0), rel=0.04)
+    assert found.sem == pytest.approx(math.sqrt(4.0 + 18.0), rel=0.04)
     assert found.icc_3_1.value == pytest.approx(25 / 29, abs=0.02)
-    assert found.mdc95_consistency == pytest.approx(1.96 * math.sqrt(2) * found.sem_consistency, rel=1e-4)
+    assert found.mdc95 == pytest.approx(1.96 * math.sqrt(2) * found.sem, rel=1e-4)
 
 
 def test_limits_cover_the_truth() -> None:
@@ -146,7 +138,7 @@ def test_limits_cover_the_truth() -> None:
     inside = 0
     for _ in range(400):
         table = rng.normal(0, 2, (12, 1)) + rng.normal(0, 1, (12, 3))
-        found = repeatability(table).icc_1_1
+        found = repeatability(table).icc_3_1
         inside += found.low <= 0.8 <= found.high
     # exact limits: 95 % of 400, within what chance allows once in a thousand
     assert stats.binom.ppf(0.0005, 400, 0.95) <= inside <= stats.binom.ppf(0.9995, 400, 0.95)
@@ -157,7 +149,6 @@ def test_incomplete_subjects_are_left_out() -> None:
     found = repeatability(more)
     assert found.subjects == 6
     assert found.icc_2_1 == repeatability(RATINGS).icc_2_1
-    assert found.diagnostics[0].value == 1.0
 
 
 # -- mixed models ------------------------------------------------------------------------------------------------------
@@ -196,22 +187,6 @@ def test_orthodontic_growth_as_published() -> None:
     assert found.diagnostics == ()
 
 
-def test_orthodontic_growth_with_random_slopes_as_published() -> None:
-    """The same: distance ~ age * Sex, random = ~ age."""
-    found = mixed_model(
-        DISTANCE, CHILD, factors={"sex": SEX}, covariates={"age": AGE}, interactions=[("age", "sex")], slope="age"
-    )
-    assert [term.estimate for term in found.terms] == pytest.approx([16.34062, 1.03210, 0.78437, -0.30483], rel=1e-4)
-    assert [term.standard_error for term in found.terms] == pytest.approx(
-        [1.01853, 1.59573, 0.08600, 0.13474], rel=1e-3
-    )
-    assert math.sqrt(found.subject_variance) == pytest.approx(2.4055, rel=1e-3)
-    assert math.sqrt(found.slope_variance) == pytest.approx(0.18035, rel=1e-3)
-    assert math.sqrt(found.residual_variance) == pytest.approx(1.31004, rel=1e-3)
-    correlation = found.intercept_slope_covariance / math.sqrt(found.subject_variance * found.slope_variance)
-    assert correlation == pytest.approx(-0.668, abs=1e-3)
-
-
 # Belenky et al. (2003), reaction times, ms, on days 0 to 9 of 3 hours in bed a night; the lme4 package's sleepstudy
 SLEEP = np.array(
     [
@@ -238,55 +213,6 @@ SLEEP = np.array(
 SLEEPER, DAY = np.repeat(np.arange(18), 10), np.tile(np.arange(10.0), 18)
 
 
-def test_sleep_with_random_slopes_as_published() -> None:
-    """lme4's and lmerTest's output of Reaction ~ Days + (Days | Subject): 18 subjects have 18 slopes, 17 df."""
-    found = mixed_model(SLEEP.reshape(-1), SLEEPER, covariates={"days": DAY}, slope="days")
-    intercept, days = found.terms
-    assert (intercept.estimate, days.estimate) == pytest.approx((251.405, 10.467), abs=1e-3)
-    assert (intercept.standard_error, days.standard_error) == pytest.approx((6.825, 1.546), abs=1e-3)
-    assert days.t == pytest.approx(6.771, abs=2e-3)
-    assert (intercept.df, days.df) == (17.0, 17.0)
-    assert days.p == pytest.approx(3.26e-6, rel=0.01)
-    assert found.tests[0].df == (1.0, 17.0)
-    assert (found.subject_variance, found.slope_variance, found.residual_variance) == pytest.approx(
-        (612.1, 35.07, 654.94), rel=1e-3
-    )
-
-
-def test_a_random_slope_is_the_t_test_of_the_subjects_own_slopes() -> None:
-    """Balanced data: the mean of the slopes that each subject has alone, and their difference between two groups."""
-    slopes = np.polyfit(np.arange(10.0), SLEEP.T, 1)[0]
-    one = mixed_model(SLEEP.reshape(-1), SLEEPER, covariates={"days": DAY}, slope="days").terms[1]
-    alone = stats.ttest_1samp(slopes, 0.0)
-    # the optimiser stops within 1e-4 of the variances
-    assert (one.t, one.df) == pytest.approx((alone.statistic, alone.df), rel=1e-4)
-    group = np.repeat(["a", "b"], [80, 100])
-    two = mixed_model(
-        SLEEP.reshape(-1),
-        SLEEPER,
-        factors={"group": group},
-        covariates={"days": DAY},
-        interactions=[("group", "days")],
-        slope="days",
-    )
-    apart = stats.ttest_ind(slopes[8:], slopes[:8])
-    difference = next(term for term in two.terms if term.term == "group[b]:days")
-    assert (difference.t, difference.df) == pytest.approx((apart.statistic, apart.df), rel=1e-3)
-    assert [term.df for term in two.terms] == [16.0] * 4
-
-
-def test_what_varies_within_subjects_beside_the_slope_keeps_the_values_degrees_of_freedom() -> None:
-    """180 values less 18 levels, 18 slopes and the effect itself; subjects without variation give no slope."""
-    rng = np.random.default_rng(3)
-    noise = rng.normal(0, 30, SLEEP.shape)
-    covariates = {"days": DAY, "noise": noise.reshape(-1)}
-    found = mixed_model(SLEEP.reshape(-1), SLEEPER, covariates=covariates, slope="days")
-    assert [term.df for term in found.terms] == [17.0, 17.0, 143.0]
-    days = np.where(SLEEPER < 3, 4.0, DAY)
-    found = mixed_model(SLEEP.reshape(-1), SLEEPER, covariates={"days": days}, slope="days")
-    assert found.terms[1].df == 14.0
-
-
 def test_random_intercepts_alone_test_within_subjects() -> None:
     found = mixed_model(SLEEP.reshape(-1), SLEEPER, covariates={"days": DAY})
     assert [term.df for term in found.terms] == [161.0, 161.0]  # nlme's
@@ -299,7 +225,7 @@ def test_balanced_data_have_a_closed_form() -> None:
     table = rng.normal(0, 2, (n, 1)) + np.array([0.0, 0.8, 0.3]) + rng.normal(0, 1, (n, k))
     found = mixed_model(table.reshape(-1), np.repeat(np.arange(n), k), factors={"condition": list("abc") * n})
     anova = repeatability(table)
-    rows, _, columns, error = anova.mean_squares
+    rows, columns, error = anova.mean_squares
     # 1e-4: a tenth of what is asked for; the optimiser stops near the maximum, not at it
     assert found.residual_variance == pytest.approx(error, rel=1e-4)
     assert found.subject_variance == pytest.approx((rows - error) / k, rel=1e-4)
@@ -310,15 +236,13 @@ def test_balanced_data_have_a_closed_form() -> None:
 
 
 def reml_by_hand(y: np.ndarray, x: np.ndarray, z: list[np.ndarray], start: np.ndarray) -> np.ndarray:
-    """Maximise the restricted likelihood over Cholesky factors of D (in units of the residual) and log residual variance."""
+    """Maximise the restricted likelihood over the subjects' SD (in units of the residual) and the log residual variance."""
 
     def minus_log_likelihood(parameters: np.ndarray) -> float:
-        lower = np.array([[parameters[0], 0.0], [parameters[1], parameters[2]]])
-        residual = math.exp(parameters[3])
+        residual = math.exp(parameters[1])
         v = np.zeros((len(y), len(y)))
         for rows in z:
-            part = x[rows][:, :2]
-            v[np.ix_(rows, rows)] = residual * (np.eye(len(rows)) + part @ lower @ lower.T @ part.T)
+            v[np.ix_(rows, rows)] = residual * (np.eye(len(rows)) + parameters[0] ** 2)
         inverse = np.linalg.inv(v)
         information = x.T @ inverse @ x
         r = y - x @ np.linalg.solve(information, x.T @ inverse @ y)
@@ -327,43 +251,32 @@ def reml_by_hand(y: np.ndarray, x: np.ndarray, z: list[np.ndarray], start: np.nd
     found = minimize(
         minus_log_likelihood, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-11, "maxiter": 6000}
     )
-    a, b, c, log_residual = found.x
-    residual = math.exp(log_residual)
-    return residual * np.array([a * a, a * b, b * b + c * c, 1.0])
+    return math.exp(found.x[1]) * np.array([found.x[0] ** 2, 1.0])
 
 
 def test_unbalanced_data_against_the_likelihood_itself() -> None:
-    """Random slopes, subjects with different numbers of trials, values missing: our own maximum of the likelihood."""
+    """Subjects with different numbers of trials, values missing: our own maximum of the likelihood."""
     rng = np.random.default_rng(5)
     who = np.repeat(np.arange(10), rng.integers(4, 9, 10))
     speed = rng.uniform(-1.0, 1.0, len(who))
-    y = (
-        10.0
-        + 2.0 * speed
-        + rng.normal(0, 2, 10)[who]
-        + rng.normal(0, 1.5, 10)[who] * speed
-        + rng.normal(0, 1, len(who))
-    )
+    y = 10.0 + 2.0 * speed + rng.normal(0, 2, 10)[who] + rng.normal(0, 1, len(who))
     y[[3, 17]] = np.nan
-    found = mixed_model(y, who, covariates={"speed": speed}, slope="speed")
+    found = mixed_model(y, who, covariates={"speed": speed})
     assert found.observations == len(y) - 2
     assert found.diagnostics[0].value == 2.0
     valid = np.isfinite(y)
     x = np.column_stack([np.ones(valid.sum()), speed[valid]])
     groups = [np.flatnonzero(who[valid] == subject) for subject in range(10)]
-    mine = reml_by_hand(y[valid], x, groups, np.array([1.5, 0.2, 1.0, 0.2]))
-    theirs = [
-        found.subject_variance, found.intercept_slope_covariance, found.slope_variance, found.residual_variance,
-    ]  # fmt: skip
-    assert theirs == pytest.approx(mine.tolist(), rel=5e-4)
+    mine = reml_by_hand(y[valid], x, groups, np.array([1.5, 0.2]))
+    assert [found.subject_variance, found.residual_variance] == pytest.approx(mine.tolist(), rel=5e-4)
 
 
 def test_units_do_not_matter() -> None:
     """The same data in m and in mm, far from zero: the same answer, scaled."""
-    one = mixed_model(DISTANCE, CHILD, covariates={"age": AGE}, slope="age")
-    other = mixed_model(1e-3 * DISTANCE + 50.0, CHILD, covariates={"age": 12.0 * AGE}, slope="age")
+    one = mixed_model(DISTANCE, CHILD, covariates={"age": AGE})
+    other = mixed_model(1e-3 * DISTANCE + 50.0, CHILD, covariates={"age": 12.0 * AGE})
     assert other.terms[1].estimate == pytest.approx(one.terms[1].estimate / 12e3, rel=1e-4)
-    assert other.slope_variance == pytest.approx(one.slope_variance / 144e6, rel=1e-3)
+    assert other.subject_variance == pytest.approx(one.subject_variance * 1e-6, rel=1e-3)
     assert other.terms[0].estimate == pytest.approx(50.0 + 1e-3 * one.terms[0].estimate, rel=1e-6)
 
 

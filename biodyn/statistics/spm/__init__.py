@@ -1,7 +1,7 @@
 """One-dimensional statistical parametric mapping: tests of whole curves (Friston; Pataky 2010).
 
 Input: curves (J, Q), one per subject or observation, and their groups. Output: an `SpmResult`: the statistic at every node, the
-threshold, clusters with p, and sentences that report it. Thresholds come from random field theory or from permutations.
+threshold, and clusters with p. Thresholds come from random field theory or from permutations.
 
 Read `designs` (the tests) and `linear_model` (common to all of them), then `field` (the statistic at every node, its
 smoothness, nodes that can be tested) and `inference` (thresholds, clusters, p).
@@ -9,49 +9,21 @@ smoothness, nodes that can be tested) and `inference` (thresholds, clusters, p).
 Sources are listed in docs/statistics.md.
 """
 
-from biodyn.statistics.spm.designs import (
-    TwoFactors,
-    anova,
-    anova_mixed,
-    anova_repeated,
-    anova_two_way,
-    anova_two_way_repeated,
-    cell_means,
-    linear_model,
-    one_sample_t,
-    paired_t,
-    regression,
-    two_sample_t,
-)
+from biodyn.statistics.spm.designs import anova, anova_repeated, one_sample_t, paired_t, regression, two_sample_t
 from biodyn.statistics.spm.field import RandomField, StatisticField
-from biodyn.statistics.spm.inference import (
-    Cluster,
-    Permutations,
-    SpmResult,
-    permutation_inference,
-    random_field_inference,
-)
-from biodyn.statistics.spm.linear_model import smooth_noise
+from biodyn.statistics.spm.inference import Cluster, SpmResult, permutation_inference, random_field_inference
 
 __all__ = [
     "Cluster",
-    "Permutations",
     "RandomField",
     "SpmResult",
     "StatisticField",
-    "TwoFactors",
     "anova",
-    "anova_mixed",
     "anova_repeated",
-    "anova_two_way",
-    "anova_two_way_repeated",
-    "cell_means",
-    "linear_model",
     "one_sample_t",
     "paired_t",
     "permutation_inference",
     "random_field_inference",
     "regression",
-    "smooth_noise",
     "two_sample_t",
 ]

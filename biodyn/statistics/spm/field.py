@@ -9,8 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import fdtrc, gammaln, ndtr, stdtr
-from scipy.stats import chi2
+from scipy.special import fdtrc, gammaln, stdtr
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
@@ -65,10 +64,8 @@ class StatisticField:
         nodes: (Q,) True where tested.
         effect: (Q,) estimated effect in the unit of the curves (mean difference, slope), NaN for F.
         standard_error: (Q,) of the effect, NaN for F.
-        residuals: (J, Q) of the model, from which the smoothness comes.
         fwhm: smoothness, in nodes.
         resels: R0 (pieces of the region) and R1 (its length in FWHM).
-        curves: how many curves (pairs for a paired test).
         statistic: recomputes the field for exchanged curves.
         diagnostics: nodes left out, and other doubts.
     """
@@ -80,10 +77,8 @@ class StatisticField:
     nodes: BoolArray
     effect: FloatArray
     standard_error: FloatArray
-    residuals: FloatArray
     fwhm: float
     resels: tuple[float, float]
-    curves: int
     statistic: Statistic
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -91,12 +86,6 @@ class StatisticField:
     def random_field(self) -> RandomField:
         """The field's null distribution."""
         return RandomField(self.kind, self.df, self.resels, int(np.count_nonzero(self.nodes)))
-
-    @property
-    def symbol(self) -> str:
-        """The statistic as printed, e.g. ``t(9)`` or ``F(2, 18)``."""
-        numerator, error = (f"{value:.4g}" for value in self.df)
-        return f"t({error})" if self.kind == "t" else f"F({numerator}, {error})"
 
 
 # -- Arrangements of exchanged curves -------------------------------------------------------------------------------
@@ -159,33 +148,26 @@ def _distinct_orders(alike: IntArray) -> IntArray:
     return orders
 
 
-FieldKind = Literal["gauss", "t", "f", "chi2"]
-
-
 @dataclass(frozen=True)
 class RandomField:
     """A field of a test statistic on a search region.
 
     Attributes:
-        kind: distribution of each node: ``gauss``, ``t`` (df[1]), ``f`` (df[0], df[1]) or ``chi2`` (df[0]).
+        kind: distribution of each node: ``t`` (df[1]) or ``f`` (df[0], df[1]).
         df: degrees of freedom of effect and error.
         resels: R0 (pieces) and R1 (length in FWHM) of the search region.
-        nodes: number of nodes, for the Bonferroni bound; 0: without that bound.
+        nodes: number of nodes, for the Bonferroni bound.
     """
 
-    kind: FieldKind
+    kind: Literal["t", "f"]
     df: tuple[float, float]
     resels: tuple[float, float]
-    nodes: int = 0
+    nodes: int
 
     def node_probability(self, u: float) -> float:
         """Return rho0(u) = P(z > u) at one node."""
-        if self.kind == "gauss":
-            return float(ndtr(-u))
         if self.kind == "t":
             return float(stdtr(self.df[1], -u))
-        if self.kind == "chi2":
-            return float(chi2.sf(u, self.df[0]))
         return float(fdtrc(self.df[0], self.df[1], max(u, 0.0)))
 
     def upcrossing_density(self, u: float) -> float:
@@ -193,20 +175,15 @@ class RandomField:
         four_ln_2 = 4.0 * math.log(2.0)
         scale = math.sqrt(four_ln_2)
         k, v = self.df
-        if self.kind == "gauss":
-            return scale / (2.0 * math.pi) * math.exp(-0.5 * u * u)
         if self.kind == "t":
             return scale / (2.0 * math.pi) * (1.0 + u * u / v) ** (-0.5 * (v - 1.0))
         if u <= 0.0:
             return 0.0
-        if self.kind == "chi2":
-            log_density = 0.5 * (k - 1.0) * math.log(u) - 0.5 * u - 0.5 * (k - 2.0) * math.log(2.0) - gammaln(0.5 * k)
-        else:
-            ratio = k * u / v
-            log_density = (
-                gammaln(0.5 * (v + k - 1.0)) - gammaln(0.5 * v) - gammaln(0.5 * k) + 0.5 * math.log(2.0)
-                + 0.5 * (k - 1.0) * math.log(ratio) - 0.5 * (v + k - 2.0) * math.log1p(ratio)
-            )  # fmt: skip
+        ratio = k * u / v
+        log_density = (
+            gammaln(0.5 * (v + k - 1.0)) - gammaln(0.5 * v) - gammaln(0.5 * k) + 0.5 * math.log(2.0)
+            + 0.5 * (k - 1.0) * math.log(ratio) - 0.5 * (v + k - 2.0) * math.log1p(ratio)
+        )  # fmt: skip
         return scale / math.sqrt(2.0 * math.pi) * math.exp(float(log_density))
 
     def expected_clusters(self, u: float) -> float:
@@ -219,7 +196,7 @@ class RandomField:
         Both are upper bounds; Bonferroni's is the lower one for curves as rough as their nodes are apart.
         """
         probability = -math.expm1(-self.expected_clusters(u))
-        return min(probability, self.nodes * self.node_probability(u)) if self.nodes else probability
+        return min(probability, self.nodes * self.node_probability(u))
 
     def threshold(self, alpha: float) -> float:
         """Return u with P(max z > u) = alpha.
@@ -240,22 +217,7 @@ class RandomField:
 
     def cluster_probability(self, extent_resels: float, u: float) -> float:
         """Return P(some cluster above u is at least so wide), extent in resels; never more than P(max z > u)."""
-        mean = self.expected_clusters(u) * self._extent_probability(extent_resels, u)
-        return min(-math.expm1(-mean), self.maximum_probability(u))
-
-    def set_probability(self, count: int, extent_resels: float, u: float) -> float:
-        """Return P(at least `count` clusters above u are each at least so wide), a Poisson tail."""
-        mean = self.expected_clusters(u) * self._extent_probability(extent_resels, u)
-        # summed from `count` upwards: 1 minus the lower tail would lose small probabilities
-        term = math.exp(-mean + count * math.log(mean) - math.lgamma(count + 1)) if mean > 0.0 else float(count == 0)
-        total, n = 0.0, count
-        while term > 1e-17 * total or n <= mean:
-            total += term
-            n += 1
-            term *= mean / n
-        return min(total, 1.0)
-
-    def _extent_probability(self, extent_resels: float, u: float) -> float:
-        """P(a cluster is at least so wide), with the mean width of a cluster inside the region, rho0 / rho1 resels."""
+        # the mean width of a cluster inside the region is rho0 / rho1 resels
         mean_extent = self.node_probability(u) / self.upcrossing_density(u)
-        return math.exp(-((math.gamma(1.5) * extent_resels / mean_extent) ** 2))
+        wider = math.exp(-((math.gamma(1.5) * extent_resels / mean_extent) ** 2))
+        return min(-math.expm1(-self.expected_clusters(u) * wider), self.maximum_probability(u))

@@ -3,7 +3,8 @@
 ``Y = X b + e`` at every node; the hypothesis is ``C b = 0``. In orthonormal bases E of what the contrast adds and N of what
 is left of X without it, ``F = (|E'Y|^2 / k) / (|Y - NN'Y - EE'Y|^2 / (J - rank X))``, and t is its root with the sign of C b.
 Curves exchanged after removal of N (Freedman & Lane 1983, J Bus Econ Stat 1:292-298; Winkler et al. 2014, NeuroImage
-92:381-397) only exchange the rows of E and N, so thousands of permutations are one matrix product.
+92:381-397) only exchange the rows of E, so thousands of permutations are one matrix product: in every design N is constant
+within the curves that are exchanged.
 """
 
 from __future__ import annotations
@@ -16,14 +17,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import null_space
-from scipy.ndimage import correlate1d
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.spm.field import Arrangements, Exchange, StatisticField
-
-Invalid = Literal["mask", "error"]
 
 
 def checked_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
@@ -49,9 +47,7 @@ def checked_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
     return array
 
 
-def testable_nodes(
-    curves: FloatArray, residuals: FloatArray, invalid: Invalid
-) -> tuple[BoolArray, tuple[Diagnostic, ...]]:
+def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray, tuple[Diagnostic, ...]]:
     """Return which nodes (Q,) can be tested, and what had to be left out and why.
 
     A node drops out where a curve is missing (NaN), and where nothing varies about the model (no variance: the statistic is
@@ -60,7 +56,7 @@ def testable_nodes(
     Parameters: `curves` (J, Q); `residuals` (J', Q) of the model, NaN where curves are.
 
     Raises:
-        StatisticsError: nothing is left, or something has to be left out and `invalid` is "error".
+        StatisticsError: nothing is left.
     """
     missing: BoolArray = np.asarray(np.isnan(curves).any(axis=0))
     with np.errstate(invalid="ignore"):
@@ -86,8 +82,6 @@ def testable_nodes(
                 )
             )
     usable = ~missing & ~constant
-    if findings and invalid == "error":
-        raise StatisticsError(findings[0].message, 'Repair the curves, or pass invalid="mask" to leave the nodes out.')
     if not usable.any():
         raise StatisticsError(
             "No node is left to test: " + " ".join(entry.message for entry in findings),
@@ -162,64 +156,68 @@ def resel_counts(nodes: BoolArray, fwhm: float) -> tuple[float, float]:
     return float(len(pieces)), float(sum(last - first for first, last in pieces)) / fwhm
 
 
-# -- Smooth noise ---------------------------------------------------------------------------------------------------
-
-
-def smooth_noise(count: int, nodes: int, fwhm: float, rng: np.random.Generator) -> FloatArray:
-    """Return (count, nodes) stationary Gaussian curves of unit variance: white noise under a Gaussian kernel of `fwhm` nodes.
-
-    The noise reaches beyond both ends before smoothing, so the curves are as smooth there as inside.
-    """
-    kernel_reach_sd = 4.0  # standard deviations of the kernel that are kept
-    if not fwhm > 0.0:
-        raise StatisticsError(f"The FWHM must be positive, found {fwhm:g}.")
-    deviation = fwhm / math.sqrt(8.0 * math.log(2.0))
-    reach = math.ceil(kernel_reach_sd * deviation)
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / deviation) ** 2)
-    kernel /= math.sqrt(float(np.sum(kernel**2)))
-    noise = rng.standard_normal((count, nodes + 2 * reach))
-    return np.asarray(correlate1d(noise, kernel, axis=1)[:, reach : reach + nodes])
+# -- The linear model -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class LinearTest:
-    """A hypothesis C b = 0 about a design, as orthonormal bases of its curves.
+class LinearStatistic:
+    """F or t of a hypothesis C b = 0 for exchanged curves.
 
     Attributes:
         kind: ``t`` for one signed contrast, ``f`` otherwise.
-        effect: (J, k) what the contrast adds; for t its sign is the contrast's.
-        nuisance: (J, r) the design without the effect.
-        error_df: J - k - r.
-        scale: for t, the contrast's estimate is ``scale * effect' Y`` (NaN for F).
+        effect: (J, k) orthonormal basis of what the contrast adds to the design; for t its sign is the contrast's.
+        error_df: J - rank X.
+        response: (J, nodes) curves without the rest of the design.
+        exchange: what may be exchanged.
     """
 
     kind: Literal["t", "f"]
     effect: FloatArray
-    nuisance: FloatArray
     error_df: int
-    scale: float
+    response: FloatArray
+    exchange: Exchange
+
+    def fields(self, arrangements: Arrangements) -> FloatArray:
+        """Return the statistic (N, nodes)."""
+        batch_numbers = 2_000_000  # of one intermediate array: 16 MB stay in the cache's reach
+        curves, nodes = self.response.shape
+        count, k = arrangements.rows.shape[0], self.effect.shape[1]
+        total = np.sum(self.response**2, axis=0)  # changes with no exchange and no sign
+        fields = np.empty((count, nodes))
+        batch = max(1, batch_numbers // (k * max(nodes, curves)))
+        for first in range(0, count, batch):
+            rows = arrangements.rows[first : first + batch]
+            weights = self.effect[rows] * arrangements.signs[first : first + batch][:, :, None]  # (n, J, k)
+            flat = np.ascontiguousarray(weights.transpose(0, 2, 1)).reshape(-1, curves)
+            scores = (flat @ self.response).reshape(len(rows), k, nodes)
+            explained = np.sum(scores**2, axis=1)
+            # an arrangement that leaves no error at all: round-off keeps it finite and extreme
+            error = np.maximum(total - explained, 1e-14 * total) / self.error_df
+            fields[first : first + batch] = scores[:, 0] / np.sqrt(error) if self.kind == "t" else explained / k / error
+        return fields
 
 
-def linear_test(matrix: FloatArray, contrast: FloatArray, kind: Literal["t", "f"]) -> LinearTest:
-    """Return the test of contrast (k, p) @ b = 0 in a design matrix (J, p); the matrix may be rank deficient.
+def linear_field(
+    name: str,
+    curves: FloatArray,
+    matrix: FloatArray,
+    contrast: FloatArray,
+    kind: Literal["t", "f"],
+    *,
+    exchange: Literal["rows", "signs"] = "rows",
+    blocks: IntArray | None = None,
+    epsilon: float = 1.0,
+) -> StatisticField:
+    """Return the field of contrast (k, p) @ b = 0 for curves (J, Q) = matrix (J, p) @ b + error.
+
+    The matrix may be rank deficient. `blocks` (J,): curves are exchanged within a block only. `epsilon` scales the degrees of
+    freedom.
 
     Raises:
-        StatisticsError: shapes differ, the design cannot estimate the contrast, or no degree of freedom is left.
+        StatisticsError: the design cannot estimate the contrast, or no degree of freedom is left.
     """
-    matrix = np.asarray(matrix, dtype=float)
-    contrast = np.atleast_2d(np.asarray(contrast, dtype=float))
-    if matrix.ndim != 2 or contrast.shape[1] != matrix.shape[1]:
-        raise StatisticsError(
-            f"Expected a contrast (rows, p) for a design (curves, p), found {contrast.shape} and {matrix.shape}."
-        )
-    if not (np.isfinite(matrix).all() and np.isfinite(contrast).all()):
-        raise StatisticsError("The design or its contrast holds values that are not finite.")
-    if kind == "t" and contrast.shape[0] != 1:
-        raise StatisticsError(f"A t test has one contrast, found {contrast.shape[0]}.", "Test several with F.")
-    full = _basis(matrix)
-    nuisance = _basis(matrix @ null_space(contrast))
-    rank = int(np.linalg.matrix_rank(contrast))
-    if full.shape[1] - nuisance.shape[1] != rank or rank == 0:
+    full, nuisance = _basis(matrix), _basis(matrix @ null_space(contrast))
+    if full.shape[1] - nuisance.shape[1] != np.linalg.matrix_rank(contrast):
         raise StatisticsError(
             "The design cannot estimate the contrast: its curves do not tell the compared effects apart.",
             "Look for an empty group, a condition measured in one subject only, or a predictor that never changes.",
@@ -230,119 +228,42 @@ def linear_test(matrix: FloatArray, contrast: FloatArray, kind: Literal["t", "f"
             f"{matrix.shape[0]} curves for {full.shape[1]} parameters leave no degree of freedom for the error.",
             "More curves are needed.",
         )
+    scale = float("nan")
     if kind == "t":
         direction = contrast @ np.linalg.pinv(matrix)  # (1, J): estimate = direction @ Y
         scale = float(np.linalg.norm(direction))
-        return LinearTest("t", direction.T / scale, nuisance, error_df, scale)
-    effect = _basis(full - nuisance @ (nuisance.T @ full))
-    return LinearTest("f", effect, nuisance, error_df, float("nan"))
-
-
-@dataclass(frozen=True)
-class LinearStatistic:
-    """F or t of a linear test for exchanged curves.
-
-    Attributes:
-        test: the hypothesis.
-        response: (J, nodes) curves without the nuisance.
-        exchange: what may be exchanged.
-    """
-
-    test: LinearTest
-    response: FloatArray
-    exchange: Exchange
-
-    def fields(self, arrangements: Arrangements) -> FloatArray:
-        """Return the statistic (N, nodes)."""
-        batch_numbers = 2_000_000  # of one intermediate array: 16 MB stay in the cache's reach
-        curves, nodes = self.response.shape
-        count = arrangements.rows.shape[0]
-        k = self.test.effect.shape[1]
-        total = np.sum(self.response**2, axis=0)  # changes with no exchange and no sign
-        nuisance = self._keeps_nuisance()
-        fields = np.empty((count, nodes))
-        widest = max(k, 0 if nuisance else self.test.nuisance.shape[1])
-        batch = max(1, batch_numbers // (widest * max(nodes, curves)))
-        for first in range(0, count, batch):
-            rows = arrangements.rows[first : first + batch]
-            signs = arrangements.signs[first : first + batch]
-            scores = self._scores(self.test.effect, rows, signs)  # (n, k, nodes)
-            explained = np.sum(scores**2, axis=1)
-            error = total - explained
-            if not nuisance:
-                error = error - np.sum(self._scores(self.test.nuisance, rows, signs) ** 2, axis=1)
-            # an arrangement that leaves no error at all: round-off keeps it finite and extreme
-            error = np.maximum(error, 1e-14 * total) / self.test.error_df
-            if self.test.kind == "t":
-                fields[first : first + batch] = scores[:, 0] / np.sqrt(error)
-            else:
-                fields[first : first + batch] = explained / k / error
-        return fields
-
-    def _scores(self, basis: FloatArray, rows: np.ndarray, signs: FloatArray) -> FloatArray:
-        weights = basis[rows] * signs[:, :, None]  # (n, J, k)
-        n, curves, k = weights.shape
-        flat = np.ascontiguousarray(weights.transpose(0, 2, 1)).reshape(n * k, curves)
-        return (flat @ self.response).reshape(n, k, -1)
-
-    def _keeps_nuisance(self) -> bool:
-        """Whether exchanged residuals stay free of the nuisance: they do if it is constant in every block."""
-        nuisance = self.test.nuisance
-        if nuisance.shape[1] == 0:
-            return True
-        if self.exchange.kind == "signs":
-            return False
-        blocks = self.exchange.blocks
-        return all(np.ptp(nuisance[blocks == block], axis=0).max() < 1e-12 for block in np.unique(blocks))
-
-
-def linear_field(
-    name: str,
-    curves: FloatArray,
-    test: LinearTest,
-    exchange: Exchange,
-    invalid: Invalid,
-    df: tuple[float, float] | None = None,
-) -> StatisticField:
-    """Return the field of a linear test of curves (J, Q); `df` replaces the model's own degrees of freedom."""
-    response = curves - test.nuisance @ (test.nuisance.T @ curves)
-    scores = test.effect.T @ curves
-    residuals = response - test.effect @ scores
-    nodes, diagnostics = testable_nodes(curves, residuals, invalid)
-    variance = np.where(nodes, np.sum(residuals**2, axis=0), np.nan) / test.error_df
-    deviation = np.sqrt(variance)
-    unknown = np.full(curves.shape[1], np.nan)
-    if test.kind == "t":
-        z = scores[0] / deviation
-        effect, standard_error = np.where(nodes, test.scale * scores[0], np.nan), test.scale * deviation
+        basis = direction.T / scale
     else:
-        z = np.sum(scores**2, axis=0) / test.effect.shape[1] / variance
-        effect, standard_error = unknown, unknown
+        basis = _basis(full - nuisance @ (nuisance.T @ full))
+    response = curves - nuisance @ (nuisance.T @ curves)
+    scores = basis.T @ curves
+    residuals = response - basis @ scores
+    nodes, diagnostics = testable_nodes(curves, residuals)
+    variance = np.where(nodes, np.sum(residuals**2, axis=0), np.nan) / error_df
+    deviation = np.sqrt(variance)
+    if kind == "t":
+        z = scores[0] / deviation
+        effect, standard_error = np.where(nodes, scale * scores[0], np.nan), scale * deviation
+    else:
+        z = np.sum(scores**2, axis=0) / basis.shape[1] / variance
+        effect = standard_error = np.full(curves.shape[1], np.nan)
     fwhm = smoothness(residuals, nodes)
+    alike = np.unique(matrix, axis=0, return_inverse=True)[1].reshape(-1)
+    within = np.zeros(matrix.shape[0], dtype=np.int64) if blocks is None else blocks
+    exchanged = Exchange(exchange, within, alike.astype(np.int64))
     return StatisticField(
         test=name,
-        kind=test.kind,
+        kind=kind,
         z=z,
-        df=df or (float(test.effect.shape[1]), float(test.error_df)),
+        df=(epsilon * basis.shape[1], epsilon * error_df),
         nodes=nodes,
         effect=effect,
         standard_error=standard_error,
-        residuals=residuals,
         fwhm=fwhm,
         resels=resel_counts(nodes, fwhm),
-        curves=curves.shape[0],
-        statistic=LinearStatistic(test, response[:, nodes], exchange),
+        statistic=LinearStatistic(kind, basis, error_df, response[:, nodes], exchanged),
         diagnostics=diagnostics,
     )
-
-
-def exchange_of(
-    matrix: FloatArray, kind: Literal["rows", "signs"] = "rows", blocks: IntArray | None = None
-) -> Exchange:
-    """Return the exchange of a design (J, p): curves with equal rows are alike; one block by default (J,)."""
-    alike = np.unique(matrix, axis=0, return_inverse=True)[1].reshape(-1)
-    within = np.zeros(matrix.shape[0], dtype=np.int64) if blocks is None else blocks
-    return Exchange(kind, within, alike.astype(np.int64))
 
 
 def _basis(matrix: FloatArray) -> FloatArray:
@@ -385,7 +306,7 @@ class WelchStatistic:
         return np.asarray((means[0] - means[1]) / np.sqrt(error))
 
 
-def welch_field(name: str, curves: FloatArray, group: IntArray, invalid: Invalid) -> StatisticField:
+def welch_field(name: str, curves: FloatArray, group: IntArray) -> StatisticField:
     """Return the field of Welch's t test of curves (J, Q) of group 0 against group 1 (Welch 1947, Biometrika 34:28-35).
 
     The degrees of freedom of Welch and Satterthwaite hang on the groups' shares of the variance, which a node alone knows
@@ -405,7 +326,7 @@ def welch_field(name: str, curves: FloatArray, group: IntArray, invalid: Invalid
     means = [part.mean(axis=0) for part in parts]
     squared = [part.var(axis=0, ddof=1) / len(part) for part in parts]
     residuals = np.vstack([part - mean for part, mean in zip(parts, means, strict=True)])
-    nodes, diagnostics = testable_nodes(curves, residuals, invalid)
+    nodes, diagnostics = testable_nodes(curves, residuals)
     variance = np.where(nodes, squared[0] + squared[1], np.nan)
     first_share = float(np.mean((squared[0] / variance)[nodes]))
     df = 1.0 / (first_share**2 / (sizes[0] - 1) + (1.0 - first_share) ** 2 / (sizes[1] - 1))
@@ -421,10 +342,8 @@ def welch_field(name: str, curves: FloatArray, group: IntArray, invalid: Invalid
         nodes=nodes,
         effect=effect,
         standard_error=np.sqrt(variance),
-        residuals=residuals,
         fwhm=fwhm,
         resels=resel_counts(nodes, fwhm),
-        curves=curves.shape[0],
         statistic=WelchStatistic(
             valid - valid.mean(axis=0), group, Exchange("rows", np.zeros(len(group), dtype=np.int64), group)
         ),

@@ -416,7 +416,7 @@ def _field(design: Design, curves: Sequence[FloatArray], predictor: FloatArray) 
     if design.kind == "anova":
         return spm.anova(stacked, labels), count
     people = np.tile(np.arange(count), len(parts))
-    return spm.anova_repeated(stacked, labels, people, sphericity="greenhouse-geisser"), count
+    return spm.anova_repeated(stacked, labels, people), count
 
 
 def _complete(curves: Sequence[FloatArray], same_people: bool) -> list[BoolArray]:
@@ -459,12 +459,12 @@ def spm_table(tests: Sequence[CurveTest], adjusted: FloatArray) -> pd.DataFrame:
 
 
 def _cluster_row(number: int, cluster: Cluster, field: StatisticField) -> list[Any]:
-    inside = (cluster.start_percent <= PERCENT) & (cluster.end_percent >= PERCENT)
+    inside = (cluster.start <= PERCENT) & (cluster.end >= PERCENT)  # a node is a percent of the cycle
     inside[cluster.peak_node] = True  # a cluster may be narrower than a node
     effect = field.effect[inside]
     mean = float(np.nanmean(effect)) if np.isfinite(effect).any() else np.nan
     peak_percent = float(PERCENT[cluster.peak_node])
-    return [number + 1, cluster.start_percent, cluster.end_percent, cluster.peak, peak_percent, cluster.p, mean]
+    return [number + 1, cluster.start, cluster.end, cluster.peak, peak_percent, cluster.p, mean]
 
 
 def spm_curve_table(tests: Sequence[CurveTest]) -> pd.DataFrame:
@@ -477,7 +477,7 @@ def _curve_parts(tests: Sequence[CurveTest]) -> Iterator[pd.DataFrame]:
         lower, upper = test.result.band()
         values = {
             "percent": PERCENT,
-            "statistic": test.result.z,
+            "statistic": test.result.field.z,
             "threshold": test.result.threshold,
             "effect": test.result.field.effect,
             "lower": lower,

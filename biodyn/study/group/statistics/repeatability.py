@@ -148,7 +148,7 @@ def _agreement(values: FloatArray) -> dict[str, object]:
         result = repeatability(values)
     except StatisticsError:  # equal subjects: the correlation is undefined
         return {}
-    row: dict[str, object] = {"sem": result.sem_agreement, "mdc95": result.mdc95_agreement}
+    row: dict[str, object] = {"sem": result.sem, "mdc95": result.mdc95}
     for name, icc in (("icc_2_1", result.icc_2_1), ("icc_3_1", result.icc_3_1)):
         row |= {name: icc.value, f"{name}_low": icc.low, f"{name}_high": icc.high}
     return row
