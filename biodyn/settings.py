@@ -8,23 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from biodyn.errors import SettingsError, printable
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.library.load import is_path, nearest, read_entry, read_user_toml, relative_to_file
 from biodyn.library.section import Field, Section, ValidationError, field_validator, invalid_entry, model_validator
+from biodyn.library.subject import SubjectRecord
 from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice
-from biodyn.model.parameters import ModelSettings, PoseSettings, SubjectSettings
+from biodyn.model.parameters import ModelSettings, PoseSettings
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.uncertainty.settings import UncertaintySettings
 from biodyn.variables.norms import unknown_norms
-
-HeaderLine = Literal["date", "session", "condition", "laboratory", "question"]
 
 
 class QualityLimits(Section):
@@ -64,12 +63,6 @@ class ReportSettings(Section):
         description="norms shown with the curves: auto (published ones that fit age and speed), a name of norms of the library, "
         "a TOML file (biodyn norms build), or none",
     )
-    age_years: float | None = Field(
-        None,
-        ge=0,
-        le=120,
-        description="age of the person, for the choice of norms; omitted = the file's, else by body height",
-    )
 
     @field_validator("norms")
     @classmethod
@@ -89,7 +82,7 @@ class Settings(Section):
     )
     signals: SignalSettings = SignalSettings()  # type: ignore[call-arg]
     model: ModelSettings = ModelSettings()  # type: ignore[call-arg]
-    subject: SubjectSettings = SubjectSettings()  # type: ignore[call-arg]
+    subject: SubjectRecord = SubjectRecord()  # type: ignore[call-arg]
     poses: PoseSettings = PoseSettings()  # type: ignore[call-arg]
     inverse_kinematics: InverseKinematicsSettings = InverseKinematicsSettings()  # type: ignore[call-arg]
     contacts: ContactSettings = ContactSettings()  # type: ignore[call-arg]
@@ -97,11 +90,6 @@ class Settings(Section):
     estimation: EstimationSettings = EstimationSettings()  # type: ignore[call-arg]
     limits: QualityLimits = QualityLimits()  # type: ignore[call-arg]
     uncertainty: UncertaintySettings = UncertaintySettings()  # type: ignore[call-arg]
-    header: dict[HeaderLine, Annotated[str, Field(max_length=200)]] = Field(
-        default_factory=dict,
-        description="lines for the head of a report: `date`, `session` (or visit), `condition` (barefoot, orthosis), "
-        "`laboratory` and `question` of the recording",
-    )
     output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
     report: ReportSettings = ReportSettings()  # type: ignore[call-arg]
 
@@ -181,6 +169,18 @@ def settings_from(
         return Settings.model_validate(source)
     except ValidationError as error:
         raise invalid_entry(error, Settings, origin) from error
+
+
+def with_subject(settings: Settings, stored: Mapping[str, Any], given: Mapping[str, Any]) -> Settings:
+    """Return settings with one subject record: given values (None = not given) over those of the settings over stored ones."""
+    over = {name: value for name, value in given.items() if value is not None}
+    if not stored and not over:
+        return settings
+    try:
+        record = SubjectRecord.model_validate({**stored, **settings.subject.model_dump(exclude_unset=True), **over})
+    except ValidationError as error:
+        raise invalid_entry(error, SubjectRecord, "the subject record") from error
+    return settings.model_copy(update={"subject": record})
 
 
 def stated(entries: Sequence[str]) -> tuple[dict[str, Any], ...]:

@@ -90,7 +90,11 @@ def _allowed(field: FieldInfo) -> str:
     ]
     if names:
         return ", ".join(names)
-    one_of_both = ["number"] if any(isinstance(rule, BeforeValidator) for rule in field.metadata) else []
+    one_of_both = (
+        ["number"]
+        if field.default_factory and any(isinstance(rule, BeforeValidator) for rule in field.metadata)
+        else []
+    )
     kinds = " or ".join(dict.fromkeys((*one_of_both, *_kinds(field.annotation))))
     return f"{kinds} {', '.join(limits)}".strip()
 

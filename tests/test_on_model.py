@@ -237,7 +237,7 @@ def test_the_methods_of_an_estimate_tell_it(walk):
 
 def test_an_age_in_the_settings_chooses_norms_on_a_model_too():
     data = recordings() / "opensim/core_id"
-    settings = {**_NO_PICTURES, "report": {"age_years": 30.0}}
+    settings = {**_NO_PICTURES, "subject": {"age_years": 30.0}}
     given = {"model": data / "subject01.osim", "forces": data / "subject01_walk1_grf.xml"}
     request = trial_request(data / "subject01_walk1_ik.mot", settings=settings, **given)
     record = run_on_model(request).view.record["norms"]

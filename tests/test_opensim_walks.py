@@ -62,8 +62,9 @@ def test_contacts_of_a_table_are_those_of_the_plates(
     walk_result: TrialResult, laboratory: Laboratory, tmp_path: Path
 ) -> None:
     path, (mass_kg, height_m) = as_opensim(read(laboratory.walk), tmp_path), BODY
-    given = {"static_path": laboratory.static, "given_mass_kg": mass_kg, "given_height_m": height_m}
-    state = run_steps(TrialRequest(path=path, settings=settings_from(QUICK), **given), STEPS, "contacts")
+    settings = settings_from({**QUICK, "subject": {"mass_kg": mass_kg, "height_m": height_m}})
+    request = TrialRequest(path=path, settings=settings, static_path=laboratory.static)
+    state = run_steps(request, STEPS, "contacts")
     known = walk_result.analysis.contacts
     assert [(c.plate, c.side, c.decision) for c in state.contacts] == [(c.plate, c.side, c.decision) for c in known]
     for ours, theirs in zip(state.contacts, known, strict=True):

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from biodyn.errors import SettingsError
 from biodyn.library.load import load_table
-from biodyn.model.parameters import SubjectSettings
+from biodyn.library.subject import SubjectRecord
 from biodyn.settings import Settings, settings_from
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -161,7 +161,7 @@ def test_a_measure_that_no_person_has_is_refused(value: object, said: str) -> No
 def test_measures_have_the_ranges_that_those_of_files_have() -> None:
     """What is refused by hand is passed over in a file."""
     rules = load_table("formats/c3d_names")["subject"]["measures"]
-    for entry in SubjectSettings.model_fields:
+    for entry in (name for name in SubjectRecord.model_fields if name.endswith("_mm")):
         low, high = (1000.0 * limit for limit in rules[entry.removesuffix("_mm")]["range"])
         for value in (low, high):
             found = settings_from({"subject": {entry: round(value, 9)}}).subject.measures
@@ -181,4 +181,4 @@ def test_every_measure_that_height_stands_in_for_can_be_given() -> None:
         if key in recipe
     }
     assert asked
-    assert {f"{name}_mm" for name in asked} <= set(SubjectSettings.model_fields)
+    assert {f"{name}_mm" for name in asked} <= set(SubjectRecord.model_fields)

@@ -19,6 +19,13 @@ def number(text: str) -> float:
 
 Mass = Annotated[float | None, typer.Option("--mass", help="Body mass, kg.", metavar="KG", parser=number)]
 Height = Annotated[float | None, typer.Option("--height", help="Body height, m.", metavar="M", parser=number)]
+Age = Annotated[
+    float | None, typer.Option("--age", help="Age, years; selects the norms.", metavar="YEARS", parser=number)
+]
+Sex = Annotated[str | None, typer.Option("--sex", help="Sex, for segment masses.", metavar="female|male")]
+AffectedSide = Annotated[
+    str | None, typer.Option("--side", help="Affected side, for the head of the report.", metavar="right|left|both")
+]
 Preset = Annotated[
     str | None,
     typer.Option(

@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biodyn.cli.exit_codes import BAD_INPUT, CHECKS_FAILED, plain_errors
-from biodyn.cli.options import Entries, Force, Head, Height, Mass, OpenPage, Pdf, Plates, Preset, Verbose
+from biodyn.cli.options import (
+    AffectedSide,
+    Age,
+    Entries,
+    Force,
+    Head,
+    Height,
+    Mass,
+    OpenPage,
+    Pdf,
+    Plates,
+    Preset,
+    Sex,
+    Verbose,
+)
 from biodyn.cli.screen import Display, open_console, print_data, print_lines, print_result, progress, summary_lines
 from biodyn.errors import (
     BiodynError,
@@ -62,6 +76,9 @@ def run(
     ] = None,
     mass: Mass = None,
     height: Height = None,
+    age: Age = None,
+    sex: Sex = None,
+    side: AffectedSide = None,
     settings: Annotated[
         Path | None, typer.Option(help="Settings that replace the defaults.", metavar="FILE.toml")
     ] = None,
@@ -135,6 +152,9 @@ def run(
             "static": static,
             "mass_kg": mass,
             "height_m": height,
+            "age_years": age,
+            "sex": sex,
+            "side": side,
             "settings": settings,
             "static_frames": static_frames,
             "preset": preset,

@@ -12,7 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biodyn.cli.exit_codes import CHECKS_FAILED, SOME_FAILED, plain_errors
-from biodyn.cli.options import Entries, Head, Mass, Pdf, Plates, Preset, Verbose, Workers, model_entry
+from biodyn.cli.options import (
+    AffectedSide,
+    Age,
+    Entries,
+    Head,
+    Height,
+    Mass,
+    Pdf,
+    Plates,
+    Preset,
+    Sex,
+    Verbose,
+    Workers,
+    model_entry,
+)
 from biodyn.cli.screen import SEVERITY_STYLE, STATUS_STYLE, as_status, open_console, print_lines, wrapped
 
 if TYPE_CHECKING:
@@ -110,6 +124,10 @@ def session(
         typer.Option(help="The static trial of all walks. Default: searched among them.", metavar="STATIC.c3d"),
     ] = None,
     mass: Mass = None,
+    height: Height = None,
+    age: Age = None,
+    sex: Sex = None,
+    side: AffectedSide = None,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -137,7 +155,9 @@ def session(
         from biodyn.study import open_session
 
         overrides = [*(entries or ()), *([] if model is None else [model_entry(model)])]
-        opened = open_session(walks, preset, overrides, static, mass, plates)
+        opened = open_session(
+            walks, preset, overrides, static, mass, plates, height_m=height, age_years=age, sex=sex, side=side
+        )
         folder = out if out is not None else opened.default_folder
         paper = asked_paper(pdf, head)
     with plain_errors():

@@ -41,6 +41,9 @@ __all__ = [
 
 #: Settings of earlier versions, and their replacement.
 REMOVED = {
+    "header": "its lines are entries of [subject] now",
+    "model.sex": "it is called 'subject.sex' now",
+    "report.age_years": "it is called 'subject.age_years' now",
     "signals.smoothing": "it is called 'method' now",
     "contacts.min_contact_s": "it was removed: a foot contact lasts at least 0.1 s",
     "contacts.max_foot_distance_m": "it was removed: the centre of pressure is at most 0.05 m outside of the foot outline",

@@ -1,22 +1,10 @@
-"""Parameters of the body model, of the person and of measured poses: the sections [model], [subject] and [poses]."""
+"""Parameters of the body model and of measured poses: the sections [model] and [poses]."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from biodyn.conventions import SIDES
-from biodyn.library.section import BeforeValidator, Field, Section
-
-
-def _for_each_side(value: Any) -> Any:
-    """One number is that of both sides."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return dict.fromkeys(SIDES, value) if is_number else value
-
-
-_OneSide = Literal["r", "l"]
-_BySide = BeforeValidator(_for_each_side)
+from biodyn.library.section import Field, Section
 
 
 class ModelSettings(Section):
@@ -49,9 +37,6 @@ class ModelSettings(Section):
         False,
         description="use joint centres stored in the file of the static trial; if it has any, they are not corrected by the walk",
     )
-    sex: Literal["male", "female", "mean"] | None = Field(
-        None, description="row of the anthropometric table; omitted = the file's, else the mean of both"
-    )
     knee: Literal["hinge", "rotation"] = Field(
         "hinge",
         description="rotation: the shank also rotates about its long axis, with a weak prior at the static angle, so that "
@@ -66,50 +51,6 @@ class ModelSettings(Section):
     marker_diameter_mm: float = Field(
         14.0, gt=0, le=100, description="diameter of the markers, if the file stores none"
     )
-
-
-class SubjectSettings(Section):
-    """Body measures of the subject, which replace those in the files. A single number is used for both sides."""
-
-    knee_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=30, le=250)]], _BySide] = Field(
-        default_factory=dict, description="width between both epicondyles, mm; or by side, { r = 104, l = 106 }"
-    )
-    ankle_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=20, le=150)]], _BySide] = Field(
-        default_factory=dict, description="width between both malleoli, mm; or by side"
-    )
-    leg_length_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=250, le=1400)]], _BySide] = Field(
-        default_factory=dict,
-        description="from the anterior iliac spine to the medial malleolus, mm; or by side. Used by some hip centres and "
-        "for the dimensionless speed",
-    )
-    inter_asis_distance_mm: float | None = Field(
-        None,
-        ge=80,
-        le=500,
-        description="between both anterior iliac spines, mm; omitted = the file's, else the markers'",
-    )
-    asis_trochanter_distance_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=10, le=200)]], _BySide] = Field(
-        default_factory=dict,
-        description="from the anterior iliac spine back to the trochanter, mm; or by side. Used by the hip centre davis_1991",
-    )
-    foot_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=30, le=200)]], _BySide] = Field(
-        default_factory=dict, description="width of the foot at the balls, mm; or by side"
-    )
-    elbow_width_mm: Annotated[dict[_OneSide, Annotated[float, Field(ge=20, le=200)]], _BySide] = Field(
-        default_factory=dict, description="width between both epicondyles of the elbow, mm; or by side"
-    )
-
-    @property
-    def measures(self) -> dict[str, float]:
-        """Return the given measures, m, by name (`library/body/measures.toml`): knee_width_r, inter_asis_distance."""
-        measures: dict[str, float] = {}
-        for entry, value in self:
-            name = entry.removesuffix("_mm")
-            if isinstance(value, Mapping):
-                measures |= {f"{name}_{side}": 1e-3 * width for side, width in value.items()}
-            elif value is not None:
-                measures[name] = 1e-3 * value
-        return measures
 
 
 class PoseSettings(Section):

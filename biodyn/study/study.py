@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 from biodyn.errors import InputFileError, StudyError
 from biodyn.io import read
@@ -16,7 +16,7 @@ from biodyn.output.report.paper import PaperHead, asked_paper
 from biodyn.output.store.folder import remove_all_unfinished, remove_written, require_possible, trial_files
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.recording import PlateCalibration
-from biodyn.settings import joined, settings_from, stated
+from biodyn.settings import Settings, joined, settings_from, stated, with_subject
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.definition import DEFINITION_NAME, safe_name
 from biodyn.study.options import Reports
@@ -35,6 +35,15 @@ from biodyn.study.result import (
 from biodyn.study.running.run import OnOutcome, run_local, run_on_cluster
 from biodyn.study.running.task import Limits, Outcome, Task, only_run, owner_of, program_version, require_there
 from biodyn.trial.files import with_calibrated_plates
+
+
+class SubjectInputs(TypedDict, total=False):
+    """Data on the subject of a session, as in `run_trial`."""
+
+    height_m: float | None
+    age_years: float | None
+    sex: str | None
+    side: str | None
 
 
 @dataclass
@@ -88,11 +97,12 @@ class Progress:
 
 
 def progress_callbacks(
-    progress: Callable[[str], None] | None, total: int, on_outcome: Callable[[Outcome], None]
+    progress: Callable[[str], None] | None, total: int, on_outcome: Callable[[Outcome], None] | None
 ) -> tuple[Callable[[Outcome], None], Callable[[str], None]]:
-    """Return `on_outcome` and `say` of a run of `total` trials that tell `progress` each step, and how many trials are done."""
+    """Return `on_outcome` and `say` of a run of `total` trials that report each step and the number of trials to `progress`."""
+    on_outcome = on_outcome or _silent
     if progress is None:
-        return on_outcome, lambda _: None
+        return on_outcome, _silent
     say, count = progress, Progress(total)
 
     def ended(outcome: Outcome) -> None:
@@ -277,8 +287,8 @@ class Study:
         *,
         retry_failed: bool = False,
         force: bool = False,
-        on_outcome: OnOutcome = _silent,
-        say: Say = _silent,
+        on_outcome: OnOutcome | None = None,
+        say: Say | None = None,
         paper: PaperHead | None = None,
     ) -> StudyResult:
         """Analyse new and changed trials, collect, compare and report; return the results.
@@ -293,7 +303,7 @@ class Study:
 
         Raises StudyError where nothing can be run (no trials, folder taken by another study or run).
         """
-        folder = Path(out).resolve()
+        folder, say = Path(out).resolve(), say or _silent
         if not self.plan.trials:
             raise no_walk(self.plan)
         self._require_possible()
@@ -302,7 +312,7 @@ class Study:
         with self._owned(folder) as keep_open, alone:
             try:
                 remove_obsolete(folder, () if force else self.plan.trials)
-                self._analyse(folder, workers, scheduler, retry_failed, on_outcome, keep_open, say)
+                self._analyse(folder, workers, scheduler, retry_failed, on_outcome or _silent, keep_open, say)
                 require_there(folder)
                 self.summarise(folder, say, paper)
             except OSError as error:
@@ -312,13 +322,13 @@ class Study:
                 ) from error
         return StudyResult(folder)
 
-    def summarise(self, out: str | Path, say: Say = _silent, paper: PaperHead | None = None) -> None:
+    def summarise(self, out: str | Path, say: Say | None = None, paper: PaperHead | None = None) -> None:
         """Collect the trials' results again, compare and report, without analysing any trial."""
         from biodyn.study.collecting import collect, export
         from biodyn.study.group import analyse_study
         from biodyn.study.report import write_study_report
 
-        folder = Path(out)
+        folder, say = Path(out), say or _silent
         say("collecting")
         collected = collect(self.plan, folder, include_failed=self.definition.analysis.include_failed)
         say("group results")
@@ -377,7 +387,7 @@ def run_study(
     scheduler: str | None = None,
     *,
     retry_failed: bool = False,
-    on_outcome: OnOutcome = _silent,
+    on_outcome: OnOutcome | None = None,
     progress: Say | None = None,
     pdf: bool = False,
     head: str | Path | None = None,
@@ -431,6 +441,7 @@ def open_session(
     static: str | Path | None = None,
     mass_kg: float | None = None,
     plates: str | Path | None = None,
+    **subject: Unpack[SubjectInputs],
 ) -> Study:
     """Return the study of the walks of one person and day.
 
@@ -440,6 +451,7 @@ def open_session(
         preset, entries: as of `Study.open`. With `model.osim` among them all walks run on that model.
         static, mass_kg: of all walks, over what a study.toml says; they scale that model.
         plates: calibration file of the force plates.
+        subject: height_m, age_years, sex and affected side, over what subject.toml and study.toml say.
 
     Raises StudyError without a walk, for a file that is not a walk, for several people or sessions, or for several static trials
     that would scale a model.
@@ -453,6 +465,11 @@ def open_session(
     definition = with_choices(under, preset, entries)
     folder = definition.folder(root / DEFINITION_NAME)
     plan = with_entries(discover(folder, definition), entries)
+    given = {name: value for name, value in subject.items() if value is not None}
+    with_subject(Settings(), {}, given)  # raises for an invalid value
+    if given:
+        over = {"subject": given}
+        plan = replace(plan, trials=tuple(replace(t, settings=joined(t.settings, over)) for t in plan.trials))
     trials = plan.trials if walks is None else _chosen(plan, walks)
     if not trials:
         raise no_walk(plan)
@@ -568,18 +585,19 @@ def run_session(
     static: str | Path | None = None,
     mass_kg: float | None = None,
     plates: str | Path | None = None,
-    on_outcome: OnOutcome = lambda _: None,
+    on_outcome: OnOutcome | None = None,
     progress: Say | None = None,
     pdf: bool = False,
     head: str | Path | None = None,
+    **subject: Unpack[SubjectInputs],
 ) -> StudyResult:
     """Analyse the walks of one person and day with one subject model, as `biodyn session` does.
 
-    Parameters: `source`, `preset`, `entries`, `static`, `mass_kg`, `plates`: see `open_session`; `out`: by
-    default reports/<person>[, <session>].
+    Parameters: `source`, `preset`, `entries`, `static`, `mass_kg`, `plates`, `subject`: see `open_session`; `out`:
+    by default reports/<person>[, <session>].
     `progress`, `pdf`, `head`: see `run_study`; other parameters and errors: see `Study.run`.
     """
-    paper, session = asked_paper(pdf, head), open_session(source, preset, entries, static, mass_kg, plates)
+    paper, session = asked_paper(pdf, head), open_session(source, preset, entries, static, mass_kg, plates, **subject)
     target = session.default_folder if out is None else out
     ended, say = progress_callbacks(progress, len(session.plan.trials), on_outcome)
     return session.run(target, workers, on_outcome=ended, say=say, paper=paper)

@@ -10,9 +10,10 @@ from typing import Any, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import UserFile
+from biodyn.library.subject import subject_record_file
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.recording import PlateCalibration
-from biodyn.settings import Settings, settings_from
+from biodyn.settings import Settings, settings_from, with_subject
 from biodyn.trial.files import FrameRange, TrialFiles, own_files_of, read_files
 
 SettingsSource: TypeAlias = Settings | Mapping[str, Any] | str | Path | None
@@ -40,14 +41,13 @@ class TrialRequest:
 
     Attributes:
         path: recording of the walk, or table of coordinates of an OpenSim model.
-        settings: `model.osim` names an OpenSim model, `output` the files that are written.
+        settings: `model.osim` names an OpenSim model, `output` the files that are written, `subject` is the subject record.
         static_path: static trial; None = searched next to the walk; "none" = not searched.
         static_frames: first and last frame of standing, numbered as in the file.
-        given_mass_kg, given_height_m: of the subject, given by the user.
         forces: file of the ground forces; None = of the walk, or of a file next to it; "none" = not searched.
         ik_setup, scale_setup: OpenSim set-ups; only with `model.osim`.
         companions: other recordings of the session; None = searched in the folder of the walk.
-        user_files: settings file, tables and plate calibration of the user.
+        user_files: settings file, subject record, tables and plate calibration of the user.
         plate_calibration: corrects the plates of the recordings, None without one.
         files: the recordings, if they were read before.
         memory: cache of the session. notes: findings so far.
@@ -57,8 +57,6 @@ class TrialRequest:
     settings: Settings
     static_path: str | Path | None = None
     static_frames: FrameRange | None = None
-    given_mass_kg: float | None = None
-    given_height_m: float | None = None
     forces: str | Path | None = None
     ik_setup: Path | None = None
     scale_setup: Path | None = None
@@ -86,6 +84,9 @@ class RequestInputs(TypedDict, total=False):
     model: an OpenSim model, in place of `model.osim` of the settings. plates: a calibration of the force plates, or its file.
     """
 
+    age_years: float | None
+    sex: str | None
+    side: str | None
     static_frames: FrameRange | None
     preset: str | None
     entries: Sequence[str]
@@ -111,7 +112,6 @@ def trial_request(
 
     Raises SettingsError for invalid settings or tables, SubjectError for an implausible mass or height.
     """
-    require_plausible(mass_kg, height_m)
     source = dict(settings) if isinstance(settings, Mapping) else settings
     options = settings_from(source, inputs.get("preset"), inputs.get("entries", ()))
     plates = inputs.get("plates")
@@ -121,18 +121,24 @@ def trial_request(
     model, companions = inputs.get("model"), inputs.get("companions")
     if model is not None:
         options = options.model_copy(update={"model": options.model.model_copy(update={"osim": str(model)})})
+    file = subject_record_file(Path(trial))
+    stored = {} if file is None else file.content
+    if options.model.osim is not None:  # the model has its own mass, unless one is given
+        stored = {name: value for name, value in stored.items() if name != "mass_kg"}
+    given = {name: inputs.get(name) for name in ("age_years", "sex", "side")}
+    require_plausible(mass_kg, height_m)
+    options = with_subject(options, stored, {"mass_kg": mass_kg, "height_m": height_m, **given})
+    require_plausible(options.subject.mass_kg, options.subject.height_m)
     return TrialRequest(
         path=Path(trial),
         settings=options,
         static_path=static,
         static_frames=inputs.get("static_frames"),
-        given_mass_kg=mass_kg,
-        given_height_m=height_m,
         forces=inputs.get("forces"),
         ik_setup=inputs.get("ik_setup"),
         scale_setup=inputs.get("scale_setup"),
         companions=None if companions is None else tuple(Path(path) for path in companions),
-        user_files=(*own_files_of(settings, options), *calibration_files),
+        user_files=(*own_files_of(settings, options), *calibration_files, *([] if file is None else [file])),
         plate_calibration=plates,
         files=inputs.get("files"),
         memory=inputs.get("memory") or SessionMemory(),

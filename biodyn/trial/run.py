@@ -104,6 +104,8 @@ def run_trial(
         static: recording of the same subject standing; None = searched next to the walk; "none" = not searched. Without one
             the laboratory's stored joint offsets, a part of the walk with quiet standing, or the walk itself calibrates.
         mass_kg, height_m: of the subject; None = the files', else measured (see README).
+        age_years, sex, side: age selects the norms, sex ("female", "male") the segment masses, the affected side is for the head
+            of the report. Further data are read from subject.toml next to the walk (`library.subject.SubjectRecord`).
         settings: Settings, a dict or a TOML file with what differs from the defaults.
         progress: called with the name of each step as it begins.
         files: walk and static trial, read before (`files.read_files`); then `static` is not looked at.

@@ -28,6 +28,7 @@ from biodyn.processing.signals.orientation import facing_from_static, find_world
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import Companion, SessionFiles, choose_static, preview_of_file, session_of
 from biodyn.session.static_choice import compared_offsets
+from biodyn.settings import with_subject
 from biodyn.trial.files import TrialFiles
 from biodyn.trial.request import TrialRequest
 from biodyn.trial.stages import Prepared, Scaled, next_stage
@@ -279,7 +280,7 @@ def other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
             TrialRequest,
             path=companion.path,
             static_path=trial.files.static.path if trial.files.source == "static trial" else None,
-            given_mass_kg=trial.mass_kg,
+            settings=with_subject(trial.settings, {}, {"mass_kg": trial.mass_kg}),
             companions=_beside(companion, trial),
             forces=None,
             files=None,
@@ -292,7 +293,6 @@ def other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
             trial.files.source,
             trial.static_frames,
             trial.mass_kg,
-            trial.given_height_m,
             trial.settings.model_dump_json(),
             [file.sha256 for file in trial.user_files],
             [] if trial.plate_calibration is None else [plate.entry() for plate in trial.plate_calibration.plates],

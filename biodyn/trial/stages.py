@@ -259,9 +259,10 @@ def _subject_facts(trial: Solved) -> SubjectFacts:
     walk, static, mass = trial.walk, trial.static, trial.mass
     if mass is None:
         raise SubjectError("Body mass is not known.", "Give it with --mass.")
-    height_source = "given by the user" if trial.given_height_m is not None else stored_height((walk, static))[1]
-    if trial.settings.model.sex:
-        sex_source = "settings"
+    given = trial.settings.subject
+    height_source = "given by the user" if given.height_m is not None else stored_height((walk, static))[1]
+    if given.sex:
+        sex_source = "given by the user"
     elif walk.subject.sex or static.subject.sex:
         sex_source = "stored in the file"
     else:
@@ -269,9 +270,9 @@ def _subject_facts(trial: Solved) -> SubjectFacts:
     points = trial.standing.points
     roles = trial.body.landmark_roles(trial.mapping)
     landmarks = {role.landmark: points[role.label] for role in roles if role.label in points}
-    age = known_age(trial.settings.report.age_years, (walk, static))
-    leg = leg_length(trial.settings.subject.measures, (walk, static), landmarks)
-    name = walk.subject.name or static.subject.name or printable(walk.path.stem)
+    age = known_age(given.age, (walk, static))
+    leg = leg_length(given.measures, (walk, static), landmarks)
+    name = given.name or walk.subject.name or static.subject.name or printable(walk.path.stem)
     model = trial.model
     return SubjectFacts(
         name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source, *age, *leg

@@ -120,7 +120,9 @@ def choose_norms(setting: str, walker: Walker) -> NormChoice:
     if not math.isfinite(walker.speed_m_s):
         return NormChoice((), ("No norms are shown: the walking speed is unknown without a gait cycle.",))
     if setting == AUTO and not walker.stage:
-        return NormChoice((), (f"No norms are shown: {walker.age_words}. Set the age: [report] age_years.",))
+        return NormChoice(
+            (), (f"No norms are shown: {walker.age_words}. Give it with --age, or as age_years in subject.toml.",)
+        )
     sets = [load_norm_set(name) for name in (tried_norms() if setting == AUTO else (setting,))]
     chosen: list[ChosenSet] = []
     reasons: list[str] = []

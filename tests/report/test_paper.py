@@ -17,8 +17,7 @@ from biodyn.cli import app
 from biodyn.errors import ResultError, SettingsError
 from biodyn.output.figures.description import Axis, Figure, Line, Panel
 from biodyn.output.figures.trial import TrialView
-from biodyn.output.report.paper import Paper, PaperHead, asked_paper, is_own_paper, read_head, set_pages
-from biodyn.output.report.trial_paper import trial_paper
+from biodyn.output.report.paper import Paper, PaperHead, asked_paper, is_own_paper, read_head, set_pages, trial_paper
 from biodyn.trial.result import TrialResult
 
 pypdf = pytest.importorskip("pypdf", reason="pip install 'biodyn[test]'")

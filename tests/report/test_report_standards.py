@@ -13,14 +13,14 @@ from biodyn.output.report.sections.curves import counted_words, curve_ranges
 from biodyn.output.report.trial_page import trial_report
 from biodyn.trial.result import TrialResult
 
-_HEADER = {"date": "2 March", "session": "first", "condition": "barefoot", "laboratory": "ours", "question": "why"}
+_SUBJECT = {"date": "2 March", "session": "first", "condition": "barefoot", "laboratory": "ours", "question": "why"}
 
 
 @pytest.fixture(scope="module")
 def page(walk_result: TrialResult) -> str:
     """The walk as it is reported by someone who fills in the head."""
     record = walk_result.view.record
-    named = {**record, "settings": {**record["settings"], "header": _HEADER}}
+    named = {**record, "settings": {**record["settings"], "subject": _SUBJECT}}
     view = replace(walk_result.view, record=named)
     return trial_report(view, view.figures_svg())
 
@@ -70,7 +70,7 @@ def test_curves_without_norms_say_so(page: str, walk_result: TrialResult) -> Non
 
 def test_the_head_is_what_the_settings_say(page: str, walk_result: TrialResult) -> None:
     head = Point(0, frozenset(), "trial", "head", "").seen_in(page)
-    for words in _HEADER.values():
+    for words in _SUBJECT.values():
         assert words in head
     bare = Point(0, frozenset(), "trial", "head", "").seen_in(trial_report(walk_result.view, {}))
     assert "Condition" not in bare

@@ -140,7 +140,7 @@ def test_measures_that_are_given_stand_for_those_of_the_file(standing, walking, 
             tmp_path / f"{prefix}static.c3d",
             mass_kg=person.mass_kg,
             height_m=person.height_m,
-            settings={**QUICK, "model": {"hip_centre": "davis_1991", "sex": person.sex}, "subject": given},
+            settings={**QUICK, "model": {"hip_centre": "davis_1991"}, "subject": {**given, "sex": person.sex}},
         )
         for prefix, given in (("sound_", {}), ("", by_hand))
     )

@@ -148,7 +148,7 @@ def test_the_reference_of_the_scores_is_one_for_all_speeds() -> None:
 def test_a_wrong_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(SettingsError, match=r"report.norms.*adults_bovi"):
         settings_from({"report": {"norms": "adults_bovi"}})
-    assert settings_from(None, entries=["report.norms=none", "report.age_years=34.0"]).report.age_years == 34.0
+    assert settings_from(None, entries=["report.norms=none", "subject.age_years=34.0"]).subject.age_years == 34.0
 
 
 def test_a_speed_that_cannot_be_told_is_called_neither_fast_nor_slow():

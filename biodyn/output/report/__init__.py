@@ -7,5 +7,5 @@ same parts.
 Read `page.py` (page, sections, methods text), `trial_page.py` (report of a trial), then `sections/` in order of their
 places. `numbers.py` names parameters and compares them with norms, `scene.py` is the 3-D view, `check_page.py` the page of
 `biodyn check`, `compare_page.py` the comparison of two results, `plotting.py` the figures of a result in Python and
-notebooks, `paper.py` and `trial_paper.py` the PDF. `templates/macros.html.j2` has the macros that sections share.
+notebooks, `paper.py` the PDF. `templates/macros.html.j2` has the macros that sections share.
 """

@@ -23,8 +23,11 @@ _FOOT = Markup(
     'This page needs no network; settings and every number are in <span class="mono">run.json</span> and '
     '<span class="mono">tables/</span> next to it.'
 )
-# Entries of the settings [header].
-_HEADER = {
+# Entries of the subject record that the head shows as they are.
+_RECORD_LINES = {
+    "diagnosis": "Diagnosis",
+    "side": "Affected side",
+    "orthosis": "Orthosis, aids",
     "date": "Date",
     "session": "Session",
     "condition": "Condition",
@@ -114,21 +117,32 @@ def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
 def head_facts(page: TrialPage) -> list[Fact]:
     """Return the known facts on subject, date and conditions of the recording."""
     record = page.record
-    subject = record["subject"]
     activity = [Fact("Activity", record["activity"]["kind"])] if record.get("activity") else []
     return [
-        *header_facts(record),
-        *(replace(fact, note="") for fact in _body(subject)),
+        *subject_facts(record),
         *activity,
         *_headline(page.tables["spatiotemporal"]),
+        Fact("Strides", ", ".join(f"{page.cycle_counts[side]} {SIDE_NAMES[side]}" for side in SIDES)),
         Fact("File", record["input"]["file"]),
     ]
 
 
-def header_facts(record: Mapping[str, Any]) -> list[Fact]:
-    """Return the description of the recording by the user: settings [header]."""
-    words = record["settings"].get("header") or {}
-    return [Fact(title, words[name]) for name, title in _HEADER.items() if words.get(name)]
+def subject_facts(record: Mapping[str, Any]) -> list[Fact]:
+    """Return the subject record for the head of a page, with what is missing for the choice of norms."""
+    subject, settings = record["subject"], record["settings"]
+    age, sex = subject.get("age_years"), subject.get("sex")
+    facts = [] if age is None else [Fact("Age", f"{age:.0f} years" if age >= 3 else f"{age:.1f} years")]
+    facts += [Fact("Sex", sex)] if sex in ("male", "female") else []
+    missing = [name for name, known in (("age", age is not None), ("sex", sex in ("male", "female"))) if not known]
+    facts += [replace(fact, note="") for fact in _body(subject)]
+    lines = {**(settings.get("header") or {}), **(settings.get("subject") or {})}  # version 0.2 wrote [header]
+    facts += [Fact(title, lines[name]) for name, title in _RECORD_LINES.items() if lines.get(name)]
+    if missing:
+        options = " ".join({"age": "--age YEARS", "sex": "--sex female|male"}[name] for name in missing)
+        facts.append(
+            Fact("Not known", ", ".join(missing), f"for norms add {options}, or subject.toml next to the recording")
+        )
+    return facts
 
 
 def analysis_facts(page: TrialPage) -> list[Fact]:

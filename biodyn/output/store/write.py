@@ -146,7 +146,7 @@ def write_report(
 
 def write_paper(view: TrialView, folder: Path, head: PaperHead) -> None:
     """Write the report as PDF into an existing folder."""
-    from biodyn.output.report.trial_paper import trial_paper
+    from biodyn.output.report.paper import trial_paper
 
     (folder / PAPER_NAME).write_bytes(trial_paper(view, head))
 

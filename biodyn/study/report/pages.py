@@ -22,7 +22,7 @@ from biodyn.output.report.compare_page import CURVES_TEMPLATE, MeanCurve, Means,
 from biodyn.output.report.page import Data, Fact, Frame, Section, Sections, framed, page_environment, resource
 from biodyn.output.report.paper import PaperHead, is_own_paper
 from biodyn.output.report.scene import MOST_BYTES, SCENE_TEMPLATE
-from biodyn.output.report.trial_page import header_facts
+from biodyn.output.report.trial_page import subject_facts
 from biodyn.output.store.folder import PAPER_NAME, replacing, subject_pages
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.collecting.read import subjects as subjects_with_cycles
@@ -250,10 +250,11 @@ def session_page(page: StudyPage, person: SubjectPage) -> str:
 
 
 def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
-    """What the user tells of the recordings (settings [header], as the first walk has them), the person, the walks."""
+    """Return the subject record, as the first analysed walk has it, and the facts of the walks."""
     done = [trial for trial in person.trials if trial.done]
-    header = header_facts(page.source.run_record(done[0])) if done else []
-    return [*header, *(Fact(label, value) for label, value in facts(person.trials))]
+    subject = subject_facts(page.source.run_record(done[0])) if done else []
+    labels = {fact.label for fact in subject}
+    return [*subject, *(Fact(label, value) for label, value in facts(person.trials) if label not in labels)]
 
 
 def session_outcome(person: SubjectPage) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
 from biodyn.io import file_sha256, files_of, read_many, remembered_sha256
+from biodyn.library.subject import subject_record_file
 from biodyn.model.from_library.user_tables import own_file, user_tables
 from biodyn.output.store.folder import REPORT_NAME, remove_unfinished, replacing, trial_files
 from biodyn.output.store.write import seal, write_report, write_view
@@ -65,6 +66,9 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
         "companions": _companions(trial, root) if settings.model.fit == "session" else [],
         "tables": [(file.role, file.sha256) for file in user_tables(settings.tables)],
     }
+    record = subject_record_file(walk)
+    if record is not None:
+        content["subject"] = record.sha256
     if settings.model.osim is not None:
         content["osim"] = file_sha256(Path(settings.model.osim))
         content["scaled"] = trial.named_static

@@ -63,7 +63,7 @@ FOLLOWED = (
     *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
     *("signals.spline_gap_s", "signals.rigid_gap_s"),
     *("inverse_kinematics.marker_weights", "inverse_kinematics.visibility_ramp_s"),
-    *("output", "report"),
+    *("output", "report", "subject"),
 )
 # What the record of the torques alone tells, and that of a trial tells otherwise.
 _TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject", TIMINGS_ENTRY)
@@ -102,14 +102,14 @@ def run_on_model(
     clock = Clock(progress)
     coordinates = holds_coordinates(request.path)
     static = None if str(request.static_path) == NO_STATIC else request.static_path
-    sizes = (static, request.scale_setup, request.given_mass_kg)
+    sizes = (static, request.scale_setup, settings.subject.mass_kg)
     _require_supported(request, coordinates and any(value is not None for value in (*sizes, request.ik_setup)))
     cutoff = settings.signals.cutoff_hz if "cutoff_hz" in settings.signals.model_fields_set else None
     cutoff_hz = None if isinstance(cutoff, str) else cutoff
     estimate = settings.signals.method == ESTIMATE
 
     def whole(torques: CoordinateResult) -> ModelResult | None:
-        return completed(torques, settings, model, request.given_height_m, clock)
+        return completed(torques, settings, model, settings.subject.height_m, clock)
 
     if coordinates:
         clock.begin("estimate" if estimate else "inverse dynamics")
@@ -410,20 +410,23 @@ def _events(
 
 def _subject(recording: Recording, mass_kg: float, height_m: float | None, settings: Settings) -> SubjectFacts:
     subject = recording.subject
-    age, age_source = known_age(settings.report.age_years, (recording,))
+    age, age_source = known_age(settings.subject.age, (recording,))
     leg, leg_source = leg_length(settings.subject.measures, (recording,), {})
     height, height_source = subject.height_m, "stored in the file"
     if height_m is not None:
         height, height_source = height_m, "given by the user"
+    sex_source = "stored in the file, not needed" if subject.sex else "not known, not needed"
+    if settings.subject.sex is not None:
+        sex_source = "given by the user"
     height_source = "not known, not needed" if height is None else f"{height_source}, not needed by the model"
     return SubjectFacts(
-        name=subject.name or recording.path.stem,
+        name=settings.subject.name or subject.name or recording.path.stem,
         mass_kg=mass_kg,
         mass_source="of the model",
         height_m=float("nan") if height is None else height,
         height_source=height_source,
-        sex=subject.sex or "",
-        sex_source="stored in the file, not needed" if subject.sex else "not known, not needed",
+        sex=settings.subject.sex or subject.sex or "",
+        sex_source=sex_source,
         age_years=age,
         age_source=age_source,
         leg_length_m=leg,

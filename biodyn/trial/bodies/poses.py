@@ -84,7 +84,7 @@ class PoseBody:
     def scaled(self, trial: Prepared) -> Scaled:
         """Return the model with the joint centres and axes of the poses."""
         poses, skeleton = trial.walk.poses, load_skeleton(trial.settings.tables.skeleton)
-        mass = known_mass(trial.given_mass_kg, (trial.walk,))
+        mass = known_mass(trial.settings.subject.mass_kg, (trial.walk,))
         options = scaling_options(trial)
         figure = pose_figure(poses, _system_of(trial.walk), skeleton, options.height_m)
         roles = tuple(

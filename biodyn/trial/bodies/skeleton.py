@@ -125,7 +125,7 @@ class MarkerBody:
         mass_notes: list[Diagnostic] = []
         if calibrated.is_seen:
             plates_mass, mass_notes = standing_mass(trial.static, standing, trial.mapping, foot_bodies(skeleton))
-        mass = known_mass(trial.given_mass_kg, (trial.walk, trial.static)) or plates_mass
+        mass = known_mass(settings.subject.mass_kg, (trial.walk, trial.static)) or plates_mass
         if mass is not None:
             mass, in_pounds = in_kilograms(mass, plates_mass)
             mass_notes += in_pounds
@@ -182,8 +182,8 @@ def scaling_options(trial: Prepared) -> ScalingOptions:
     diameter = stored.get("marker_diameter", settings.marker_diameter_mm / 1000.0)
     return ScalingOptions(
         mass_kg=1.0,
-        height_m=trial.given_height_m or stored_height((walk, static))[0],
-        sex=settings.sex or walk.subject.sex or static.subject.sex or "mean",
+        height_m=trial.settings.subject.height_m or stored_height((walk, static))[0],
+        sex=trial.settings.subject.sex or walk.subject.sex or static.subject.sex or "mean",
         measures={**stored, **given},
         given={name: stored.get(name) for name in given},
         anthropometry=settings.anthropometry,
