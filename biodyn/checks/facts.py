@@ -10,9 +10,9 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators import residual as base_residual
-from biodyn.checks.estimators.evidence import Evidence, centre_of_mass, gather, required_wrench
-from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped
-from biodyn.checks.estimators.plate_position import FootMarkers
+from biodyn.checks.estimators.evidence import Evidence, centre_of_mass, gather, moment_effect, required_wrench
+from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped, shifted
+from biodyn.checks.estimators.plate_position import FootMarkers, PlateShift
 from biodyn.checks.estimators.plate_signals import BASELINE_N, not_zeroed, silent_channels
 from biodyn.checks.estimators.residual import ResidualLimits, unseen_wrench
 from biodyn.checks.estimators.signals import long_gaps
@@ -21,6 +21,8 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArr
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
 from biodyn.processing.contacts.loading import OtherLoad, other_loads
+from biodyn.processing.gait.events import plate_events
+from biodyn.processing.gait.movement_events import movement_events
 from biodyn.processing.signals.gaps import Gap, jumps
 from biodyn.processing.signals.prepare import plate_channel_shares
 from biodyn.recording import Markers, person_is_there
@@ -185,18 +187,68 @@ class TrialFacts:
         return None if self.evidence is None else estimate_offset(self.evidence)
 
     @cached_property
+    def plate_effects(self) -> Mapping[int, float]:
+        """RMS change of joint moments, Nm/kg, by correction of each of `explained_plates`."""
+        return (
+            {}
+            if self.evidence is None
+            else {
+                plate.plate: moment_effect(self.analysis.fit, self.evidence, plate.plate, plate.corrected.wrench)
+                for plate in self.explained_plates
+            }
+        )
+
+    def effect_of_shift(self, shift: PlateShift) -> float:
+        """Return the RMS change of joint moments, Nm/kg, by a shift of one plate or of all plates."""
+        if self.evidence is None:
+            return np.nan
+        return max(
+            moment_effect(self.analysis.fit, self.evidence, n, shifted(plate, shift.shift_m).wrench)
+            for n, plate in enumerate(self.evidence.plates)
+            if shift.plate in (None, n)
+        )
+
+    def effect_of_delay(self, late_s: float) -> float:
+        """Return the RMS change of joint moments, Nm/kg, by forces that are late by a time."""
+        if self.evidence is None:
+            return np.nan
+        frames = np.arange(len(self.evidence.measured))
+        effects = []
+        for n, plate in enumerate(self.evidence.plates):
+            moved = [np.interp(frames + late_s * self.rate_hz, frames, column) for column in plate.wrench.T]
+            effects.append(moment_effect(self.analysis.fit, self.evidence, n, np.column_stack(moved)))
+        return float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan
+
+    @cached_property
+    def events_late_s(self) -> float:
+        """Median delay, s, of events on plates against those of the movement; NaN where its accuracy is unknown."""
+        # Events farther apart are not the same event.
+        same_s = 0.1
+        analysis = self.analysis
+        if not analysis.activity.is_walking:
+            return np.nan
+        points = analysis.points.of_steps(self.rate_hz, analysis.cutoff_hz)
+        moved = movement_events(points, self.rate_hz, analysis.activity.direction, True)
+        measured = plate_events(analysis.contacts, len(self.markers.time_s) / self.rate_hz, 1.0 / self.rate_hz)
+        late_s = [
+            plate.time_s - event.time_s
+            for plate in measured
+            for event in moved
+            if plate.kind == "foot_strike" and event.apart_s(plate) < same_s
+        ]
+        return float(np.median(late_s)) if late_s else np.nan
+
+    @cached_property
     def unexplained_loads(self) -> tuple[OtherLoad, ...]:
         """Loads without a foot, except those that a fault of the plates explains by a wrong centre of pressure.
 
-        A plate that agrees with the body after correction of its fault has no other load, nor have plates with the same fault.
+        A plate that agrees with the body after correction of its fault has no other load.
         """
         if self.evidence is None or self.swapped_plates:
             return ()
-        clear = {plate.fault.code for plate in self.explained_plates if plate.is_sound_then}
-        at_fault = {self.evidence.plates[plate].number for plate, _ in self.silent_channels}
-        at_fault |= {
-            self.evidence.plates[plate.plate].number for plate in self.explained_plates if plate.fault.code in clear
-        }
+        plates = self.evidence.plates
+        at_fault = {plates[plate].number for plate, _ in self.silent_channels}
+        at_fault |= {plates[plate.plate].number for plate in self.explained_plates}
         return tuple(plate for plate in self.other_loads if plate.plate not in at_fault)
 
     @cached_property

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.moved_marker import moved_marker
+from biodyn.checks.estimators.moved_marker import moved_marker, other_person, slipped_pelvis
 from biodyn.checks.estimators.sides import CLEAR, handedness, sides_exchanged
 from biodyn.checks.estimators.signals import (
     LIMIT_SHARE,
@@ -28,6 +28,7 @@ from biodyn.processing.kinematics.fit import PoseMisfit
 from biodyn.processing.signals.filtering import rms
 from biodyn.processing.signals.gaps import SPIKE_M, spike_limit_m
 from biodyn.recording import Markers
+from biodyn.uncertainty.inputs import stride_time
 
 
 @check(
@@ -153,6 +154,10 @@ _MM = 1000.0
 _OF_THE_END = "of the end"
 
 
+# Slip of the pelvis cluster: sound walks show up to 5 mm.
+_LEAST_SLIP_M = 0.01
+
+
 # -- the recording ----------------------------------------------------------------------------------------------------
 
 
@@ -165,7 +170,7 @@ _OF_THE_END = "of the end"
     place=30,
     turn=80,
     limit=0.015,  # m; sound recordings show less (`library/checks/checks.toml`),
-    findings={"marker-moved": "Marker moved since the static trial"},
+    findings={"marker-moved": "Marker moved", "static-doubtful": "Doubtful static trial"},
     unless=("sides", "labels"),
 )
 def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
@@ -176,6 +181,11 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
     if analysis.imported is not None:  # no static trial
         return CheckResult("not_assessed")
     soft = {role.label for role in analysis.mapping.roles if role.soft}
+    static = analysis.static.points if analysis.static.source == "static trial" else {}
+    others = other_person(analysis.fit, trial.markers, static, soft)
+    slips = slipped_pelvis(analysis.fit, trial.markers, stride_time(analysis.events), _LEAST_SLIP_M)
+    if others or slips:
+        return CheckResult(findings=(*others, *slips))
     return CheckResult(findings=moved_marker(analysis.fit, trial.markers, analysis.static.points, soft, limit))
 
 

@@ -173,7 +173,8 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     off = [mismatch(evidence, number, plate) for number, plate in enumerate(evidence.plates)]
     worst = max((value for value in off if value is not None), default=np.nan)
-    return CheckResult(value=worst, findings=trial.swapped_plates or plate_faults(evidence, trial.explained_plates))
+    findings = trial.swapped_plates or plate_faults(evidence, trial.explained_plates, trial.plate_effects)
+    return CheckResult(value=worst, findings=findings)
 
 
 @check(
@@ -206,7 +207,7 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     shift = estimate_shift(trial.evidence)
     size = np.nan if shift is None else float(np.linalg.norm(shift.shift_m))
-    return CheckResult(value=size, findings=plate_moved(trial.evidence, limit))
+    return CheckResult(value=size, findings=plate_moved(trial.evidence, limit, trial.effect_of_shift))
 
 
 @check(
@@ -341,7 +342,8 @@ def _coverage(analysis: TrialAnalysis, side: Side) -> CheckResult:
         share,
         hint=_SILENT_HINT
         if _on_silent_plates(analysis, side)
-        else f"Use a trial in which the whole {name} foot is alone on a plate.",
+        else f"Use a trial in which the whole {name} foot is alone on a plate. Where it did load a plate, also through a step, "
+        "assign the load by [contacts] override (docs/settings.md).",
     )
 
 

@@ -261,8 +261,8 @@ def test_single_samples_that_jump_are_none(standing, walking, torques, tmp_path,
     found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
     assert set(causes(found)) == {"recording-repaired"}
     notes = [note for note in found.diagnostics if note.code == "recording-repaired"]
-    spikes = [note.message.split(" of one or two samples")[0] for note in notes]
-    assert spikes == ["Plate 1 has 3 spikes", "Plate 2 has 1 spike"]
+    spikes = [note.message.split(" in spikes of up to 5 ms")[0] for note in notes]
+    assert spikes == ["Plate 1 has 3 samples", "Plate 2 has 1 sample"]
     assert "Force.Fz1, Force.Mx1" in notes[0].message
     # what the neighbours say of one or two milliseconds
     assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 0.05

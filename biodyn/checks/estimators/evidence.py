@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side, other_side
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, IntArray, Side, other_side
+from biodyn.diagnostics import Severity
 from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.feet import GaitPoints, foot_outline
 from biodyn.processing.contacts.ground_reaction import STANCE_DELAY_S
@@ -194,6 +195,47 @@ def centre_of_mass(fit: Fit) -> FloatArray:
     p_WC = np.full((len(fit.solved), 3), np.nan)
     p_WC[fit.solved] = whole_body.centre_of_mass(fit.model.multibody, fit.motion.q[fit.solved])
     return p_WC
+
+
+#: RMS change of a sagittal joint moment beyond which a fault makes a trial fail.
+LARGE_EFFECT_NM_KG = 0.25
+
+
+def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArray) -> float:
+    """Return the largest RMS change, Nm/kg, of the sagittal moments of a leg if plate `plate` measured another wrench (T, 6).
+
+    The moment of a joint changes by that of the wrench difference about its centre: inverse dynamics is linear in the wrench.
+    NaN without a step of a known foot.
+    """
+    least_frames = 5
+    difference = corrected - evidence.plates[plate].wrench
+    parents = {body.definition.name: body.definition.parent for body in fit.model.bodies}
+    root, mass_kg = fit.model.skeleton.root.name, evidence.weight_n / STANDARD_GRAVITY_M_S2
+    effects = []
+    for step in evidence.steps:
+        rows = np.flatnonzero(step.high_force)
+        if step.plate != plate or step.side is None or not np.isfinite(step.heel).all() or len(rows) < least_frames:
+            continue
+        body = fit.model.sole_body[step.side]
+        while body != root:
+            force = difference[rows, 3:]
+            moment = (difference[rows, :3] - cross(fit.body_pose(body)[1][rows], force)) @ step.axes[1]
+            known = moment[np.isfinite(moment)]
+            effects.append(float(np.sqrt(np.mean(known**2))) / mass_kg if len(known) else 0.0)
+            body = parents[body]
+    return max(effects, default=np.nan)
+
+
+def severity_of(effect_nm_kg: float) -> Severity:
+    """Return the severity of a fault by its effect on joint moments, Nm/kg RMS."""
+    return "error" if effect_nm_kg >= LARGE_EFFECT_NM_KG else "warning"
+
+
+def effect_text(effect_nm_kg: float) -> str:
+    """Return the effect in words, with its limit; "" if unknown."""
+    if not np.isfinite(effect_nm_kg):
+        return ""
+    return f"; joint moments change by up to {effect_nm_kg:.2f} Nm/kg RMS (fail from {LARGE_EFFECT_NM_KG:g})"
 
 
 def pressure(plate: PlateWrench, rows: IntArray) -> FloatArray:

@@ -17,7 +17,7 @@ from itertools import combinations
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import Evidence, Step, pressure
+from biodyn.checks.estimators.evidence import Evidence, Step, effect_text, pressure, severity_of
 from biodyn.checks.estimators.plate_signals import force_ratio
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic, plates_in_words
@@ -28,10 +28,13 @@ from biodyn.recording import ForcePlate, PlateWrench
 
 # Largest mismatch (mean square of the criteria in standard deviations) of a sound plate.
 SOUND = 1.5
-# Largest share of the mismatch that may remain after correction of the fault.
-REMAINING = 0.35
-# Below this share, and this multiple of a sound mismatch, the plate has no other fault.
-_REMAINING_IF_CLEAR, _SOUND_AGAIN = 0.15, 2.0
+# Largest share of the mismatch that may remain after correction of the fault, and least decrease. Of 17 sound walks no
+# correction lowers the mismatch of a plate with a whole step at all.
+REMAINING, _LEAST_DECREASE = 0.6, 0.3
+# Exchanged plates: their steps are matched with other feet, which changes the mismatch more.
+_REMAINING_SWAPPED = 0.35
+# Exchanged plates agree with the body after correction within this multiple of a sound mismatch.
+_SOUND_AGAIN = 2.0
 
 
 @dataclass(frozen=True)
@@ -129,12 +132,13 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
         swapped = _swapped(evidence, first, second)
         after = [mismatch(swapped, n, swapped.plates[n]) for n in (first, second)]
         remaining = sum(value for value in after if value is not None)
-        if remaining > REMAINING * before or remaining > _SOUND_AGAIN * SOUND:
+        if remaining > _REMAINING_SWAPPED * before or remaining > _SOUND_AGAIN * SOUND:
             continue
         numbers = [evidence.plates[n].number for n in (first, second)]
         what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
         hint = "Check FORCE_PLATFORM:CHANNEL and the cables: each plate records the steps on the other."
-        notes.append(_note("plates-swapped", what, before, remaining, _frames(evidence, (first, second)), hint))
+        note = _note("plates-swapped", what, before, remaining, _frames(evidence, (first, second)), hint)
+        notes.append(replace(note, severity="error"))
     return tuple(notes)
 
 
@@ -146,32 +150,63 @@ class ExplainedPlate:
     fault: PlateFault
     before: float
     after: float
-
-    @property
-    def is_sound_then(self) -> bool:
-        """Whether the corrected plate agrees like a sound one: its loads have no other fault."""
-        return self.after <= _SOUND_AGAIN * SOUND and self.after <= _REMAINING_IF_CLEAR * self.before
+    corrected: PlateWrench
 
 
 def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
-    """Return the plates that disagree with the body and the simple fault that explains it."""
+    """Return the plates that disagree with the body and the simple fault that explains it.
+
+    A shift of the plate that explains as much is preferred to a wrong sign of one channel: it needs no fault of the electronics.
+    """
+    # A fault must explain more than this share of what remains after the best shift.
+    better_than_shift = 0.6
     explained = []
     for number, plate in enumerate(evidence.plates):
         before = mismatch(evidence, number, plate)
-        if before is None or before <= SOUND:
+        if (
+            before is None
+            or before < _LEAST_DECREASE
+            or not any(step.plate == number and step.fully_measured for step in evidence.steps)
+        ):
             continue
-        best: tuple[float, PlateFault] | None = None
+        best: tuple[float, PlateFault, PlateWrench] | None = None
         for fault, candidate in undone(plate):
             result = mismatch(evidence, number, candidate)
             if result is not None and (best is None or result < best[0]):
-                best = (result, fault)
-        if best is not None and best[0] <= REMAINING * before:
-            explained.append(ExplainedPlate(number, best[1], before, best[0]))
+                best = (result, fault, candidate)
+        if best is None or best[0] > REMAINING * before or before - best[0] < _LEAST_DECREASE:
+            continue
+        changes_force = best[1].exchange or best[1].force != (1.0, 1.0, 1.0)
+        if changes_force or best[0] <= better_than_shift * _after_shift(evidence, number, plate):
+            explained.append(ExplainedPlate(number, best[1], before, best[0], best[2]))
     return tuple(explained)
 
 
-def plate_faults(evidence: Evidence, explained: Sequence[ExplainedPlate]) -> tuple[Diagnostic, ...]:
-    """Return one finding per plate of `explained_plates`."""
+def _after_shift(evidence: Evidence, number: int, plate: PlateWrench) -> float:
+    """Return the smallest mismatch of a plate that is shifted horizontally by up to `largest_m`."""
+    largest_m, step_m = 0.1, 0.01
+    sizes = np.arange(-largest_m, largest_m + 0.5 * step_m, step_m)
+    ahead = next(step.axes for step in evidence.steps if step.plate == number and step.side is not None)
+    best, place = np.inf, np.zeros(3)
+    for axis in (*ahead, *ahead):  # two rounds of a coordinate search
+        for candidate in place + np.outer(sizes, axis):
+            value = mismatch(evidence, number, shifted(plate, candidate))
+            if value is not None and value < best:
+                best, place = value, candidate
+    return best
+
+
+def shifted(plate: PlateWrench, shift_m: FloatArray) -> PlateWrench:
+    """Return the plate with its centre of pressure moved by a horizontal vector (3,) m."""
+    force = plate.wrench[:, 3:]
+    moment = plate.wrench[:, :3] + cross(shift_m, force)
+    return replace(plate, wrench=np.hstack([moment, force]), corners=plate.corners + shift_m)
+
+
+def plate_faults(
+    evidence: Evidence, explained: Sequence[ExplainedPlate], effects: Mapping[int, float]
+) -> tuple[Diagnostic, ...]:
+    """Return one finding per plate of `explained_plates`; effects: of each plate on joint moments, Nm/kg RMS."""
     return tuple(
         _note(
             plate.fault.code,
@@ -180,6 +215,7 @@ def plate_faults(evidence: Evidence, explained: Sequence[ExplainedPlate]) -> tup
             plate.after,
             _frames(evidence, (plate.plate,)),
             plate.fault.hint,
+            effects.get(plate.plate, np.nan),
         )
         for plate in explained
     )
@@ -293,12 +329,14 @@ def _frames(evidence: Evidence, plates: tuple[int, ...]) -> tuple[int, int] | No
     return (min(s.first for s in steps), max(s.stop for s in steps) - 1) if steps else None
 
 
-def _note(code: str, what: str, before: float, after: float, frames: tuple[int, int] | None, hint: str) -> Diagnostic:
+def _note(
+    code: str, what: str, before: float, after: float, frames: tuple[int, int] | None, hint: str, effect: float = np.nan
+) -> Diagnostic:
     return Diagnostic(
         code,
-        "warning",
+        severity_of(effect),
         f"{what}: a correction would lower the mismatch with feet and body from {before:.1f} to {after:.1f} "
-        "(mean square in standard deviations). Nothing was changed.",
+        f"(mean square in standard deviations){effect_text(effect)}. Nothing was changed.",
         value=before,
         limit=SOUND,
         frames=frames,
@@ -368,9 +406,9 @@ def corners_in_order(
     best, *alternatives = np.argsort(totals.sum(axis=0))
     then = totals[:, best]
     other, fault = totals[:, alternatives].sum(axis=0).min(), np.sum(faults, axis=0).min()
-    if then.min() > _LIKE_SOUND or (then > REMAINING * now).any():
+    if then.min() > _LIKE_SOUND or (then > _REMAINING_SWAPPED * now).any():
         return tuple(plates), ()
-    if then.sum() > REMAINING * other or then.sum() > of_fault * fault:
+    if then.sum() > _REMAINING_SWAPPED * other or then.sum() > of_fault * fault:
         return tuple(plates), ()
     listing = _LISTINGS[best]
     corrected = tuple(listing.applied_to(plate, R_WL) if n in up else plate for n, plate in enumerate(plates))

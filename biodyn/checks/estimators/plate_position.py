@@ -13,13 +13,13 @@ over the plate. Shoes raise the malleolus; forces do not depend on the height (d
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import Evidence, Step, pressure
+from biodyn.checks.estimators.evidence import Evidence, Step, effect_text, pressure, severity_of
 from biodyn.checks.estimators.plate_faults import levers
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, IntArray, Side
 from biodyn.diagnostics import Diagnostic
@@ -34,10 +34,10 @@ from biodyn.recording import Markers, PlateWrench
 class PlateShift:
     """Estimated shift of one plate against the file, (3,) m World (horizontal), and its standard deviation, m.
 
-    `gain`: reduction of `before`, the sum of squared deviations without a shift.
+    `gain`: reduction of `before`, the sum of squared deviations without a shift. `plate`: its index, None for all plates alike.
     """
 
-    plate: int
+    plate: int | None
     shift_m: FloatArray
     sd_m: float
     gain: float
@@ -66,35 +66,54 @@ class _Row:
     sd: float
 
 
-def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
-    """Report the plate with an estimated shift beyond `limit_m`, or a foot with a moved marker."""
+def plate_moved(
+    evidence: Evidence, limit_m: float, effect_of: Callable[[PlateShift], float] = lambda shift: np.nan
+) -> tuple[Diagnostic, ...]:
+    """Report the plate with an estimated shift beyond `limit_m`, all plates shifted alike, or a foot with a moved marker.
+
+    effect_of: change of joint moments by a shift, Nm/kg RMS.
+    """
     # ... and least advantage of a moved foot marker to be reported instead.
     rival_gain = 2.0
     # ... least reduction of the squared deviations, ...
-    least_gain = 12.0
+    least_gain, least_gain_of_all = 12.0, 5.0
     # Least shift in multiples of its standard deviation, ...
-    significant = 3.0
+    significant, significant_of_all = 3.0, 2.2
+    # All plates alike: the person's own constants are not distinguished, sound walks show up to 17 mm.
+    limit_of_all_m = 0.02
     estimate = estimate_shift(evidence)
-    if estimate is None or estimate.gain < least_gain:
+    if estimate is None:
+        return ()
+    if estimate.plate is None:
+        least_gain, significant, limit_m = least_gain_of_all, significant_of_all, limit_of_all_m
+    if estimate.gain < least_gain:
         return ()
     foot = estimate_foot(evidence)
-    if foot is not None and foot.gain > estimate.gain + rival_gain:
+    if estimate.plate is not None and foot is not None and foot.gain > estimate.gain + rival_gain:
         size = float(np.hypot(foot.forward_m, foot.outward_m))
         return (_foot_note(foot, size, limit_m),) if size >= limit_m and _on_plate(evidence, foot.side) else ()
     size = float(np.linalg.norm(estimate.shift_m))
     if size < limit_m or size < significant * estimate.sd_m:
         return ()
-    plate = evidence.plates[estimate.plate]
-    steps = [step for step in evidence.steps if step.plate == estimate.plate]
-    what, where, cause = _of_plate(plate) if plate.outlined else _of_table(plate, {step.side for step in steps})
+    steps = [step for step in evidence.steps if estimate.plate in (None, step.plate)]
+    plates = [evidence.plates[n] for n in sorted({step.plate for step in steps})]
+    if len(plates) > 1 and all(plate.outlined for plate in plates):
+        numbers = ", ".join(str(plate.number) for plate in plates)
+        what, where, cause = _of_plate(plates[0])
+        what = f"All loaded plates ({numbers}), or the cameras' origin, seem to be"
+    elif plates[0].outlined:
+        what, where, cause = _of_plate(plates[0])
+    else:
+        what, where, cause = _of_table(plates[0], {step.side for step in steps})
+    effect = effect_of(estimate)
     return (
         Diagnostic(
             "plate-moved",
-            "warning",
+            severity_of(effect),
             f"{what} {100 * size:.1f} cm from {where} "
             f"({100 * estimate.shift_m[0]:+.1f} cm forward, {100 * estimate.shift_m[2]:+.1f} cm to the right): moving it there "
-            f"removes {100 * estimate.gain / estimate.before:.0f} % of the squared disagreement between feet, body and plates. "
-            "Nothing was changed.",
+            f"removes {100 * estimate.gain / estimate.before:.0f} % of the squared disagreement between feet, body and plates"
+            f"{effect_text(effect)}. Nothing was changed.",
             value=size,
             limit=limit_m,
             unit="m",
@@ -152,17 +171,20 @@ def _foot_note(foot: FootShift, size: float, limit_m: float) -> Diagnostic:
 
 
 def estimate_shift(evidence: Evidence) -> PlateShift | None:
-    """Return the shift of the plate with the largest gain, None without usable steps."""
+    """Return the shift of one plate, or of all plates alike, with the largest gain; None without usable steps."""
+    # All plates alike must explain this much more than one plate, whose estimate does not depend on the person's constants.
+    advantage = 1.0
     rows = _observations(evidence)
     if not rows:
         return None
     base = _solve(rows, [np.zeros(2)] * len(rows))[0]
     best: PlateShift | None = None
-    for candidate in sorted({row.plate for row in rows}):
+    plates = sorted({row.plate for row in rows})
+    for candidate in [*plates, *([None] if len(plates) > 1 else [])]:
         # The centre of pressure moves with the plate; the missing lever moves against it.
-        senses = [(1.0 if row.constant < 2 else -1.0) * (row.plate == candidate) for row in rows]
+        senses = [(1.0 if row.constant < 2 else -1.0) * (candidate in (None, row.plate)) for row in rows]
         cost, shift, sd = _solve(rows, [sense * row.direction[::2] for sense, row in zip(senses, rows, strict=True)])
-        if best is None or base - cost > best.gain:
+        if best is None or base - cost > best.gain + (advantage if candidate is None else 0.0):
             # `shift` is the error of the centre of pressure; the plate is shifted in the opposite direction.
             best = PlateShift(candidate, np.array([-shift[0], 0.0, -shift[1]]), sd, base - cost, base)
     return best

@@ -163,21 +163,24 @@ def silent_channels(evidence: Evidence, channels_of: Callable[[int], FloatArray]
 def silent_channel_findings(
     evidence: Evidence, channels: Sequence[tuple[int, int]], labels: Sequence[Sequence[str]]
 ) -> tuple[Diagnostic, ...]:
-    """Return one finding per channel of `silent_channels`; labels: of the channels of every plate."""
+    """Return one finding per plate with `silent_channels`; labels: of the channels of every plate."""
     notes = []
-    for plate, channel in channels:
+    for plate in sorted({plate for plate, _ in channels}):
         number, steps = evidence.plates[plate].number, [step for step in evidence.steps if step.plate == plate]
-        label = (labels[plate][channel] if channel < len(labels[plate]) else "") or f"number {channel + 1}"
+        columns = [channel for at, channel in channels if at == plate]
+        names = ", ".join((labels[plate][c] if c < len(labels[plate]) else "") or f"number {c + 1}" for c in columns)
+        what = "channels" if len(columns) > 1 else "channel"
         notes.append(
             Diagnostic(
                 "plate-channel-gain",
-                "warning",
-                f"Plate {number}: channel {label} has no signal during contact of a foot. Nothing was changed.",
+                "error",
+                f"Plate {number}: {what} {names} {'have' if len(columns) > 1 else 'has'} no signal during contact of a foot. "
+                "Nothing was changed.",
                 value=0.0,
                 limit=1.0,
                 frames=(min(step.first for step in steps), max(step.stop for step in steps) - 1),
                 hint="Check its cable, amplifier and FORCE_PLATFORM:CHANNEL; moments and centre of pressure need all channels.",
-                about=f"plate {number}, {label}",
+                about=f"plate {number}, {names}",
             )
         )
     return tuple(notes)

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from biodyn.checks.estimators.evidence import Evidence
+from biodyn.checks.estimators.evidence import Evidence, effect_text, severity_of
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, second_cutoff_hz
 
+# Usual delay of forces after the acceleration of the body in sound walks, s: soft tissue (2 to 16 ms).
+USUAL_LATE_S = 0.006
 # Offset from which it is reported, s: the largest of sound recordings is less (`library/checks/checks.toml`).
 TIME_OFFSET_S = 0.016
 
@@ -36,26 +38,41 @@ class TimeOffset:
     forward_swing: float = 1.0
 
 
-def time_offset(estimate: TimeOffset | None, limit_s: float) -> tuple[Diagnostic, ...]:
-    """Report forces more than `limit_s` early or late; estimate: from `estimate_offset`."""
+def time_offset(
+    estimate: TimeOffset | None, limit_s: float, events_late_s: float = math.nan, effect_nm_kg: float = math.nan
+) -> tuple[Diagnostic, ...]:
+    """Report forces early or late.
+
+    Either the acceleration of the body alone shows more than `limit_s`, or acceleration and gait events show the same delay.
+
+    Args:
+        estimate: from `estimate_offset`.
+        events_late_s: median delay of strikes and foot offs on plates against those of the movement; NaN if unknown.
+        effect_nm_kg: RMS change of a joint moment by the delay; beyond `LARGE_EFFECT_NM_KG` the finding is an error.
+    """
     # Least share of the variation of force explained by the motion, for a valid delay.
     least_explained = 0.6
-    if (
-        estimate is None
-        or estimate.explained < least_explained
-        or abs(estimate.late_s) < max(limit_s, estimate.uncertain_s)
-    ):
+    # Events of sound walks differ by -11 to 8 ms.
+    both_s = 0.01
+    if estimate is None or estimate.explained < least_explained:
         return ()
-    sense = "late" if estimate.late_s > 0.0 else "early"
+    own = estimate.late_s - USUAL_LATE_S
+    both = math.copysign(min(abs(own), abs(events_late_s)), own) if own * events_late_s > 0.0 else 0.0
+    alone = abs(estimate.late_s) >= max(limit_s, estimate.uncertain_s)
+    if not alone and not abs(both) > both_s:
+        return ()
+    late_s, shown_limit = (estimate.late_s, limit_s) if alone else (both, both_s)
+    sense = "late" if late_s > 0.0 else "early"
+    evidence = "the acceleration of the body's centre of mass" + ("" if alone else " and with the events of the feet")
     return (
         Diagnostic(
             "time-offset",
-            "warning",
-            f"The forces are {1000 * abs(estimate.late_s):.0f} ms {sense}: with this shift, they agree best with the "
-            f"acceleration of the body's centre of mass ({100 * estimate.explained:.0f} % of the vertical force's variation). "
-            "Nothing was changed.",
-            value=estimate.late_s,
-            limit=limit_s,
+            severity_of(effect_nm_kg),
+            f"The forces are {1000 * abs(late_s):.0f} ms {sense} (limit {1000 * shown_limit:.0f} ms): with this shift, they "
+            f"agree best with {evidence} ({100 * estimate.explained:.0f} % of the vertical force's variation)"
+            f"{effect_text(effect_nm_kg)}. Nothing was changed.",
+            value=late_s,
+            limit=shown_limit,
             unit="s",
             hint="Check the synchronisation of cameras and analog signals, and filters that delay the forces.",
         ),

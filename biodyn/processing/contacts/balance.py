@@ -109,6 +109,39 @@ class _Scale:
     agreed: bool
 
 
+def unmeasured_bearing(
+    contacts: Sequence[PlateContact],
+    foot_outlines: Mapping[Side, FootOutline],
+    balance: BodyBalance,
+    rate_hz: float,
+    smear_s: float,
+) -> dict[Side, FootOutline]:
+    """Return the outlines with every foot bearing that must carry a force which the motion requires and no plate measures.
+
+    Only where neither foot is already known to stand off the plates: then each foot without an assigned contact may carry it.
+    """
+    # Missing vertical force, share of body weight: more than a hand on a rail or a stick carries.
+    beyond_a_hand = 0.5
+    smear = math.ceil(smear_s * rate_hz)
+    usable = {side: _usable_frames(side, contacts, foot_outlines, balance, smear) for side in SIDES}
+    measured = _carried(contacts, balance, smear)
+    single_support = {side: alone for side, (_, alone) in usable.items()}
+    scale = _scale(balance, _mass_ratios(contacts, balance, measured, single_support, MIN_CONTACT_S * rate_hz))
+    if scale is None:
+        return dict(foot_outlines)
+    on_plates = np.logical_and.reduce([frames for frames, _ in usable.values()])
+    _, sustained, _ = missing_force(balance, measured, on_plates, scale, rate_hz)
+    missing = _widened(np.nan_to_num(sustained) > beyond_a_hand, max(smear, round(WINDOW_S * rate_hz)))
+    result = {}
+    for side, sole in foot_outlines.items():
+        assigned = np.zeros(len(missing), dtype=bool)
+        for item in contacts:
+            if item.contact.side == side and item.contact.decision == "assigned":
+                assigned[item.first : item.stop] = True
+        result[side] = replace(sole, bearing=sole.bearing | (missing & ~_widened(assigned, smear)))
+    return result
+
+
 def judge_by_balance(
     contacts: Sequence[PlateContact],
     foot_outlines: Mapping[Side, FootOutline],

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, IntArray, Side, other_side
+from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArray, IntArray, Side, other_side
 from biodyn.errors import SettingsError
 from biodyn.processing.contacts.balance import BodyBalance, judge_by_balance
 from biodyn.processing.contacts.evidence import (
@@ -178,6 +178,47 @@ def without_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
     return checked
 
 
+def with_possible_feet(
+    contacts: Sequence[PlateContact], foot_outlines: Mapping[Side, FootOutline]
+) -> list[PlateContact]:
+    """Return the contacts; a rejected load of no foot concerns the feet that may have made it, so that they are not in the air.
+
+    These are feet that rest (also on a step above the plate) without an assigned contact. A load too large for a hand or a
+    stick concerns every foot without an assigned contact.
+    """
+    # Peak force, in body weights (70 kg where the mass is unknown): less is a cable, an offset; more no hand or stick carries.
+    least_bw, beyond_a_hand_bw, usual_kg = 0.2, 0.5, 70.0
+    least_share = 0.25  # of the frames of the load in which the foot rests, or has a contact of its own
+    checked: list[PlateContact] = []
+    for item in contacts:
+        evidence = item.contact.evidence
+        peak_bw = evidence["peak_bw"]
+        if not math.isfinite(peak_bw):
+            peak_bw = evidence["peak_n"] / (usual_kg * STANDARD_GRAVITY_M_S2)
+        if item.contact.decision == "rejected" and not item.feet and peak_bw >= least_bw:
+            free = {side: _without_contact(side, contacts, item.first, item.stop) for side in foot_outlines}
+            rows = slice(item.first, item.stop)
+            feet = tuple(
+                side for side, sole in foot_outlines.items() if np.mean(free[side] & sole.bearing[rows]) >= least_share
+            )
+            if not feet and peak_bw >= beyond_a_hand_bw:
+                feet = tuple(side for side in foot_outlines if np.mean(free[side]) >= least_share)
+            names = " or the ".join(SIDE_NAMES[side] for side in feet)
+            reason = f"{item.contact.reason}; the {names} foot may have made it" if feet else item.contact.reason
+            item = replace(item, feet=feet, contact=replace(item.contact, reason=reason))
+        checked.append(item)
+    return checked
+
+
+def _without_contact(side: Side, contacts: Sequence[PlateContact], first: int, stop: int) -> BoolArray:
+    """Frames [first, stop) in which no contact is assigned to a foot."""
+    free = np.ones(max(stop - first, 1), dtype=bool)
+    for other in contacts:
+        if other.contact.side == side and other.contact.decision == "assigned":
+            free[max(other.first - first, 0) : max(other.stop - first, 0)] = False
+    return free
+
+
 # A force without a foot above this share of the peak of the load also acted while the foot was there.
 OTHER_LOAD_SHARE = 0.05
 
@@ -215,7 +256,7 @@ def decide_contacts(
     contacts.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
     if balance is not None:
         contacts = judge_by_balance(contacts, foot_outlines, balance, rate_hz, smear_s)
-    contacts = without_short_loads(contacts)
+    contacts = with_possible_feet(without_short_loads(contacts), foot_outlines)
     return with_overrides(contacts, [plate.number for plate in plates], settings.override, rate_hz)
 
 
@@ -299,7 +340,7 @@ def _credible(load: Load, part_contact: PlateContact, level_n: float) -> PlateCo
     if cut_off_s > 0.0:
         reason = f"a channel of the plate is saturated for {1000 * cut_off_s:.0f} ms"
     if silent_s > 0.0:
-        reason = f"the plate has no samples for {1000 * silent_s:.0f} ms of it"
+        reason = f"the plate drops out for {1000 * silent_s:.0f} ms of it"
     if not reason or contact.decision != "assigned":
         return part_contact
     return replace(part_contact, contact=replace(contact, decision="rejected", reason=reason))

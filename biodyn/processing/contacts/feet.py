@@ -69,10 +69,13 @@ def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
 
 
 def _of_floor(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> FloatArray:
-    # Overground some sole point rests for most of the time; below this share the foot may be on a belt.
+    # Overground some sole point of a walking person rests for most of the time; below this share the foot may be on a belt,
+    # or the person runs.
     resting_share = 0.2
     # Vertical speed of the lowest point during stance on a belt, at most.
     level_speed_m_s = 0.1
+    # Least share of level frames: the feet of runners are level for 9 to 14 % of the time.
+    runner_share = 0.05
     if not known.any():
         return np.zeros(3)
     slowest = np.nan_to_num(lengths(velocity), nan=np.inf).min(axis=1)
@@ -81,9 +84,15 @@ def _of_floor(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> 
     lowest = np.argmin(np.where(known[:, None], outline_W[..., 1], 0.0), axis=1)[:, None]
     height = np.take_along_axis(outline_W[..., 1], lowest, axis=1)[:, 0]
     velocity = np.take_along_axis(velocity, lowest[..., None], axis=1)[:, 0]
-    low = known & (np.nan_to_num(height) < np.median(height[known]) + LOW_HEIGHT_M)
-    level = low & (np.abs(np.nan_to_num(velocity[:, 1], nan=np.inf)) < level_speed_m_s)
-    if np.mean(level[known]) < resting_share:
+    # The foot of a walking person is on the belt at the median height, that of a runner only at the lowest heights.
+    for percent, least_share in ((50.0, resting_share), (10.0, runner_share)):
+        low = known & (np.nan_to_num(height) < np.percentile(height[known], percent) + LOW_HEIGHT_M)
+        level = low & (np.abs(np.nan_to_num(velocity[:, 1], nan=np.inf)) < level_speed_m_s)
+        if np.mean(level[known]) >= least_share:
+            break
+    else:
+        return np.zeros(3)
+    if np.median(slowest[level]) < REST_SPEED_M_S:  # overground: the foot of a runner rests, however shortly
         return np.zeros(3)
     return np.median(velocity[level], axis=0) * (1.0, 0.0, 1.0)
 
@@ -120,7 +129,7 @@ def _stance(
     """Frames (T,) of stance: around each rest of a sole point, at the height of that rest.
 
     Floor height is the height of rest, so that stairs and ramps need no other value. A point below it is low, too: a rigid
-    outline penetrates the floor when the toes bend.
+    outline penetrates the floor when the toes bend. The feet of runners rest shortly: a rest of half the longest one counts.
     """
     rest_duration_s = 0.08
     # Stance extends from a rest as far as some sole point is low and slower than 0.5 m/s (Ghoussayni
@@ -130,8 +139,10 @@ def _stance(
     moving = np.where(np.isfinite(speed), speed, np.inf)
     resting = known & (moving.min(axis=1) < REST_SPEED_M_S)
     slow_height = np.where(moving < slow_speed_m_s, np.nan_to_num(point_height, nan=np.inf), np.inf).min(axis=1)
-    for first, stop in finite_stretches(resting):
-        if stop - first < rest_duration_s * rate_hz:
+    rests = finite_stretches(resting)
+    longest = max((stop - first for first, stop in rests), default=0)
+    for first, stop in rests:
+        if stop - first < min(rest_duration_s * rate_hz, 0.5 * longest):
             continue
         near = slow_height < np.median(height[first:stop]) + LOW_HEIGHT_M
         near[first:stop] = True

@@ -11,7 +11,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.contacts.balance import BodyBalance, required_wrench, weight_of
+from biodyn.processing.contacts.balance import BodyBalance, required_wrench, unmeasured_bearing, weight_of
 from biodyn.processing.contacts.decide import decide_contacts
 from biodyn.processing.contacts.evidence import PlateContact, SharedWrench
 from biodyn.processing.contacts.feet import FootOutline, foot_outline
@@ -88,6 +88,8 @@ def decided(
     """
     outlines = {side: foot_outline(outlines_W[side], rate_hz) for side in SIDES}
     items = decide_contacts(plates, outlines, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg, balance=balance)
+    if balance is not None:
+        outlines = unmeasured_bearing(items, outlines, balance, rate_hz, smear_s)
     return ContactDecisions(tuple(items), outlines, tuple(plate.cutoff_hz for plate in plates))
 
 

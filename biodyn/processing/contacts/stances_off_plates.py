@@ -9,7 +9,13 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDE_SIGN, SIDES, BoolArray, FloatArray, Side
 from biodyn.geometry.rotations import cross
-from biodyn.processing.contacts.evidence import MIN_SHARED_S, OUTLINE_ERROR_M, PlateContact
+from biodyn.processing.contacts.evidence import (
+    MAX_SOLE_HEIGHT_M,
+    MIN_SHARED_S,
+    OUTLINE_ERROR_M,
+    PlateContact,
+    height_over,
+)
 from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals
 from biodyn.processing.signals.filtering import finite_stretches
@@ -108,12 +114,13 @@ def _standing_elsewhere(
     frames = len(sole.known)
     assigned = assigned_frames(side, contacts, frames, widen=int(np.ceil(stance_edge_s * rate_hz)))
     assigned |= loaded_frames(side, contacts, frames)
-    # A foot that is low and slow entirely over working plates without force does not bear: force is more exact than
-    # markers.
-    working = {item.plate for item in contacts if plates[item.plate].outlined}
-    if working:
-        over = np.stack([sole.distance_to(plates[n].corners_W) for n in sorted(working)])
-        assigned |= np.where(sole.low, over.min(axis=0), -np.inf).max(axis=1) < OUTLINE_ERROR_M
+    # A foot that is low and slow entirely on the surface of working plates without force does not bear: force is more exact
+    # than markers. A foot on a step above a plate, or over a plate that carries a load of no known foot, may bear.
+    on_empty = np.zeros((frames, sole.low.shape[1]), dtype=bool)
+    for n in sorted({item.plate for item in contacts if plates[item.plate].outlined}):
+        level = np.abs(np.nan_to_num(height_over(plates[n], sole.outline_W), nan=np.inf)) < MAX_SOLE_HEIGHT_M
+        on_empty |= level[:, None] & (sole.distance_to(plates[n].corners_W) < OUTLINE_ERROR_M)
+    assigned |= (on_empty | ~sole.low).all(axis=1) & sole.low.any(axis=1)
     elsewhere = sole.bearing & ~assigned
     for first, stop in finite_stretches(elsewhere):
         if stop - first < MIN_SHARED_S * rate_hz:
@@ -192,7 +199,11 @@ def _delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline]
 def _place(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
     for plate in plates:
         if plate.outlined and np.mean(sole.distance_to(plate.corners_W)[(first + stop) // 2] < 0.0) > 0.5:
-            return f"on plate {plate.number}, {SILENT}"
+            middle = (first + stop) // 2
+            above_m = float(height_over(plate, sole.outline_W[middle : middle + 1])[0])
+            if abs(above_m) < MAX_SOLE_HEIGHT_M:
+                return f"on plate {plate.number}, {SILENT}"
+            return f"on a surface {100 * above_m:.0f} cm above plate {plate.number}, which no plate measures"
     return "on the floor outside the plates"
 
 

@@ -40,6 +40,19 @@ def visible_feet(soles_W: Mapping[Side, FloatArray], rate_hz: float) -> dict[Sid
     return {side: foot_outline(sole, rate_hz) for side, sole in soles_W.items() if np.isfinite(sole).all((1, 2)).any()}
 
 
+def resting_height(foot: FootOutline) -> FloatArray:
+    """Return the height (T,) m of the surface under a foot: the median of each stance, interpolated between stances.
+
+    At toe-off the toes bend and a rigid sole is below the surface, so that single frames do not show it. NaN without a stance.
+    """
+    frames = np.arange(len(foot.height))
+    level = np.full(len(frames), np.nan)
+    for first, stop in finite_stretches(foot.bearing):
+        level[first:stop] = np.nanmedian(foot.height[first:stop])
+    known = np.isfinite(level)
+    return np.interp(frames, frames[known], level[known]) if known.any() else level
+
+
 def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, rate_hz: float) -> list[FootStep]:
     """Return the steps of all feet in order of time; lifting a foot in place does not count."""
     # Least distance of a step (shorter: toe-tapping, rocking), and least rise of a step up.
@@ -47,10 +60,11 @@ def foot_steps(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, r
     steps: list[FootStep] = []
     for side, foot in feet.items():
         centre = foot.outline_W.mean(axis=1) - np.arange(len(foot.known))[:, None] / rate_hz * floor_velocity_W
+        level = resting_height(foot)
         for first, stop in finite_stretches(foot.known & ~foot.bearing):
             begin, end = max(first - 1, 0), min(stop, len(foot.known) - 1)
             way = centre[end] - centre[begin]
-            rise = foot.height[end] - foot.height[begin]
+            rise = level[end] - level[begin]
             standing = foot.bearing[begin] and foot.bearing[end]
             if np.hypot(way[0], way[2]) > least_move_m or (standing and abs(rise) > LEAST_RISE_M):
                 # The height of a foot is unknown in a step that the recording cuts off.
@@ -82,13 +96,14 @@ def flights(
     """Return begin and end (s) of the times in which no plate is loaded, no foot stands and the pelvis (T, 3) m falls freely.
 
     A foot that hangs motionless next to the other leg seems to stand: it does not where the pelvis falls and the other foot
-    foot_steps.
+    moves. All feet are off their surface in a part of a flight; an interpolated gap of markers is no flight.
     """
     # In flight the smoothed pelvis falls with at least this share of gravity; in walking its acceleration is below a third of
     # gravity.
     falling_g = 0.4
     falls_freely_g = 0.7
     least_flight_s = 0.04
+    least_height_m = 0.01  # of the lowest point of every foot over its surface
     # Delay of take-off in the filtered motion.
     edge_s = 0.02
     if not feet or len(pelvis_W) < 3:
@@ -99,12 +114,25 @@ def flights(
     air = moving.all(axis=0) | (moving.any(axis=0) & falls)
     for contact in contacts:
         air[max(round((contact.start_s - edge_s) * rate_hz), 0) : round((contact.end_s + edge_s) * rate_hz) + 1] = False
+    over_surface = np.stack([np.nan_to_num(foot.height - resting_height(foot), nan=np.inf) for foot in feet.values()])
+    high = over_surface.min(axis=0) > least_height_m
     intervals_s = []
     for first, stop in finite_stretches(air & np.isfinite(acceleration)):
         mean = float(acceleration[first:stop].mean())
-        if stop - first >= least_flight_s * rate_hz and mean < -falling_g * STANDARD_GRAVITY_M_S2:
+        if (
+            high[first:stop].any()
+            and stop - first >= least_flight_s * rate_hz
+            and mean < -falling_g * STANDARD_GRAVITY_M_S2
+        ):
             intervals_s.append((first / rate_hz, stop / rate_hz))
     return intervals_s
+
+
+def double_support(contacts: Sequence[Contact]) -> float:
+    """Return the longest time (s) in which contacts of both feet load plates; 0 without such contacts."""
+    right, left = ([c for c in contacts if c.side == side and c.decision == "assigned"] for side in SIDES)
+    shared = [min(a.end_s, b.end_s) - max(a.start_s, b.start_s) for a in right for b in left]
+    return max([0.0, *shared])
 
 
 def standing_share(feet: Mapping[Side, FootOutline]) -> float:
@@ -162,6 +190,7 @@ def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz:
     feet = visible_feet(points.sole, rate_hz)
     found_steps = foot_steps(feet, points.floor_velocity, rate_hz)
     flights_s = flights(feet, contacts, points.pelvis, rate_hz)
+    double_support_s = double_support(contacts)
     velocity = travel_velocity(points.pelvis, points.floor_velocity, rate_hz)
     travelled = float(np.nansum(np.linalg.norm(velocity, axis=1)) / rate_hz)
     height = points.pelvis[np.isfinite(points.pelvis[:, 1]), 1]
@@ -175,6 +204,7 @@ def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz:
         "turn_deg": _turn_deg(points.forward),
         "pelvis_range_m": float(np.ptp(height)) if len(height) else math.nan,
         "standing_share": standing_share(feet),
+        "double_support_s": double_support_s,
     }
     # With one visible foot no steps can alternate.
     stepping = steps >= 1 or (len(feet) < 2 and len(found_steps) >= 1)
@@ -230,8 +260,11 @@ def _gait(
     down = sum(move.rise_m < -LEAST_RISE_M for move in found_steps)
     if direction != "forwards":
         return Activity("other", f"{steps}, {direction}", direction, True, values)
+    # Longer than a filter or a second step onto the same plate makes it: nobody runs with both feet on the ground.
+    walking_double_support_s = 0.04
     # Every step of a run is followed by a flight; the first and the last of a trial may be cut off.
-    if len(flights_s) >= max(1, (len(found_steps) - 1) // 2):
+    runs = len(flights_s) >= max(1, (len(found_steps) - 1) // 2)
+    if runs and values["double_support_s"] < walking_double_support_s:
         longest = values["longest_flight_s"]
         return Activity(
             "running", f"{steps} with {len(flights_s)} flights of up to {longest:.2f} s", direction, True, values

@@ -86,6 +86,17 @@ def _note(
     }
     guess = min(off_s, key=lambda name: off_s[name])
     is_explained = math.isfinite(off_s[guess])
+    factor = _stretch(wrong, measured)
+    if math.isfinite(factor):
+        return Diagnostic(
+            "frame-rate-doubtful",
+            "error",
+            f"{len(wrong)} of {count} gait events of the file contradict plates and movement. They agree if all times are "
+            f"multiplied by {factor:.2f}: the frame rate of the file is {factor:.2f} times the true one. Nothing was changed.",
+            value=factor - 1.0,
+            limit=0.05,
+            hint="Check the rate of the cameras, and whether an export omitted or repeated frames.",
+        )
     done = "are used, because gait.events = 'file'" if selected else "are excluded"
     other = "'auto' excludes them" if selected else "'file' uses only the events of the file"
     times = ", ".join(f"{event.time_s:.2f}" for event in wrong[:_NAMED]) + (" ..." if len(wrong) > _NAMED else "")
@@ -107,6 +118,18 @@ def _distance_s(events: Sequence[GaitEvent], measured: Sequence[GaitEvent], same
     off_s = [_apart_s(event, measured) for event in events]
     near_s = [value for value in off_s if value < same_s]
     return float(np.median(near_s)) if len(near_s) >= max(fewest, most * len(events)) else math.inf
+
+
+def _stretch(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent]) -> float:
+    """Return the ratio of stored to measured times that a wrong frame rate causes; NaN unless it explains nearly all events."""
+    close_s, fewest, most = 0.03, 4, 0.9  # s; least number and share of events
+    factors = np.concatenate([np.arange(0.5, 0.95, 0.005), np.arange(1.055, 2.0, 0.005)])
+    off_s = np.array(
+        [[_apart_s(replace(event, time_s=event.time_s / f), measured) for event in stored] for f in factors]
+    ).reshape(len(factors), -1)
+    near = (off_s < close_s).sum(axis=1)
+    best = int(np.lexsort((np.minimum(off_s, close_s).sum(axis=1), -near))[0])
+    return float(factors[best]) if near[best] >= max(fewest, most * len(stored)) else math.nan
 
 
 # Two records of the same event are closer than this.

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
+from scipy.ndimage import median_filter
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
@@ -27,6 +28,7 @@ _FLAT_S = 0.005
 # a multiple of the usual distance.
 _SPIKE_SHARE, _SPIKE_NOISE = 1.5, 20.0
 _WINDOW = 5
+_FAST_HZ, _LONG_WINDOW = 900.0, 11
 # Type 1 stores forces, the centre of pressure and the free moment.
 _PLACES_TYPE, _VERTICAL, _PLACES = 1, 2, 3
 
@@ -36,7 +38,9 @@ CutOff: TypeAlias = Mapping[int, Sequence[tuple[int, int]]]
 
 
 def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]]:
-    """Return the plate with samples that jump away and back within two samples interpolated, and a finding.
+    """Return the plate with samples that jump away and back interpolated, and a finding.
+
+    Jumps of one or two samples are found at any rate, jumps of up to five samples where these last 5 ms at most.
 
     Such a sample is a fault of converter or file; a filter would spread it over the step.
     """
@@ -46,6 +50,9 @@ def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...
     hit = np.zeros(channels.shape, dtype=np.bool_)
     for column in _rough_columns(channels):
         hit[:, column] = _spikes(channels[:, column])
+    if plate.rate_hz >= _FAST_HZ and len(channels) > _LONG_WINDOW:
+        for column in range(channels.shape[1]):
+            hit[:, column] |= _short_jumps(channels[:, column])
     if plate.type == _PLACES_TYPE:
         # centre of pressure and free moment are quotients, and noise without load
         hit[:, _PLACES:] &= np.abs(channels[:, _VERTICAL, None]) > _LOADED_N
@@ -62,7 +69,7 @@ def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...
     note = Diagnostic(
         "recording-repaired",
         "warning",
-        f"Plate {plate.number} has {count} spike{'s' if count > 1 else ''} of one or two samples, {first:.2f} to {last:.2f} s "
+        f"Plate {plate.number} has {count} sample{'s' if count > 1 else ''} in spikes of up to 5 ms, {first:.2f} to {last:.2f} s "
         f"(channel {', '.join(_name(plate, column) for column in columns)}); they were interpolated.",
         value=float(count),
         limit=0.0,
@@ -96,6 +103,30 @@ def _spikes(channel: FloatArray) -> BoolArray:
     span = float(np.nan_to_num(np.nanmax(usual, initial=-np.inf) - np.nanmin(usual, initial=np.inf), neginf=0.0))
     noise = float(np.median(off[off > 0.0])) if (off > 0.0).any() else 0.0
     return np.asarray((off > _SPIKE_SHARE * span) & (off > _SPIKE_NOISE * noise))
+
+
+def _short_jumps(channel: FloatArray) -> BoolArray:
+    """Samples (T,) of a channel in jumps of up to five samples that begin and end within one sample.
+
+    The force of a foot strike rises within 5 ms or more. A jump is off by a share of the range of all other samples.
+    """
+    least_share, edge_share = 0.5, 0.3
+    outlier_sd = 8.0  # noise and single steps of a converter are below
+    usual = median_filter(np.nan_to_num(channel), _LONG_WINDOW, mode="nearest")
+    off = np.nan_to_num(channel - usual)
+    span = float(np.ptp(usual))
+    high = np.abs(off) > max(least_share * span, outlier_sd * float(off.std()))
+    hit = np.zeros(channel.shape, dtype=np.bool_)
+    if not span:
+        return hit
+    for first, stop in finite_stretches(high):
+        if first == 0 or stop == len(channel) or stop - first > _LONG_WINDOW // 2:
+            continue
+        edges = np.abs([channel[first] - channel[first - 1], channel[stop] - channel[stop - 1]])
+        inside = float(np.abs(off[first:stop]).max())
+        if edges.min() > edge_share * span and edges.min() > 0.5 * inside:
+            hit[first:stop] = True
+    return hit
 
 
 def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Diagnostic, ...]:
@@ -160,14 +191,25 @@ def saturated(plate: ForcePlate, cut: CutOff) -> tuple[tuple[float, float], ...]
 def unrecorded(vertical_n: FloatArray, rate_hz: float) -> tuple[tuple[float, float], ...]:
     """Return begin and end in s of the stretches without samples between two loaded samples; `vertical_n` (T,) N.
 
-    They extend to the samples on either side. Elsewhere some exporters store unloaded plates without samples.
+    They extend to the samples on either side. Elsewhere some exporters store unloaded plates without samples. A load that
+    disappears and returns abruptly within 0.1 s is a dropout too: no foot does that.
     """
+    longest_s, abrupt_s = 0.1, 0.003
+    large_share, gone_share = 0.2, 0.03  # of the largest force
     known = np.isfinite(vertical_n)
-    return tuple(
-        ((first - 1) / rate_hz, stop / rate_hz)
+    gaps = [
+        (first, stop)
         for first, stop in finite_stretches(~known)
         if first > 0 and stop < len(known) and min(vertical_n[first - 1], vertical_n[stop]) > _LOADED_N
-    )
+    ]
+    force = np.nan_to_num(vertical_n)
+    largest = max(float(force.max(initial=0.0)), _LOADED_N)
+    edge = max(round(abrupt_s * rate_hz), 1)
+    for first, stop in finite_stretches(np.abs(force) < gone_share * largest):
+        whole = first >= edge and stop + edge <= len(force) and 1 < stop - first <= longest_s * rate_hz
+        if whole and min(force[first - edge], force[stop + edge - 1]) > large_share * largest:
+            gaps.append((first, stop))
+    return tuple(((first - 1) / rate_hz, stop / rate_hz) for first, stop in sorted(set(gaps)))
 
 
 def unrecorded_note(number: int, stretches: tuple[tuple[float, float], ...]) -> tuple[Diagnostic, ...]:
@@ -179,11 +221,12 @@ def unrecorded_note(number: int, stretches: tuple[tuple[float, float], ...]) -> 
         Diagnostic(
             "forces-incomplete",
             "warning",
-            f"Plate {number} has no samples while loaded, {len(stretches)} times, for up to {1000 * longest:.0f} ms.",
+            f"Plate {number} drops out while loaded, {len(stretches)} times, for up to {1000 * longest:.0f} ms (first at "
+            f"{stretches[0][0]:.2f} s).",
             value=longest,
             limit=0.0,
             unit="s",
-            hint="Export the trial again. These contacts are not used.",
+            hint="Check the cable and export the trial again. These contacts are not used.",
         ),
     )
 
