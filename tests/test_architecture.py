@@ -86,7 +86,6 @@ _CONFINED = {
         "biodyn.output.figures.style",
         "biodyn.output.figures.matplotlib_backend",
         "biodyn.output.figures.png",
-        "biodyn.output.figures.replay",
         "output.store",
         "trial",
     },
@@ -101,7 +100,6 @@ _CONFINED = {
     "PIL": {
         "biodyn.output.figures.matplotlib_backend",
         "biodyn.output.figures.png",
-        "biodyn.output.figures.replay",
     },
     "pydantic": {"library", "study"},  # sections of the settings are made of library/section.py
     "tomllib": {"biodyn.library.load"},

@@ -12,21 +12,16 @@ from typing import Any
 import numpy as np
 
 from biodyn.output.store.arrays import result_arrays
-from biodyn.output.store.folder import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD, raw_record, updating
+from biodyn.output.store.folder import REPLAY_FOLDER, REPLAY_RECORD, raw_record, updating
 from biodyn.output.store.read import StoredResult, read_view
 from biodyn.output.store.record import changed_since, json_ready
 from biodyn.output.store.write import Progress, adding
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.on_request import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
-from biodyn.rigid_body import Multibody
-from biodyn.rigid_body.coupling.reduced import ReducedTree
 from biodyn.trial.bodies.opensim_result import model_motion
 from biodyn.trial.result import TrialResult
 from biodyn.verification.replay import Convergence, OpenLoop, ReplayOptions, Tracked, replay_forwards
-
-_FRAME_OF_ANIMATION_S = 0.03
-_SLOWDOWN = 4.0
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,6 @@ class ReplayResult:
         walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
         tracked: replay under feedback, one part per stretch; joints_only: without feedback at the base.
         convergence: of every integrator.
-        restarted: (T, nq) open-loop replay that starts again from the recorded state in every longest window.
     """
 
     actuated: ActuatedMotion
@@ -49,7 +43,6 @@ class ReplayResult:
     tracked: tuple[Tracked, ...]
     joints_only: tuple[Tracked, ...]
     convergence: tuple[Convergence, ...]
-    restarted: np.ndarray
 
     def tables(self) -> dict[str, Any]:
         """Tables (pandas) by the names of their files."""
@@ -71,25 +64,6 @@ class ReplayResult:
             "feedback": feedback_figure(self.tables()["replay_feedback"]),
             "convergence": convergence_figure(self.convergence),
         }
-
-    def animation(self) -> bytes:
-        """GIF of the recorded, the open-loop and the tracked motion over the longest stretch."""
-        from biodyn.output.figures.replay import replay_gif
-
-        longest = max(self.tracked, key=lambda part: len(part.q))
-        rows = slice(longest.frames[0], longest.frames[1] + 1)
-        again_s = max(self.options.windows_s)
-        motions = {
-            "recorded": self.actuated.q[rows],
-            f"open-loop, restarted every {again_s:g} s": self.restarted[rows],
-            "tracked": longest.q,
-        }
-        return replay_gif(
-            *_drawn(self.actuated, motions),
-            self.actuated.time_s[rows],
-            frames_s=_FRAME_OF_ANIMATION_S,
-            slowdown=_SLOWDOWN,
-        )
 
     @property
     def record(self) -> dict[str, Any]:
@@ -149,7 +123,7 @@ class ReplayResult:
         return lines
 
     def save(self, folder: str | Path, progress: Progress | None = None) -> Path:
-        """Write tables, figures, animation and `replay.json` into `folder`/replay; returns that folder.
+        """Write tables, figures and `replay.json` into `folder`/replay; returns that folder.
 
         An earlier replay is replaced; ResultError where `folder` is a result and a name is taken by another's file.
         """
@@ -157,7 +131,6 @@ class ReplayResult:
         files = [
             *(f"{name}.csv" for name in tables),
             *(f"{name}.png" for name in figures),
-            REPLAY_ANIMATION,
             REPLAY_RECORD,
         ]
         names = [f"{REPLAY_FOLDER}/{name}" for name in files]
@@ -179,7 +152,6 @@ class ReplayResult:
 
         for name, figure in figures.items():
             (target / f"{name}.png").write_bytes(png(figure))
-        (target / REPLAY_ANIMATION).write_bytes(self.animation())
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
         (target / REPLAY_RECORD).write_text(text, encoding="utf-8")
 
@@ -222,7 +194,6 @@ def replay(
         tracked=replayed.tracked,
         joints_only=replayed.joints_only,
         convergence=replayed.convergence,
-        restarted=replayed.restarted,
     )
 
 
@@ -260,21 +231,6 @@ def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
         "recorded_peak_Nm": float(np.abs(recorded).max()),
         "recorded_rms_Nm": float(np.sqrt(np.mean(recorded[:, 6:] ** 2))),
     }
-
-
-def _drawn(actuated: ActuatedMotion, motions: Mapping[str, np.ndarray]) -> tuple[Multibody, Mapping[str, np.ndarray]]:
-    """The tree of bodies and its configurations, of coupled coordinates those that they put it in."""
-    reduced = actuated.reduced
-    if reduced is None:
-        return actuated.multibody, motions
-    return actuated.multibody, {name: _configurations(reduced, q) for name, q in motions.items()}
-
-
-def _configurations(reduced: ReducedTree, q: np.ndarray) -> np.ndarray:
-    configurations = np.full((len(q), reduced.tree.multibody.nq), np.nan)
-    known = np.isfinite(q).all(axis=1)
-    configurations[known] = reduced.tree_configuration(q[known])
-    return configurations
 
 
 def _silent(name: str) -> None:

@@ -374,7 +374,6 @@ class ForwardReplay:
         walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
         tracked: replay under feedback, one part per stretch; joints_only: without feedback at the base.
         convergence: of every integrator.
-        restarted: (T, nq) open-loop replay that starts again from the recorded state in every longest window.
     """
 
     walk: Mapping[str, OpenLoop]
@@ -382,7 +381,6 @@ class ForwardReplay:
     tracked: tuple[Tracked, ...]
     joints_only: tuple[Tracked, ...]
     convergence: tuple[Convergence, ...]
-    restarted: FloatArray
 
 
 @dataclass(frozen=True)
@@ -439,19 +437,4 @@ def replay_forwards(actuated: ActuatedMotion, options: ReplayOptions, say: Calla
     everywhere, joints_only = tracked(actuated, **how), tracked(actuated, **how, base=False)
     say("measuring the integrators")
     orders = convergence(actuated, order_window_s, order_steps, order_tolerances)
-    restarted = _restarted(actuated, options, steps)
-    return ForwardReplay(walk, rest, everywhere, joints_only, orders, restarted)
-
-
-def _restarted(actuated: ActuatedMotion, options: ReplayOptions, steps: int) -> FloatArray:
-    """Open-loop motion (T, nq) that returns to the recorded state at the start of every longest window."""
-    motion = np.full_like(actuated.q, np.nan)
-    length = max(round(max(options.windows_s) * actuated.rate_hz), 1)
-    for stretch in replay_inputs(actuated, "recorded"):
-        starts = np.arange(0, len(stretch.times_s) - 1, length)
-        result = replay_windows(stretch, starts, length, options.method, steps)
-        for start, q in zip(starts.tolist(), result.q, strict=True):
-            first = stretch.frames[0] + start
-            stop = min(first + length, stretch.frames[1] + 1)
-            motion[first:stop] = q[: stop - first]
-    return motion
+    return ForwardReplay(walk, rest, everywhere, joints_only, orders)

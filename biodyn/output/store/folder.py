@@ -59,7 +59,6 @@ INPUTS_FOLDER = "inputs"
 #: Folder of a replay in the result folder, and its files.
 REPLAY_FOLDER = "replay"
 REPLAY_RECORD = "replay.json"
-REPLAY_ANIMATION = "replay.gif"
 REPLAY_FIGURES = ("drift", "feedback", "convergence")
 
 

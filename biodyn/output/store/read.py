@@ -30,7 +30,6 @@ from biodyn.output.store.folder import (
     PACKED_SUFFIX,
     RECORD_NAME,
     RECORD_VERSION,
-    REPLAY_ANIMATION,
     REPLAY_FIGURES,
     REPLAY_FOLDER,
     REPLAY_RECORD,
@@ -283,7 +282,6 @@ def _read_replay(folder: Path) -> ReplayView | None:
             drift=read_csv(place / "replay_drift.csv"),
             feedback=read_csv(place / "replay_feedback.csv"),
             figures={name: (place / f"{name}.png").read_bytes() for name in REPLAY_FIGURES},
-            animation=f"{REPLAY_FOLDER}/{REPLAY_ANIMATION}" if (place / REPLAY_ANIMATION).is_file() else "",
         )
     except (ValueError, OSError) as error:
         raise ResultError(f"The replay in '{place}' cannot be read: {error}.", "Run 'biodyn replay' again.") from error

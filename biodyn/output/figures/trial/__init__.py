@@ -39,14 +39,12 @@ class ReplayView:
         record: content of `replay.json`.
         drift, feedback: its tables.
         figures: PNG images by name (drift, feedback, convergence).
-        animation: path of the animation relative to the report, "" if none was made.
     """
 
     record: Mapping[str, Any]
     drift: pd.DataFrame
     feedback: pd.DataFrame
     figures: Mapping[str, bytes]
-    animation: str
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ def replay(page: TrialPage) -> Data:
         "position_cm": 100.0 * settings["position_m"],
         "drift": _drift_rows(view),
         "feedback": _feedback_rows(view.feedback),
-        "animation": view.animation,
     }
     return {"replay": values}
 
