@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
@@ -10,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from biodyn.errors import SettingsError
-from biodyn.library.load import load_table
+from biodyn.library.load import load_table, nearest
 from biodyn.library.study_parameters import ParameterDefinition
 
 
@@ -37,16 +36,7 @@ def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None
     known = tuple(known)
     for name in names:
         if name not in known:
-            raise SettingsError(f"This study has no {what} '{name}'.", nearest_hint(name, known))
-
-
-def nearest_hint(name: str, known: Iterable[str], max_listed: int = 12) -> str:
-    """Return a hint with the most similar name, and the first of the known names."""
-    texts = [text for text in known if text]
-    similar = difflib.get_close_matches(name, texts, n=1, cutoff=0.5)
-    hint = f"Did you mean '{similar[0]}'? " if similar else ""
-    listed = ", ".join(texts[:max_listed]) + (", ..." if len(texts) > max_listed else "")
-    return f"{hint}There are {listed or 'none'}."
+            raise SettingsError(f"This study has no {what} '{name}'.", nearest(name, known))
 
 
 # -- Options --------------------------------------------------------------------------------------------------------

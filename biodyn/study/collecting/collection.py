@@ -19,9 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from openpyxl import Workbook
-from openpyxl.cell import WriteOnlyCell
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-from openpyxl.styles import Font
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
@@ -45,6 +42,7 @@ from biodyn.study.collecting.read import DATA_SET_NAME, data_set_path
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TrialRecord, excluded_trials, exclusion_finding, read_record, trial_failed
 from biodyn.study.running.task import program_version
+from biodyn.trial.export.sheets import text_cell
 
 TEXT_NAME = "study.csv"
 #: A row group has trials of one subject and is closed with the trial that takes it beyond this many rows.
@@ -102,7 +100,7 @@ def collect(plan: StudyPlan, out: Path, *, include_failed: bool = False) -> Coll
     notes += [excluded] if excluded else []
     notes += [_impossible(source)] if source.impossible_cycles else []
     if rows > MOST_TEXT_ROWS:
-        notes.append(_too_long(rows))
+        notes.append(_too_long(TEXT_NAME, rows))
     return CollectedStudy(
         out, len(plan.trials), source.with_cycles, rows, tuple(_files(out, len(plan.trials), rows)), tuple(notes)
     )
@@ -313,11 +311,11 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _too_long(rows: int) -> Diagnostic:
+def _too_long(name: str, rows: int) -> Diagnostic:
     return Diagnostic(
         "study-table-left-out",
         "info",
-        f"study.csv was not written: the data set has {rows:,} rows (limit {MOST_TEXT_ROWS:,}); study.parquet has all of them.",
+        f"{name} was not written: the data set has {rows:,} rows (limit {MOST_TEXT_ROWS:,}); study.parquet has all of them.",
         value=float(rows),
         limit=float(MOST_TEXT_ROWS),
         hint="Read study.parquet with pandas, R (arrow) or DuckDB.",
@@ -348,16 +346,7 @@ def export(plan: StudyPlan, out: Path) -> tuple[Diagnostic, ...]:
         if rows <= MOST_TEXT_ROWS:
             write_wide(data_set, parts[WIDE_NAME])
         else:
-            notes.append(
-                Diagnostic(
-                    "study-table-left-out",
-                    "info",
-                    f"{WIDE_NAME} was not written: the data set has {rows:,} rows (limit {MOST_TEXT_ROWS:,}).",
-                    value=float(rows),
-                    limit=float(MOST_TEXT_ROWS),
-                    hint="Read study.parquet.",
-                )
-            )
+            notes.append(_too_long(WIDE_NAME, rows))
         sentences = write_xlsx(out, parts[XLSX_NAME], plan.name, program_version())
         notes += [Diagnostic("study-table-left-out", "info", sentence) for sentence in sentences]
     return tuple(notes)
@@ -402,28 +391,33 @@ def curve_lines(table: pa.Table) -> list[str]:
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # Excel's, header included
 #: Cells of the largest sheet: about 10 s, 10 MB.
 MOST_CELLS = 2_000_000
-_TABLES = {
-    "summary": "summary.csv",
-    "parameters": "group/parameters_wide.csv",
-    "comparisons": "group/comparisons.csv",
-    "mixed models": "group/mixed_models.csv",
-    "spm clusters": "group/spm.csv",
-    "symmetry": "group/symmetry.csv",
-    "repeatability": "group/repeatability.csv",
-    "gait scores": "group/gait_scores.csv",
+# File and description of each sheet.
+_SHEETS = {
+    "summary": (
+        SUMMARY_NAME,
+        "one row per trial: status, reason, quality, summary metrics; units in the names of the columns",
+    ),
+    "parameters": (
+        "group/parameters_wide.csv",
+        "discrete parameters, one row per subject; all cycles one by one: group/parameters.csv",
+    ),
+    "subject curves": (
+        "group/subject_curves.parquet",
+        "mean curves of each subject over 0-100 % of the gait cycle, one row per variable",
+    ),
+    "comparisons": ("group/comparisons.csv", "tests of the discrete parameters between conditions and groups"),
+    "mixed models": (
+        "group/mixed_models.csv",
+        "linear mixed models of the discrete parameters, the subject as random effect",
+    ),
+    "spm clusters": (
+        "group/spm.csv",
+        "stretches of the gait cycle in which curves differ (statistical parametric mapping)",
+    ),
+    "symmetry": ("group/symmetry.csv", "left against right"),
+    "repeatability": ("group/repeatability.csv", "how well cycles and sessions repeat: SEM, MDC, CMC, ICC"),
+    "gait scores": ("group/gait_scores.csv", "movement analysis profile and gait profile score"),
 }
-_ABOUT = {
-    "summary": "one row per trial: status, reason, quality, summary metrics; units in the names of the columns",
-    "parameters": "discrete parameters, one row per subject; all cycles one by one: group/parameters.csv",
-    "subject curves": "mean curves of each subject over 0-100 % of the gait cycle, one row per variable",
-    "comparisons": "tests of the discrete parameters between conditions and groups",
-    "mixed models": "linear mixed models of the discrete parameters, the subject as random effect",
-    "spm clusters": "stretches of the gait cycle in which curves differ (statistical parametric mapping)",
-    "symmetry": "left against right",
-    "repeatability": "how well cycles and sessions repeat: SEM, MDC, CMC, ICC",
-    "gait scores": "movement analysis profile and gait profile score",
-}
-_CURVES = "subject curves"
 _EPOCH = datetime(2000, 1, 1)
 
 
@@ -461,7 +455,7 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
     for sheet in _sheets(out):
         why = sheet.too_large
         if why:
-            left_out.append(f"Sheet '{sheet.name}' was left out: {why}; read {_source(sheet.name)}.")
+            left_out.append(f"Sheet '{sheet.name}' was left out: {why}; read {_SHEETS[sheet.name][0]}.")
             continue
         written.append(sheet.name)
         page = book.create_sheet(sheet.name)
@@ -482,17 +476,14 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
 
 
 def _sheets(out: Path) -> Iterator[Sheet]:
-    for name, file in _TABLES.items():
-        if (out / file).is_file():
+    for name, (file, _) in _SHEETS.items():
+        if not (out / file).is_file():
+            continue
+        if file.endswith(".parquet"):
+            yield _subject_curves(name, out / file)
+        else:
             frame = _read(out / file)
-            rows = (list(row) for row in frame.itertuples(index=False, name=None))
-            yield Sheet(name, tuple(frame.columns), rows, len(frame))
-        if name == "parameters" and (out / _source(_CURVES)).is_file():
-            yield _subject_curves(out / _source(_CURVES))
-
-
-def _source(name: str) -> str:
-    return "group/subject_curves.parquet" if name == _CURVES else _TABLES[name]
+            yield Sheet(name, tuple(frame.columns), frame.itertuples(index=False, name=None), len(frame))
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -502,7 +493,7 @@ def _read(path: Path) -> pd.DataFrame:
     return read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
 
 
-def _subject_curves(path: Path) -> Sheet:
+def _subject_curves(name: str, path: Path) -> Sheet:
     """Mean curves with one column per percent; read a row group at a time."""
     keys = ("subject", "session", "condition", "group", "side", "variable", "unit")
     file = pq.ParquetFile(path)
@@ -516,26 +507,16 @@ def _subject_curves(path: Path) -> Sheet:
             for head, mean in zip(heads, means, strict=True):
                 yield [*(head[key] for key in keys), *mean.tolist()]
 
-    return Sheet(_CURVES, columns, rows(), file.metadata.num_rows // CYCLE_POINTS)
+    return Sheet(name, columns, rows(), file.metadata.num_rows // CYCLE_POINTS)
 
 
 def _cell(page: Any, value: Any, bold: bool = False) -> Any:
-    """A value as Excel takes it: missing is an empty cell, a text is a text even if it begins with "="."""
-    max_characters = 32_767
+    """Return a value as Excel takes it: missing is an empty cell, a text is a text even if it begins with "="."""
     if value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value)):
         return None
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, str):
-        value = ILLEGAL_CHARACTERS_RE.sub(" ", value)[:max_characters]
-    if not bold and not (isinstance(value, str) and value.startswith("=")):
-        return value
-    cell = WriteOnlyCell(page, value=value)
-    if isinstance(value, str):
-        cell.data_type = "s"
-    if bold:
-        cell.font = Font(bold=True)
-    return cell
+    return text_cell(page, value, bold) if isinstance(value, str) else value
 
 
 def _readme(study: str, version: str, written: Sequence[str], left_out: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -545,7 +526,8 @@ def _readme(study: str, version: str, written: Sequence[str], left_out: Sequence
     yield "empty cell", "not measured or not computable; never zero"
     yield "all values", "study.parquet (and study.csv): one row per value; study_wide.csv: one row per curve"
     for name in written:
-        yield f"sheet '{name}'", f"{_ABOUT[name]} (from {_source(name)})"
+        file, about = _SHEETS[name]
+        yield f"sheet '{name}'", f"{about} (from {file})"
     for sentence in left_out:
         yield "left out", sentence
 

@@ -61,9 +61,7 @@ DATA_SET_SCHEMA: Final = pa.schema([*(pa.field(name, WORD, nullable=False) for n
 DATA_SET_COLUMNS: Final = tuple(DATA_SET_SCHEMA.names)
 #: Columns of words, in the order of the data set.
 WORD_COLUMNS: Final = tuple(field.name for field in DATA_SET_SCHEMA if field.type == WORD)
-#: Alike in all rows of a row group, which holds trials of one subject: a reader sees from them what it can skip.
-PRUNING_COLUMNS: Final = ("subject", "group")
-#: The one with row-group statistics: computing them takes longer than encoding the column.
+#: With row-group statistics, by which a reader skips other subjects; computing them takes longer than encoding the column.
 STATISTICS_COLUMN: Final = "subject"
 
 UNITS_NOTE: Final = (

@@ -19,7 +19,6 @@ from biodyn.study.collecting.cycles import (
     DATA_SET_COLUMNS,
     DATA_SET_SCHEMA,
     LATER_LABELS,
-    PRUNING_COLUMNS,
     WORD,
     WORD_COLUMNS,
 )
@@ -29,7 +28,7 @@ Wanted = str | float | bool | Sequence[str] | Sequence[float]
 
 
 def read_cycles(source: str | Path, columns: Sequence[str] | None = None, **wanted: Wanted) -> pd.DataFrame:
-    """Return the selected rows of study.parquet; other row groups are not read.
+    """Return the selected rows of study.parquet; row groups of other subjects are not read.
 
     Parameters:
         source: output folder of a study, or a data set file.
@@ -45,16 +44,19 @@ def read_cycles(source: str | Path, columns: Sequence[str] | None = None, **want
     needed = [name for name in DATA_SET_COLUMNS if name in shown or name in wanted]
     terms = [_is_one_of(name, values) for name, values in wanted.items()]
     with pq.ParquetFile(data_set_path(source)) as file:
+        numbers = range(file.num_row_groups)
         parts = [DATA_SET_SCHEMA.empty_table().select(shown)]
-        for number in range(file.num_row_groups):
-            if all(_may_hold(file, number, name, wanted[name]) for name in PRUNING_COLUMNS if name in wanted):
-                table = _rows(file, [number], needed)
-                parts.append(
-                    (table.filter(reduce(and_, terms)) if terms else table).select(shown).cast(parts[0].schema)
-                )
+        for number in numbers:
+            if "subject" not in wanted or _subject_of(file, number) in _several(wanted["subject"]):
+                rows = _rows(file, [number], needed)
+                parts.append((rows.filter(reduce(and_, terms)) if terms else rows).select(shown).cast(parts[0].schema))
         table = pa.concat_tables(parts)
-        if table.num_rows == 0:
-            _require_values(file, wanted)
+        for name in WORD_COLUMNS if table.num_rows == 0 and len(numbers) else ():
+            known = _rows(file, numbers, [name])[name].unique().to_pylist() if name in wanted else []
+            if known and not set(_several(wanted[name])) & set(known):
+                requested = ", ".join(map(repr, _several(wanted[name])))
+                hint = f"There are {', '.join(sorted(map(repr, known)))}."
+                raise ResultError(f"The data set has no {name} {requested}.", hint)
     frame = _frame(table)
     for name in frame.columns:
         if isinstance(frame[name].dtype, pd.CategoricalDtype):
@@ -104,31 +106,11 @@ def _rows(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[str] |
 
 
 def _subject_of(file: pq.ParquetFile, number: int) -> str:
-    """Subject of a row group: its smallest and its largest."""
-    smallest, largest = _range(file, number, "subject")
-    if smallest is None or smallest != largest:
+    """Return the subject of a row group: its smallest and its largest."""
+    column = file.metadata.row_group(number).column(file.schema_arrow.get_field_index("subject")).statistics
+    if column is None or not column.has_min_max or column.min != column.max:
         raise ResultError("The row groups of the data set do not hold one subject each.", "Collect the study again.")
-    return smallest
-
-
-def _may_hold(file: pq.ParquetFile, number: int, name: str, values: Wanted) -> bool:
-    """False where a row group holds none of the values: by its statistics, or by this column alone where they say nothing."""
-    requested = [str(value) for value in _several(values)]
-    smallest, largest = _range(file, number, name)
-    if smallest is None or largest is None:
-        return not set(requested).isdisjoint(_words(file, number, name))
-    return any(smallest <= value <= largest for value in requested)
-
-
-def _words(file: pq.ParquetFile, number: int, name: str) -> list[str]:
-    """The words of a column that occur in a row group."""
-    words: list[str] = _rows(file, [number], [name])[name].unique().to_pylist()
-    return words
-
-
-def _range(file: pq.ParquetFile, number: int, name: str) -> tuple[str, str] | tuple[None, None]:
-    statistics = file.metadata.row_group(number).column(file.schema_arrow.get_field_index(name)).statistics
-    return (None, None) if statistics is None or not statistics.has_min_max else (statistics.min, statistics.max)
+    return str(column.min)
 
 
 def _several(values: Wanted) -> list[Any]:
@@ -150,20 +132,6 @@ def _require_columns(names: Sequence[str]) -> None:
         raise ResultError(
             f"The data set has no column '{unknown[0]}'.", f"Its columns are {', '.join(DATA_SET_COLUMNS)}."
         )
-
-
-def _require_values(file: pq.ParquetFile, wanted: dict[str, Wanted]) -> None:
-    """Raise ResultError if one of the wanted words occurs nowhere in the data set."""
-    for name in wanted:
-        if name not in WORD_COLUMNS:
-            continue
-        there: dict[str, None] = {}
-        for number in range(file.num_row_groups):
-            there.update(dict.fromkeys(_words(file, number, name)))
-        requested = _several(wanted[name])
-        if there and not set(requested) & set(there):
-            shown = ", ".join(sorted(map(repr, there)))
-            raise ResultError(f"The data set has no {name} {', '.join(map(repr, requested))}.", f"There are {shown}.")
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:

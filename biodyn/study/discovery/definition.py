@@ -19,13 +19,11 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from biodyn.errors import InputFileError, SettingsError, StudyError, printable
-from biodyn.io import read_facts
+from biodyn.errors import SettingsError, StudyError, printable
 from biodyn.library.load import read_user_toml, relative_to_file
 from biodyn.library.section import invalid_entry
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.output.store.folder import portable_name
-from biodyn.recording import FileFacts
 from biodyn.session.inventory import SUFFIXES
 from biodyn.session.words import plain_text
 from biodyn.settings import Settings, joined, with_table_paths
@@ -413,44 +411,30 @@ def _groups(trials: Sequence[PlannedTrial]) -> list[str]:
 
 
 def _subjects(plan: StudyPlan) -> list[str]:
+    stored = {file.path: file.mass_kg for file in plan.files}
     blocks = []
     for subject in dict.fromkeys(trial.subject for trial in plan.trials):
         own = [trial for trial in plan.trials if trial.subject == subject]
-        facts = _stored(plan.root, own)
-        statics = list(dict.fromkeys(path for trial in own for path in (trial.statics or (trial.static,))))
-        lines = [f"[subjects.{_quoted(subject)}]  # {_many(len(own))}"]
-        lines.append(_measure("mass_kg", None if facts is None else facts.mass_kg, "70.0", "measured on the plates"))
-        lines.append(_measure("height_m", None if facts is None else facts.height_m, "1.75", "from the segments"))
-        lines += [
-            f"# static = {_quoted(path_text(static))}" if static is not None else "# static: searched when run"
-            for static in statics
+        mass_kg = next((mass for trial in own if (mass := stored.get(trial.path)) is not None), None)
+        mass = (
+            "70.0  # not stored: measured on the plates" if mass_kg is None else f"{mass_kg:.4g}  # stored in the files"
+        )
+        statics = dict.fromkeys(path for trial in own for path in (trial.statics or (trial.static,)))
+        lines = [
+            f"[subjects.{_quoted(subject)}]  # {_many(len(own))}",
+            f"# mass_kg = {mass}",
+            "# height_m = 1.75  # instead of the stored height, or one estimated from the segments",
+            *(
+                f"# static = {_quoted(path_text(static))}" if static is not None else "# static: searched when run"
+                for static in statics
+            ),
         ]
         blocks.append("\n".join(lines) + "\n")
     return blocks
 
 
-def _measure(name: str, stored: float | None, example: str, otherwise: str) -> str:
-    if stored is None:
-        return f"# {name} = {example}  # not stored: {otherwise}"
-    return f"# {name} = {stored:.4g}  # stored in the files"
-
-
-def _stored(root: Path, trials: Sequence[PlannedTrial]) -> FileFacts | None:
-    """Facts of the first file that stores a mass, else of the first that can be read."""
-    first = None
-    for trial in trials:
-        try:
-            facts = read_facts(root / trial.path)
-        except InputFileError:
-            continue
-        if facts.mass_kg is not None:
-            return facts
-        first = first or facts
-    return first
-
-
-def _many(count: int) -> str:
-    return f"{count} trial{'' if count == 1 else 's'}"
+def _many(count: int, noun: str = "trial") -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _quoted(text: str) -> str:
@@ -507,24 +491,18 @@ def _counts(plan: StudyPlan) -> str:
     roles = Counter(file.role for file in plan.files)
     searched = sum(trial.static is None for trial in plan.trials)
     parts = [
-        _many_listing(
-            len(plan.files), "C3D file" if all(f.path.suffix.lower() == ".c3d" for f in plan.files) else "recording"
-        ),
-        _many_listing(len(plan.trials), "trial"),
-        _many_listing(len(subjects), "subject"),
-        *([_many_listing(len(sessions), "session")] if sessions else []),
-        *([_many_listing(len(conditions), "condition")] if conditions else []),
-        _many_listing(roles["static"], "static trial"),
-        *([_many_listing(roles["functional"], "functional trial")] if roles["functional"] else []),
+        _many(len(plan.files), "C3D file" if all(f.path.suffix.lower() == ".c3d" for f in plan.files) else "recording"),
+        _many(len(plan.trials), "trial"),
+        _many(len(subjects), "subject"),
+        *([_many(len(sessions), "session")] if sessions else []),
+        *([_many(len(conditions), "condition")] if conditions else []),
+        _many(roles["static"], "static trial"),
+        *([_many(roles["functional"], "functional trial")] if roles["functional"] else []),
         f"{roles['other'] + roles['excluded']} left out",
         *([f"{roles['unreadable']} cannot be read"] if roles["unreadable"] else []),
         *([f"static trial searched when run for {searched}"] if searched else []),
     ]
     return f"Study {printable(plan.name)}: {', '.join(parts)}."
-
-
-def _many_listing(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _row(trial: PlannedTrial, stored_kg: float | None) -> Sequence[str]:

@@ -13,6 +13,7 @@ import pandas as pd
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError, SettingsError
+from biodyn.library.load import nearest
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.output.store.folder import group_files, replacing
 from biodyn.output.tables.csv import write_csv
@@ -54,7 +55,7 @@ from biodyn.study.group.subject_cycles import (
     subject_curve_table,
     subject_cycles,
 )
-from biodyn.study.options import AnalysisOptions, all_definitions, group_table, nearest_hint, require_known
+from biodyn.study.options import AnalysisOptions, all_definitions, group_table, require_known
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import STRIDES_NAME, excluded_trials, read_strides, without_trials
 from biodyn.variables import Walker, load_norm_set, unknown_norms
@@ -99,7 +100,7 @@ def require_possible(plan: StudyPlan, options: AnalysisOptions) -> None:
             if name not in known:
                 raise SettingsError(
                     f"Entry '{entry}' of study.toml is not valid: this study has no {what} '{name}'.",
-                    nearest_hint(name, known),
+                    nearest(name, filter(None, known)),
                 )
     problem = unknown_norms(options.norms)
     if problem:

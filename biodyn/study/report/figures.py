@@ -31,7 +31,7 @@ from biodyn.output.figures.description import Area, Axis, Bars, Figure, Key, Lay
 from biodyn.output.figures.style import DASHED, LEVEL_COLORS
 from biodyn.output.figures.svg import svg
 from biodyn.output.figures.trial import TrialView
-from biodyn.output.report.compare_page import multi_trial_scene, scene_markup
+from biodyn.output.report.compare_page import multi_trial_scene
 from biodyn.output.report.scene import MOST_BYTES
 from biodyn.output.store.read import StoredResult
 from biodyn.study.collecting.cycles import DECISIONS
@@ -470,9 +470,6 @@ def _profile_bars(
 
 #: Walks of a session in one view; more cannot be distinguished.
 MOST_WALKS: Final = 4
-#: Views of trials in the page of a study, and the bytes of numbers of each: 100 kB of text.
-MOST_SCENES: Final = 3
-LIGHT_BYTES: Final = 75_000
 
 
 def stored_view(source: StudySource, trial: Trial) -> TrialView:
@@ -521,58 +518,6 @@ def session_scene(source: StudySource, trials: Sequence[Trial]) -> dict[str, Any
         **scene,
         "drawn": f"{scene['drawn']} Not shown (more than {MOST_WALKS} walks cannot be distinguished): {others}.",
     }
-
-
-def worst_trials(trials: Sequence[Trial], measures: Sequence[str], most: int) -> list[tuple[Trial, str]]:
-    """Return the trials to be looked at first, each with its worst measure.
-
-    Those that failed a check come first, then it counts by how many times a measure exceeds its median over all trials.
-    """
-    done = [trial for trial in trials if trial.done]
-    usual = {
-        name: float(np.median(known))
-        if (known := [v for t in done if np.isfinite(v := t.number(name)) and v > 0.0])
-        else np.nan
-        for name in measures
-    }
-
-    def excess(trial: Trial) -> tuple[float, str]:
-        return max(((_finite(trial.number(name) / usual[name]), name) for name in measures), default=(0.0, ""))
-
-    ranked = sorted(done, key=lambda trial: (trial.status != "fail", -excess(trial)[0]))
-    return [(trial, excess(trial)[1]) for trial in ranked[:most] if excess(trial)[0] > 0.0]
-
-
-def _finite(value: float) -> float:
-    return value if np.isfinite(value) else 0.0
-
-
-def worst_scenes(source: StudySource, measures: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the trials to review first: link, text, and the 3-D view (its script is added once per page).
-
-    Parameters: `measures` columns of summary.csv with their words. A trial without a motion is named with the reason; none where
-    no trial has one.
-    """
-    scenes: list[dict[str, Any]] = []
-    for trial, name in worst_trials(source.trials, tuple(measures), MOST_SCENES):
-        who = f"{trial.subject}, {trial.trial}"
-        why, context = "", None
-        try:
-            context = multi_trial_scene({who: stored_view(source, trial)}, most_bytes=LIGHT_BYTES)
-        except ResultError as error:
-            why = _within_scenes(source, error)
-        scenes.append(
-            {
-                "who": who,
-                "link": trial.report or trial.link,
-                "measure": f"{measures[name]} {trial.number(name):.3g}",
-                "failed": trial.metrics.get("checks_failed", ""),
-                # one script serves all views of the page
-                "view": scene_markup({**context, "script": ""}) if context else "",
-                "why": why or ("" if context else "No motion is known."),
-            }
-        )
-    return scenes if any(scene["view"] for scene in scenes) else []
 
 
 def _within_scenes(source: StudySource, error: ResultError) -> str:

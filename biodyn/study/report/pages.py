@@ -103,27 +103,37 @@ STUDY_SECTIONS: Sections[StudyPage] = Sections("biodyn.study.report.sections", (
 
 def study_page(page: StudyPage) -> str:
     """Return the page of the whole study."""
-    record = page.source.record
-    frame = Frame(
-        title=f"{record['name']} – study report",
-        heading=record["name"],
-        line=outcome(page.source.trials),
-        outcome=True,
-        facts=[Fact(label, value) for label, value in study_facts(page)],
-        program=record["program"],
-        foot="This page needs no network.",
-        style=resource("study.css", PACKAGE),
-        script=resource("sorting.js", PACKAGE),
+    name, line = page.source.record["name"], outcome(page.source.trials)
+    return _framed(page.source, f"{name} – study report", name, line, study_facts(page), STUDY_SECTIONS.of(page))
+
+
+def _framed(
+    source: StudySource, title: str, heading: str, line: str, facts: Sequence[Fact], sections: Sequence[Section]
+) -> str:
+    """Return a page; `line`: the outcome in the head, "" for the page of one subject in a study."""
+    return framed(
+        Frame(
+            title=title,
+            heading=heading,
+            line=line,
+            outcome=bool(line),
+            facts=facts,
+            program=source.record["program"],
+            foot="This page needs no network; links lead to the results of the trials.",
+            up=("", "") if line else ("../report.html", source.record["name"]),
+            style=resource("study.css", PACKAGE),
+            script=resource("sorting.js", PACKAGE),
+        ),
+        sections,
     )
-    return framed(frame, STUDY_SECTIONS.of(page))
 
 
-def study_facts(page: StudyPage) -> list[tuple[str, str]]:
+def study_facts(page: StudyPage) -> list[Fact]:
     """Words and numbers of the head."""
     trials = page.source.trials
     rows = [
-        ("Subjects", str(len(page.source.subjects))),
-        ("Trials", f"{sum(t.done for t in trials)} of {len(trials)} analysed"),
+        Fact("Subjects", str(len(page.source.subjects))),
+        Fact("Trials", f"{sum(t.done for t in trials)} of {len(trials)} analysed"),
     ]
     for label, values in (
         ("Groups", [t.group for t in trials]), ("Conditions", [t.condition for t in trials]),
@@ -131,21 +141,11 @@ def study_facts(page: StudyPage) -> list[tuple[str, str]]:
     ):  # fmt: skip
         words = list(dict.fromkeys(value for value in values if value))
         if words:
-            rows.append((label, ", ".join(words)))
+            rows.append(Fact(label, ", ".join(words)))
     cycles = page.table("cycles")
     if len(cycles):
-        rows.append(("Cycles", f"{len(cycles):,}"))
+        rows.append(Fact("Cycles", f"{len(cycles):,}"))
     return rows
-
-
-@dataclass(frozen=True)
-class SubjectTables:
-    """The rows of one subject: cycles.csv, parameter means, symmetry.csv, gait_scores.csv."""
-
-    cycles: pd.DataFrame
-    parameters: pd.DataFrame
-    symmetry: pd.DataFrame
-    scores: pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,9 @@ class SubjectPage:
     """What the sections of a subject's page are made of.
 
     Attributes:
-        data: its cycles, None where no trial has any. tables: its rows of the group results.
-        study: name and program version. base: from the page to the study's folder. reports: trials with a report.
+        data: its cycles, None where no trial has any.
+        tables: its rows of cycles, symmetry, gait_scores (as in OUT/group) and the means of its parameters.
+        source: the study's folder. base: from the page to it. reports: trials with a report.
         score_notes: what the scores are compared with, in words.
         walker: the person, by whom norms are chosen; norm_setting: as [analysis] norms.
         means: session_means.csv of a study of one person, mean_notes: its notes.
@@ -164,10 +165,10 @@ class SubjectPage:
     subject: str
     trials: Sequence[Trial]
     data: SubjectCycles | None
-    tables: SubjectTables
+    tables: Mapping[str, pd.DataFrame]
     norms: Sequence[Norm]
     names: Names
-    study: Mapping[str, Any]
+    source: StudySource
     base: str = "../"
     reports: frozenset[str] = frozenset()
     score_notes: Sequence[str] = ()
@@ -188,29 +189,19 @@ SUBJECT_SECTIONS: Sections[SubjectPage] = Sections("biodyn.study.report.sections
 
 def subject_page(page: SubjectPage) -> str:
     """Return the page of a subject."""
-    frame = Frame(
-        title=f"{page.subject} – {page.study['name']}",
-        heading=page.subject,
-        line="",
-        facts=[Fact(label, value) for label, value in facts(page.trials)],
-        program=page.study["program"],
-        foot="This page needs no network; links lead to the results of the trials.",
-        up=("../report.html", page.study["name"]),
-        style=resource("study.css", PACKAGE),
-        script=resource("sorting.js", PACKAGE),
-    )
-    return framed(frame, SUBJECT_SECTIONS.of(page))
+    title = f"{page.subject} – {page.source.record['name']}"
+    return _framed(page.source, title, page.subject, "", facts(page.trials), SUBJECT_SECTIONS.of(page))
 
 
-def facts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
+def facts(trials: Sequence[Trial]) -> list[Fact]:
     """Words and numbers of the head."""
-    facts_shown = [("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
+    facts_shown = [Fact("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
     group = next((trial.group for trial in trials if trial.group), "")
     conditions = list(dict.fromkeys(trial.condition for trial in trials if trial.condition))
     sessions = list(dict.fromkeys(trial.session for trial in trials if trial.session))
-    facts_shown += [("Group", group)] if group else []
-    facts_shown += [("Conditions", ", ".join(conditions))] if conditions else []
-    facts_shown += [("Sessions", ", ".join(sessions))] if sessions else []
+    facts_shown += [Fact("Group", group)] if group else []
+    facts_shown += [Fact("Conditions", ", ".join(conditions))] if conditions else []
+    facts_shown += [Fact("Sessions", ", ".join(sessions))] if sessions else []
     done = [trial for trial in trials if trial.done]
     for label, name, form in (
         ("Body mass", "subject_mass_kg", "{:.1f} kg"),
@@ -219,12 +210,12 @@ def facts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
         values = list(
             dict.fromkeys(form.format(trial.number(name)) for trial in done if np.isfinite(trial.number(name)))
         )
-        facts_shown += [(label, ", ".join(values))] if values else []
+        facts_shown += [Fact(label, ", ".join(values))] if values else []
     speed = np.array([trial.number("speed_m_s") for trial in done])
     if np.isfinite(speed).any():
         known = speed[np.isfinite(speed)]
         facts_shown.append(
-            ("Walking speed", f"{spread(known.mean(), known.std(ddof=1) if len(known) > 1 else np.nan, '')} m/s")
+            Fact("Walking speed", f"{spread(known.mean(), known.std(ddof=1) if len(known) > 1 else np.nan, '')} m/s")
         )
     return facts_shown
 
@@ -234,19 +225,9 @@ _OF_STUDY = ("warnings", "repeatability", "left-out", "methods", "files")
 
 def session_page(page: StudyPage, person: SubjectPage) -> str:
     """Return the page of a session."""
-    record = page.source.record
-    frame = Frame(
-        title=f"{record['name']} – session report",
-        heading=record["name"],
-        line=session_outcome(person),
-        outcome=True,
-        facts=session_facts(page, person),
-        program=record["program"],
-        foot="This page needs no network; links lead to the results of the walks.",
-        style=resource("study.css", PACKAGE),
-        script=resource("sorting.js", PACKAGE),
-    )
-    return framed(frame, [*SUBJECT_SECTIONS.of(person), *STUDY_SECTIONS.of(page, _OF_STUDY)])
+    name, sections = page.source.record["name"], [*SUBJECT_SECTIONS.of(person), *STUDY_SECTIONS.of(page, _OF_STUDY)]
+    head = session_facts(page, person)
+    return _framed(page.source, f"{name} – session report", name, session_outcome(person), head, sections)
 
 
 def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
@@ -277,28 +258,17 @@ _TABLE = (
 
 def change_page(change: SessionChange) -> str:
     """Return the page."""
-    frame = Frame(
-        title=f"{change.names[0]} and {change.names[1]} – change",
-        heading=f"{change.names[0]} → {change.names[1]}",
-        line=_line(change),
-        outcome=True,
-        facts=[Fact("Before", change.names[0]), Fact("After", change.names[1])],
-        program=change.after.record["program"],
-        foot="This page needs no network.",
-        style=resource("study.css", PACKAGE),
-        script=resource("sorting.js", PACKAGE),
-    )
     scores = change.table[change.table["kind"] == SCORE]
     scores = scores.sort_values("name", key=lambda names: names != "gps", kind="stable")  # the summary first
     others = change.table[change.table["kind"] != SCORE]
-    return framed(
-        frame,
-        [
-            _section("scores", "Gait scores", _TABLE, rows=changes_table(scores), notes=list(change.notes)),
-            *_curves_and_scene(change),
-            _section("parameters", "Parameters", _TABLE, rows=changes_table(others), notes=[]),
-        ],
-    )
+    before, after = change.names
+    sections = [
+        _section("scores", "Gait scores", _TABLE, rows=changes_table(scores), notes=list(change.notes)),
+        *_curves_and_scene(change),
+        _section("parameters", "Parameters", _TABLE, rows=changes_table(others), notes=[]),
+    ]
+    head = [Fact("Before", before), Fact("After", after)]
+    return _framed(change.after, f"{before} and {after} – change", f"{before} → {after}", _line(change), head, sections)
 
 
 def _section(name: str, title: str, template: str, **data: object) -> Section:
@@ -433,11 +403,10 @@ def _people(page: StudyPage) -> Iterator[SubjectPage]:
     rows = {name: _by_subject(page.table(name)) for name in ("cycles", "symmetry", "gait_scores")}
     rows["parameters"] = _by_subject(page.parameters)
     leave_out = source.group["options"]["outliers"] == "leave_out"
-    study = {"name": source.record["name"], "program": source.record["program"]}
     notes = page.notes("gait_scores")
     with_cycles, frames = set(subjects_with_cycles(source.out)), iterate_subjects(source.out, CYCLE_VALUES)
     for subject, trials in source.subjects.items():
-        tables = SubjectTables(*(rows[name](subject) for name in ("cycles", "parameters", "symmetry", "gait_scores")))
+        tables = {name: rows_of_subject(subject) for name, rows_of_subject in rows.items()}
         data = with_strides(source, next(frames)) if subject in with_cycles else None
         if data is not None:
             if data.subject != subject:
@@ -445,7 +414,7 @@ def _people(page: StudyPage) -> Iterator[SubjectPage]:
                     f"The data set and the summary have different orders: '{data.subject}', '{subject}'.",
                     "Run the study again: trials that are done are kept.",
                 )
-            odd = _flags(data, tables.cycles) if leave_out else None
+            odd = _flags(data, tables["cycles"]) if leave_out else None
             page.curves.add(data, mean_curves(data, odd))
         if subject.startswith(".") or set(subject) & set(
             "/\\\0"
@@ -456,7 +425,7 @@ def _people(page: StudyPage) -> Iterator[SubjectPage]:
         reports = frozenset(trial.trial for trial in trials if (source.out / trial.folder / REPORT_NAME).is_file())
         base = "" if source.one_session else "../"
         yield SubjectPage(
-            subject, trials, data, tables, page.norms, page.names, study, base, reports, notes,
+            subject, trials, data, tables, page.norms, page.names, source, base, reports, notes,
             walker=_walker(source, trials), norm_setting=str(source.group["options"]["norms"]),
             means=page.table(SESSION_MEANS), mean_notes=source.notes(SESSION_MEANS),
             scene=session_scene(source, trials) if source.one_session else None,

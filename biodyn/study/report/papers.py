@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from biodyn.conventions import SIDES
+from biodyn.output.report.page import Fact
 from biodyn.output.report.paper import Paper, PaperHead, set_pages
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import SCORE
@@ -29,7 +30,7 @@ def session_paper(page: StudyPage, person: SubjectPage, head: PaperHead | None =
     Raises ResultError where the library for it is not installed.
     """
     record = page.source.record
-    curves = [] if person.data is None else parts(person.data, person.tables.cycles, person.norms)
+    curves = [] if person.data is None else parts(person.data, person.tables["cycles"], person.norms)
     conditions = max(len(curves), 1)
 
     def write(paper: Paper) -> bool:
@@ -60,12 +61,12 @@ def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
     """Who, how the walks ended, parameters of the stride, numbers against norms."""
     paper.laboratory()
     paper.title(str(page.source.record["name"]), 15.0)
-    paper.facts([(fact.label, fact.value) for fact in session_facts(page, person)])
+    _facts(paper, session_facts(page, person))
     paper.title(session_outcome(person), 12.0)
-    typical = set(representative_walks(person.tables.cycles).values())
+    typical = set(representative_walks(person.tables["cycles"]).values())
     heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
     _table(paper, table(heads, [_walk(trial, trial.trial in typical) for trial in person.trials]))
-    means = person.tables.parameters
+    means = person.tables["parameters"]
     for title, rows in parameter_tables(means[_of_strides(means)], person.names, person.means):
         paper.title(_of("Time and distance", title))
         _table(paper, rows)
@@ -77,6 +78,10 @@ def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
         for source in part["sources"]:
             paper.paragraph(source, smaller=2.5)
     paper.signature()
+
+
+def _facts(paper: Paper, facts: Sequence[Fact]) -> None:
+    paper.facts([(fact.label, fact.value) for fact in facts])
 
 
 def _of_strides(means: pd.DataFrame) -> pd.Series:
@@ -105,7 +110,7 @@ def _walk(trial: Trial, typical: bool) -> tuple[str, ...]:
 
 def _scores(paper: Paper, person: SubjectPage) -> None:
     """Write the profile as bars, and its numbers with their errors."""
-    if not len(person.tables.scores):
+    if not len(person.tables["gait_scores"]):
         return
     paper.title("Movement Analysis Profile and Gait Profile Score")
     figure = profile(person)
@@ -160,10 +165,10 @@ def _findings(paper: Paper, page: StudyPage) -> None:
 
 def _numbers(paper: Paper, person: SubjectPage) -> None:
     """Write every parameter that is not on the first page, and the outliers."""
-    if len(person.tables.cycles) and (odd := odd_cycles(person.tables.cycles)):
+    if len(person.tables["cycles"]) and (odd := odd_cycles(person.tables["cycles"])):
         paper.title("Cycles unlike the others")
         paper.list(odd)
-    means = person.tables.parameters
+    means = person.tables["parameters"]
     for title, rows in parameter_tables(means[~_of_strides(means)], person.names, person.means):
         paper.title(_of("Parameters", title))
         _table(paper, rows)
@@ -182,7 +187,7 @@ def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
         paper.page()
         paper.laboratory()
         paper.title(str(record["name"]), 15.0)
-        paper.facts(study_facts(page))
+        _facts(paper, study_facts(page))
         paper.title(outcome(page.source.trials), 12.0)
         _lost(paper, page)
         _findings(paper, page)
@@ -242,9 +247,9 @@ def _group_numbers(paper: Paper, page: StudyPage) -> None:
         _table(paper, numbers)
         paper.paragraph("Mean ± standard deviation between subjects (number of subjects).", smaller=1.5)
     compared = comparison_sections(page.table("comparisons"), page.names, page.options.alpha)
-    for section in compared[: paper.most]:
-        paper.title(section.title)
-        _table(paper, section.table)
+    for title, rows in compared[: paper.most]:
+        paper.title(title)
+        _table(paper, rows)
     if len(compared) > paper.most:
         paper.paragraph(f"{len(compared) - paper.most} more comparisons stand in report.html.", bold=True)
     if compared:

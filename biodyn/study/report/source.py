@@ -229,13 +229,8 @@ class Table:
         return bool(self.rows)
 
 
-@dataclass(frozen=True)
-class TitledTable:
-    """A table with a title; `long` ones are folded up."""
-
-    title: str
-    table: Table
-    long: bool = False
+#: A table with a title.
+TitledTable = tuple[str, Table]
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Value]], strong: Iterable[int] = ()) -> Table:

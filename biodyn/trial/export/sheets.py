@@ -82,24 +82,24 @@ def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple
     for letter, width in _WIDTHS.items():
         first.column_dimensions[letter].width = width
     file = str(view.record["input"].get("file", "result"))
-    first.append([_cell(first, text) for text in ("recording", file)])
-    first.append([_cell(first, text) for text in ("convention", convention or "biodyn")])
-    first.append([_cell(first, text) for text in ("empty cell", "not measured or not computable, never zero")])
+    first.append([text_cell(first, text) for text in ("recording", file)])
+    first.append([text_cell(first, text) for text in ("convention", convention or "biodyn")])
+    first.append([text_cell(first, text) for text in ("empty cell", "not measured or not computable, never zero")])
     first.append([])
-    first.append([_cell(first, text, bold=True) for text in ("sheet", "column", "unit", "meaning")])
+    first.append([text_cell(first, text, bold=True) for text in ("sheet", "column", "unit", "meaning")])
     notes = []
     for sheet in sheets(view, convention):
         if len(sheet.rows) > _MOST_ROWS or len(sheet.columns) > _MOST_COLUMNS:
             notes.append(f"The table '{sheet.name}' has {len(sheet.rows):,} rows, more than a sheet holds: left out.")
             continue
-        first.append([_cell(first, text) for text in (sheet.name, "", "", sheet.about)])
+        first.append([text_cell(first, text) for text in (sheet.name, "", "", sheet.about)])
         for column in sheet.columns:
-            first.append([_cell(first, text) for text in (sheet.name, column.name, column.unit, column.meaning)])
+            first.append([text_cell(first, text) for text in (sheet.name, column.name, column.unit, column.meaning)])
         page = book.create_sheet(sheet.name)
         page.freeze_panes = "B2"
-        page.append([_cell(page, column.name, bold=True) for column in sheet.columns])
+        page.append([text_cell(page, column.name, bold=True) for column in sheet.columns])
         for row in zip(*(_plain(sheet.rows[column.name]) for column in sheet.columns), strict=True):
-            page.append([_cell(page, value) if isinstance(value, str) else value for value in row])
+            page.append([text_cell(page, value) if isinstance(value, str) else value for value in row])
     stream = BytesIO()
     book.save(stream)
     return {f"{Path(file).stem}.xlsx": stream.getvalue()}, tuple(notes)
@@ -114,8 +114,8 @@ def _plain(series: pd.Series[Any]) -> list[Any]:
     ]
 
 
-def _cell(page: Any, value: str, bold: bool = False) -> Any:
-    """A text that stays a text even if it begins with "="."""
+def text_cell(page: Any, value: str, bold: bool = False) -> Any:
+    """Return a cell with a text that stays a text even if it begins with "="."""
     text = ILLEGAL_CHARACTERS_RE.sub(" ", value)[:_LONGEST_TEXT]
     if not bold and not text.startswith("="):
         return text

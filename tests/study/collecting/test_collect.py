@@ -281,7 +281,7 @@ def test_only_what_is_wanted_is_read(study_folder: StudyFolder) -> None:
     assert len(half) == (whole["percent"] == 50).sum()
 
 
-def test_values_of_other_groups_are_not_read(study_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_other_subjects_are_not_read(study_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     collect(study_folder.plan, study_folder.out)
     every = read_cycles(study_folder.out)
     groups: list[int] = []
@@ -291,9 +291,10 @@ def test_values_of_other_groups_are_not_read(study_folder: StudyFolder, monkeypa
         return _rows(file, numbers, columns)
 
     monkeypatch.setattr(reading, "_rows", rows)
-    values = read_cycles(study_folder.out, ["value"], group=["a", "ß"])["value"]
-    assert groups == [0, 2]  # of subjects S01 and Zoë
-    np.testing.assert_array_equal(values, every.loc[every["group"].isin(["a", "ß"]), "value"])
+    wanted = [str(name) for name in every["subject"].unique()[[0, 2]]]
+    values = read_cycles(study_folder.out, ["value"], subject=wanted)["value"]
+    assert groups == [0, 2]
+    np.testing.assert_array_equal(values, every.loc[every["subject"].isin(wanted), "value"])
 
 
 def test_an_unknown_name_is_told(study_folder: StudyFolder) -> None:

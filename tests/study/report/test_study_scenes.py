@@ -9,32 +9,13 @@ from support.made_folder import MadeTrial, made_folder
 
 from biodyn import TrialResult
 from biodyn.study.report import figures as scenes
-from biodyn.study.report.figures import session_scene, typical_walk, worst_scenes, worst_trials
+from biodyn.study.report.figures import session_scene, typical_walk
 from biodyn.study.report.source import StudySource, Trial
-
-_MEASURES = ("error", "residual")
 
 
 def _trial(name: str, error: str, residual: str, status: str = "pass") -> Trial:
     metrics = {"error": error, "residual": residual}
     return Trial("S01", "", "", "", name, f"{name}.c3d", status, "", "", "", "", metrics)
-
-
-def test_failed_trials_come_first_then_those_farthest_from_the_usual() -> None:
-    trials = [
-        _trial("usual", "2.0", "10"),
-        _trial("also", "2.0", "10"),
-        _trial("marker", "9.0", "10"),
-        _trial("residual", "2.0", "80"),
-        _trial("fails", "2.1", "10", "fail"),
-        _trial("unknown", "", ""),
-        _trial("no result", "90", "900", "failed"),
-    ]
-    found = worst_trials(trials, _MEASURES, 3)
-    assert [(trial.trial, name) for trial, name in found] == [
-        ("fails", "error"), ("residual", "residual"), ("marker", "error"),
-    ]  # fmt: skip
-    assert worst_trials([_trial("unknown", "", "")], _MEASURES, 3) == []
 
 
 def test_a_session_s_view_names_the_walks_that_it_does_not_show(
@@ -56,7 +37,6 @@ def test_results_without_a_motion_have_no_view_and_do_not_stop_a_page(tmp_path: 
     walk = typical_walk(source)
     assert walk is not None
     assert walk.done
-    assert worst_scenes(source, {"marker_rms_mm": "tracking error"}) == []
     assert "<div data-scene>" not in (folder / "report.html").read_text(encoding="utf-8")
     assert all(not trial.report for trial in source.trials)
     (folder / walk.folder / "report.html").write_text("", encoding="utf-8")

@@ -44,51 +44,47 @@ _PLACES = (
 
 def figure_over_time(trial: TrialView, title: str, names: Sequence[str]) -> Figure | None:
     """A panel a variable over time; None where the tables hold none of them."""
-    available = {name: lines for name in names if (lines := _lines(trial, name))}
-    if not available:
+    panels = _panels(trial, names, COLUMNS)
+    if not panels:
         return None
-    behind = (unmeasured(trial.tables["ground_reaction"], trial.sides),)
-    panels = []
-    for (name, lines), label in zip(available.items(), labels_below("time (s)", len(available)), strict=True):
-        shown = variable(name)
-        y = Axis(unit_words(_table_of(name)[-1]), holds=(0.0,), grid=True)
-        layers: tuple[Layer, ...] = (*behind, *lines) if _table_of(name)[0] else lines
-        panels.append(Panel(f"{shown.title} ({shown.positive} +)", time_axis(lines[0].x, label), y, layers))
     keys: list[Key] = [*(side_key(side) for side in SIDES), UNMEASURED_KEY]
     return Figure(title, tuple(panels), tuple(keys), min(COLUMNS, len(panels)), caption=_CAPTION)
 
 
-def _as_named(variable: str, side: str) -> tuple[str, float]:
-    return f"{variable}_{side}" if side else variable, 1.0
+def _panels(trial: TrialView, names: Sequence[str], columns: int, both_sides: bool = False) -> list[Panel]:
+    """Return a panel over time for each variable that the tables hold, in a grid of `columns`; grey behind loads: not measured.
+
+    `both_sides`: leave out variables of the midline.
+    """
+    available = {name: lines for name in names if (lines := _lines(trial, name, both_sides))}
+    outside = unmeasured(trial.tables["ground_reaction"], trial.sides)
+    panels = []
+    for (name, lines), label in zip(available.items(), labels_below("time (s)", len(available), columns), strict=True):
+        suffix, *_, unit = _table_of(name)
+        layers: tuple[Layer, ...] = (outside, *lines) if suffix else lines
+        panels.append(Panel(_title(name), time_axis(lines[0].x, label), _axis(unit), layers))
+    return panels
 
 
 def _table_of(name: str) -> tuple[str, str, str, str]:
     return next(place for place in _PLACES if name.endswith(place[0]))
 
 
-def _lines(trial: TrialView, name: str) -> tuple[Line, ...]:
+def _lines(trial: TrialView, name: str, both_sides: bool) -> tuple[Line, ...]:
     ending, table_name, unit_ending, unit = _table_of(name)
     table: pd.DataFrame | None = trial.tables.get(table_name)
     if table is None:
         return ()
     stem, factor = name.removesuffix(ending), 1.0 / trial.mass_kg if unit.endswith("/kg") else 1.0
-    coordinate_of = trial.coordinate if ending != "_power" else _as_named
-    columns = {side: coordinate_of(stem, side) for side in SIDES}
-    time_s = table["time_s"].to_numpy(dtype=float)
-    lines = [
-        Line(
-            time_s,
-            sign * variable(name).clinical(side) * factor * table[column].to_numpy(dtype=float),
-            SIDE_NAMES[side],
-        )
-        for side, (coordinate, sign) in columns.items()
-        if (column := f"{coordinate}{unit_ending}") in table
-    ]
-    coordinate, sign = coordinate_of(stem, "")
-    if f"{coordinate}{unit_ending}" in table:
-        side = SIDES[0]
-        values = sign * variable(name).clinical(side) * factor
-        lines.append(Line(time_s, values * table[f"{coordinate}{unit_ending}"].to_numpy(dtype=float), SIDE_NAMES[side]))
+    lines = []
+    for side in SIDES if both_sides else (*SIDES, ""):
+        coordinate, sign = trial.coordinate(stem, side)
+        if ending == "_power":  # named after the variable, also with an imported model
+            coordinate, sign = f"{stem}_{side}" if side else stem, 1.0
+        if (column := f"{coordinate}{unit_ending}") in table:
+            shown_side = side or SIDES[0]
+            values = sign * variable(name).clinical(shown_side) * factor * table[column].to_numpy(dtype=float)
+            lines.append(Line(table["time_s"].to_numpy(dtype=float), values, SIDE_NAMES[shown_side]))
     return tuple(lines)
 
 
@@ -221,7 +217,6 @@ _FORCE = display_table()["stance_figure"]["panels"][0]
 _OVERVIEW_CAPTION = (
     "Bars: foot-plate contacts. Grey: a foot was on the floor outside the plates; its leg has no moments then."
 )
-_MOMENT = "_moment"
 
 
 @figure(
@@ -236,13 +231,10 @@ def whole_trial(trial: TrialView) -> Figure | None:
         return None
     ground = trial.tables["ground_reaction"]
     time_s = ground["time_s"].to_numpy()
-    outside = unmeasured(ground, trial.sides)
-    force = Panel(
-        _title(_FORCE), time_axis(time_s), _axis("BW"), (outside, *force_lines(ground, _FORCE, trial.weight_n)),
-        contact_strips(trial.tables["contacts"]), span=2,
-    )  # fmt: skip
-    angles = _panels(trial, _OVERVIEW["angles"], "joint_angles", time_s, "deg", 1.0, ())
-    moments = _panels(trial, _OVERVIEW["moments"], "joint_torques", time_s, "Nm/kg", 1.0 / trial.mass_kg, (outside,))
+    layers = (unmeasured(ground, trial.sides), *force_lines(ground, _FORCE, trial.weight_n))
+    strips = contact_strips(trial.tables["contacts"])
+    force = Panel(_title(_FORCE), time_axis(time_s), _axis("BW"), layers, strips, span=2)
+    angles, moments = (_panels(trial, _OVERVIEW[kind], 1, both_sides=True) for kind in ("angles", "moments"))
     pairs = [panel for pair in zip_longest(angles, moments) for panel in pair]
     keys = (*(side_key(side) for side in SIDES), Key("contact not used", "limit", "area"), UNMEASURED_KEY)
     return Figure(_OVERVIEW["title"], (force, *pairs), keys, 2, height=118.0, caption=_OVERVIEW_CAPTION)
@@ -258,34 +250,6 @@ def contact_strips(contacts: pd.DataFrame) -> tuple[Strip, ...]:
         start, end = float(contact["start_s"]), float(contact["end_s"])
         spans.setdefault(int(contact["plate"]), []).append(Span(start, end, words, color))
     return tuple(Strip(f"plate {plate}", "limit", tuple(of_plate)) for plate, of_plate in sorted(spans.items()))
-
-
-def _panels(
-    trial: TrialView,
-    names: Sequence[str],
-    of_table: str,
-    time_s: FloatArray,
-    unit: str,
-    factor: float,
-    behind: tuple[Layer, ...],
-) -> list[Panel]:
-    """A panel a variable of which the table has a column on either side."""
-    suffix, table = unit.partition("/")[0], trial.tables[of_table]
-    columns = {name: {side: trial.coordinate(name.removesuffix(_MOMENT), side) for side in SIDES} for name in names}
-    present = [name for name in names if any(f"{column}_{suffix}" in table for column, _ in columns[name].values())]
-    panels = []
-    for name, label in zip(present, labels_below("time (s)", len(present), 1), strict=True):
-        lines = [
-            Line(
-                time_s,
-                sign * variable(name).clinical(side) * factor * table[f"{column}_{suffix}"].to_numpy(),
-                SIDE_NAMES[side],
-            )
-            for side, (column, sign) in columns[name].items()
-            if f"{column}_{suffix}" in table
-        ]
-        panels.append(Panel(_title(name), time_axis(time_s, label), _axis(unit), (*behind, *lines)))
-    return panels
 
 
 def _title(name: str) -> str:

@@ -147,7 +147,7 @@ _PARAMETERS_TEMPLATE = """
 <h3>Comparisons</h3>
 {% set unsaid = notes("comparisons") | reject("in", notes("spm")) | list %}{# what the curves have not said already #}
 {{ sentences(unsaid if unsaid or comparisons else notes("comparisons")) }}
-{% for section in comparisons %}{{ folded(section.title, section.table, loop.first) }}{% endfor %}
+{% for title, rows in comparisons %}{{ folded(title, rows, loop.first) }}{% endfor %}
 {% if comparisons %}<p class="small quiet">Bold: p corrected below {{ "%g" % alpha }}. Difference: second minus first.</p>{% endif %}
 """
 
@@ -199,7 +199,7 @@ def comparison_sections(comparisons: pd.DataFrame, names: Names, alpha: float) -
     """A table a comparison: means of both, difference with its interval, effect size, p; several levels at once: F."""
     if not len(comparisons):
         return []
-    sections = []
+    sections: list[TitledTable] = []
     for (_, within, comparison, side), rows in parts_of(comparisons, "family", "within", "comparison", "side"):
         pair = bool((rows["second"] != "").any())
         first = rows.iloc[0]
@@ -209,7 +209,7 @@ def comparison_sections(comparisons: pd.DataFrame, names: Names, alpha: float) -
         title += "" if side == MEAN_OF_SIDES else f", {side_words(side)} side"
         strong = [i for i, p in enumerate(rows["p_adjusted"]) if p < alpha]
         made = _pair_table(rows, names, strong) if pair else _several_table(rows, names, strong)
-        sections.append(TitledTable(title, made, True))
+        sections.append((title, made))
     return sections
 
 

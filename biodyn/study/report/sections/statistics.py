@@ -15,7 +15,6 @@ from biodyn.study.report.source import (
     MISSING,
     Names,
     Table,
-    TitledTable,
     condition_words,
     number,
     parts_of,
@@ -80,7 +79,7 @@ def _term(term: str) -> str:
 
 _SYMMETRY_TEMPLATE = """
 {{ sentences(notes("symmetry")) }}
-{% for entry in tables %}{{ folded(entry.title, entry.table, not entry.long) }}{% endfor %}
+{% for title, rows in tables %}{{ folded(title, rows, loop.first) }}{% endfor %}
 """
 
 
@@ -89,10 +88,10 @@ def symmetry(page: StudyPage) -> Data | None:
     """Return a table of the parameters and one of the curves, or None."""
     rows, names = page.table("symmetry"), page.names
     made = [
-        TitledTable("Parameters", symmetry_table(rows, names, page.options.compared_parameters, "parameter")),
-        TitledTable("Curves", symmetry_table(rows, names, None, "curve"), True),
+        ("Parameters", symmetry_table(rows, names, page.options.compared_parameters, "parameter")),
+        ("Curves", symmetry_table(rows, names, None, "curve")),
     ]
-    tables = [entry for entry in made if entry.table]
+    tables = [entry for entry in made if entry[1]]
     if not page.views or not (tables or page.notes("symmetry")):
         return None
     return {"tables": tables} if tables else {"tables": tables, "link": ""}
@@ -123,7 +122,7 @@ def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | 
 
 _REPEATABILITY_TEMPLATE = """
 {{ sentences(notes("repeatability")) }}
-{% for entry in tables %}{{ folded(entry.title, entry.table, loop.first) }}{% endfor %}
+{% for title, rows in tables %}{{ folded(title, rows, loop.first) }}{% endfor %}
 """
 
 
@@ -138,8 +137,8 @@ def repeatability(page: StudyPage) -> Data | None:
         for kind, words in (("parameter", "parameters"), ("curve", "curves")):
             shown = page.options.compared_parameters if kind == "parameter" else None
             part = repeatability_table(rows, page.names, shown, kind, level)
-            made.append(TitledTable(f"Between {level}: {words}", part, True))
-    tables = [entry for entry in made if entry.table]
+            made.append((f"Between {level}: {words}", part))
+    tables = [entry for entry in made if entry[1]]
     if not page.views or not (tables or page.notes("repeatability")):
         return None
     return {"tables": tables} if tables else {"tables": tables, "link": ""}
@@ -175,8 +174,8 @@ def _count(count: float) -> str:
 
 
 _FURTHER_STATISTICS_TEMPLATE = """
-{% for name, one in tables %}
-{{ sentences(notes(name)) }}{{ folded(one.title, one.table, not one.long) }}
+{% for name, title, rows in tables %}
+{{ sentences(notes(name)) }}{{ folded(title, rows, rows.rows | length <= 12) }}
 <p class="small quiet">All of it: <span class="mono">group/{{ name }}.csv</span></p>
 {% endfor %}
 """
@@ -187,18 +186,13 @@ _FURTHER_STATISTICS_TEMPLATE = """
 )
 def further_statistics(page: StudyPage) -> Data | None:
     """Return a table for each file of group/ that is not in the list of files, or None."""
-    max_short = 12
     known = {entry["name"] for entry in report_table()["file"]}
     written = [str(name) for name in page.source.group.get("files", ())]
     additional = [
         name.removesuffix(".csv") for name in written if name.endswith(".csv") and f"group/{name}" not in known
     ]
     tables = [(name, page.table(name)) for name in additional]
-    found = [
-        (name, TitledTable(name.replace("_", " ").capitalize(), shown(frame), len(frame) > max_short))
-        for name, frame in tables
-        if len(frame)
-    ]
+    found = [(name, name.replace("_", " ").capitalize(), shown(frame)) for name, frame in tables if len(frame)]
     return {"tables": found} if found else None
 
 

@@ -56,7 +56,7 @@ _TEMPLATE = """
 @SUBJECT_SECTIONS.section("trials", place=10, title="Trials", link="Trials", template=_TEMPLATE)
 def trials(page: SubjectPage) -> Data:
     """A row a trial."""
-    typical = set(representative_walks(page.tables.cycles).values())
+    typical = set(representative_walks(page.tables["cycles"]).values())
     return {
         "typical": typical,
         "trials": page.trials,
@@ -136,10 +136,10 @@ class Part:
 )
 def curves(page: SubjectPage) -> Data:
     """Return a part per session and condition."""
-    figure_parts = [] if page.data is None else parts(page.data, page.tables.cycles, page.norms)
+    figure_parts = [] if page.data is None else parts(page.data, page.tables["cycles"], page.norms)
     if not figure_parts:
         return {"title": "No curves", "link": "", "parts": []}
-    outliers = odd_cycles(page.tables.cycles) if len(page.tables.cycles) else []
+    outliers = odd_cycles(page.tables["cycles"]) if len(page.tables["cycles"]) else []
     if page.scene is None or page.data is None:
         return {"parts": figure_parts, "outliers": outliers, "store": ""}
     # one cursor for the curves and the 3-D view
@@ -219,7 +219,7 @@ _PARAMETERS_TEMPLATE = """
 @SUBJECT_SECTIONS.section("parameters", place=30, title="Parameters", link="Parameters", template=_PARAMETERS_TEMPLATE)
 def parameters(page: SubjectPage) -> Data | None:
     """Return a table per session and condition, or None."""
-    tables = parameter_tables(page.tables.parameters, page.names, page.means)
+    tables = parameter_tables(page.tables["parameters"], page.names, page.means)
     return {"parameters": tables, "errors": len(page.means) > 0} if tables else None
 
 
@@ -337,7 +337,7 @@ _SYMMETRY_TEMPLATE = """
 @SUBJECT_SECTIONS.section("symmetry", place=40, title="Symmetry", link="Symmetry", template=_SYMMETRY_TEMPLATE)
 def symmetry(page: SubjectPage) -> Data | None:
     """Return parameters and curves, or None."""
-    content = symmetry_table(page.tables.symmetry, page.names)
+    content = symmetry_table(page.tables["symmetry"], page.names)
     return {"symmetry": content} if content else None
 
 
@@ -374,7 +374,7 @@ _SCORES_TEMPLATE = """
 )
 def scores(page: SubjectPage) -> Data | None:
     """Return scores by session, condition and side, or None."""
-    content = score_table(page.tables.scores, page.names, of_one=True)
+    content = score_table(page.tables["gait_scores"], page.names, of_one=True)
     if not content:
         return None
     figures = {"profile": svg(profile(page))}
@@ -390,7 +390,7 @@ def scores(page: SubjectPage) -> Data | None:
 
 def profile(page: SubjectPage) -> Figure:
     """The scores as bars, a panel a condition."""
-    scores = page.tables.scores
+    scores = page.tables["gait_scores"]
     cells = list(dict.fromkeys(zip(scores["condition"], scores["group"], strict=True)))
     return profile_figure(scores, cells, page.names, page.means)
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from biodyn.checks.estimators.residual import FORCE_SHARE, MOMENT_SHARE
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.output.report.page import Data, resource
+from biodyn.output.report.page import Data
 from biodyn.output.store.read import OLD_TRIAL_STATUS
 from biodyn.study.report.aggregate import RunFacts, exclusions
 from biodyn.study.report.aggregate import failures as failed_groups
-from biodyn.study.report.figures import quality_figure, worst_scenes
+from biodyn.study.report.figures import quality_figure
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
 from biodyn.study.report.source import MISSING, Table, Trial, link, number, subject_link, table
 
@@ -114,16 +114,6 @@ _QUALITY_TEMPLATE = """
 {{ picture("quality") }}
 <p class="small quiet">Of the trials with a result; "beyond" counts trials beyond the limit, of the residual by its RMS and by its largest value. {{ limits }} Only where all contacts of both feet are known can motion and forces be compared.</p>
 {% if worst %}<h3>Trials with the largest errors</h3>{{ table(worst) }}{% endif %}
-{% if scenes %}
-<h3>Look at these first</h3>
-{% for one in scenes %}
-<details class="worst"{{ " open" if loop.first }}><summary>{{ one.who }}: {{ one.measure }}{% if one.failed %}; fail: {{ one.failed }}{% endif %}</summary>
-<p class="small"><a href="{{ one.link }}">{{ one.who }}</a>{% if one.why %} <span class="quiet">No 3-D view: {{ one.why }}</span>{% endif %}</p>
-{{ one.view }}
-</details>
-{% endfor %}
-<script>{{ script }}</script>
-{% endif %}
 """
 
 
@@ -140,8 +130,6 @@ def quality(page: StudyPage) -> Data | None:
         "figures": {"quality": quality_figure(trials, marker_limit_mm)},
         "limits": limit_sources(page.facts),
         "worst": worst_trials(trials),
-        "scenes": worst_scenes(page.source, {name: f"{words} ({unit})" for name, words, unit in MEASURES}),
-        "script": resource("scene.js"),
     }
 
 
