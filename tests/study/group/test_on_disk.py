@@ -12,7 +12,7 @@ import pytest
 from support.made_studies import PERCENT, MadeStudy, MadeSubject, made_study
 
 from biodyn.errors import ResultError
-from biodyn.study.collecting.cycles import DATA_SET_SCHEMA, PRUNING_COLUMNS
+from biodyn.study.collecting.cycles import DATA_SET_SCHEMA, STATISTICS_COLUMN
 from biodyn.study.group import AnalysisOptions, analyse_study
 from biodyn.study.group.analyse import analyse_frames
 from biodyn.study.plan import PlannedTrial, StudyPlan
@@ -31,7 +31,7 @@ def write(study: MadeStudy, out: Path) -> StudyPlan:
     """Write the study as the collecting step and the trials do."""
     trials: list[PlannedTrial] = []
     out.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(out / "study.parquet", DATA_SET_SCHEMA, write_statistics=list(PRUNING_COLUMNS)) as file:
+    with pq.ParquetWriter(out / "study.parquet", DATA_SET_SCHEMA, write_statistics=[STATISTICS_COLUMN]) as file:
         for subject in study.subjects:
             file.write_table(pa.Table.from_pandas(subject.frame, schema=DATA_SET_SCHEMA, preserve_index=False))
             trials += write_strides(subject, out)
