@@ -85,7 +85,7 @@ def test_contacts_with_samples_that_hold_no_number_are_not_used():
     scene.plates[0] = replace(scene.plates[0], unrecorded_s=((0.7, 0.71),))
     contacts, reaction = decide(scene)
     assert [(c.plate, c.decision) for c in contacts] == [(1, "rejected"), (2, "assigned")]
-    assert "no samples for 10 ms" in contacts[0].reason
+    assert "drops out for 10 ms" in contacts[0].reason
     assert not reaction.measured["l"][60:100].any()
 
 

@@ -197,12 +197,12 @@ def centre_of_mass(fit: Fit) -> FloatArray:
     return p_WC
 
 
-#: RMS change of a sagittal joint moment beyond which a fault makes a trial fail.
+#: RMS change of a joint moment beyond which a fault makes a trial fail.
 LARGE_EFFECT_NM_KG = 0.25
 
 
 def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArray) -> float:
-    """Return the largest RMS change, Nm/kg, of the sagittal moments of a leg if plate `plate` measured another wrench (T, 6).
+    """Return the largest RMS change, Nm/kg, of sagittal and frontal moments of a leg for another wrench (T, 6) of a plate.
 
     The moment of a joint changes by that of the wrench difference about its centre: inverse dynamics is linear in the wrench.
     NaN without a step of a known foot.
@@ -219,9 +219,9 @@ def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArra
         body = fit.model.sole_body[step.side]
         while body != root:
             force = difference[rows, 3:]
-            moment = (difference[rows, :3] - cross(fit.body_pose(body)[1][rows], force)) @ step.axes[1]
-            known = moment[np.isfinite(moment)]
-            effects.append(float(np.sqrt(np.mean(known**2))) / mass_kg if len(known) else 0.0)
+            moment = (difference[rows, :3] - cross(fit.body_pose(body)[1][rows], force)) @ step.axes.T
+            known = moment[np.isfinite(moment).all(axis=1)]
+            effects.append(float(np.sqrt(np.mean(known**2, axis=0)).max()) / mass_kg if len(known) else 0.0)
             body = parents[body]
     return max(effects, default=np.nan)
 

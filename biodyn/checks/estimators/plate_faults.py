@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from types import MappingProxyType
 
 import numpy as np
 
@@ -204,7 +205,7 @@ def shifted(plate: PlateWrench, shift_m: FloatArray) -> PlateWrench:
 
 
 def plate_faults(
-    evidence: Evidence, explained: Sequence[ExplainedPlate], effects: Mapping[int, float]
+    evidence: Evidence, explained: Sequence[ExplainedPlate], effects: Mapping[int, float] = MappingProxyType({})
 ) -> tuple[Diagnostic, ...]:
     """Return one finding per plate of `explained_plates`; effects: of each plate on joint moments, Nm/kg RMS."""
     return tuple(

@@ -179,28 +179,32 @@ def without_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
 
 
 def with_possible_feet(
-    contacts: Sequence[PlateContact], foot_outlines: Mapping[Side, FootOutline]
+    contacts: Sequence[PlateContact], plates: Sequence[PlateSignals], foot_outlines: Mapping[Side, FootOutline]
 ) -> list[PlateContact]:
     """Return the contacts; a rejected load of no foot concerns the feet that may have made it, so that they are not in the air.
 
-    These are feet that rest (also on a step above the plate) without an assigned contact. A load too large for a hand or a
-    stick concerns every foot without an assigned contact.
+    These are feet that rest near the plate (also on a step above it) without an assigned contact. A load too large for a hand
+    or a stick concerns every foot without an assigned contact.
     """
     # Peak force, in body weights (70 kg where the mass is unknown): less is a cable, an offset; more no hand or stick carries.
     least_bw, beyond_a_hand_bw, usual_kg = 0.2, 0.5, 70.0
     least_share = 0.25  # of the frames of the load in which the foot rests, or has a contact of its own
+    step_m = 0.3  # a step is not larger than its plate by more
     checked: list[PlateContact] = []
     for item in contacts:
-        evidence = item.contact.evidence
+        evidence, corners = item.contact.evidence, plates[item.plate].corners_W
         peak_bw = evidence["peak_bw"]
         if not math.isfinite(peak_bw):
             peak_bw = evidence["peak_n"] / (usual_kg * STANDARD_GRAVITY_M_S2)
         if item.contact.decision == "rejected" and not item.feet and peak_bw >= least_bw:
             free = {side: _without_contact(side, contacts, item.first, item.stop) for side in foot_outlines}
             rows = slice(item.first, item.stop)
-            feet = tuple(
-                side for side, sole in foot_outlines.items() if np.mean(free[side] & sole.bearing[rows]) >= least_share
-            )
+            rests = {
+                side: sole.bearing[rows]
+                & (np.nan_to_num(sole.distance_to(corners)[rows], nan=np.inf).min(axis=1) < step_m)
+                for side, sole in foot_outlines.items()
+            }
+            feet = tuple(side for side in foot_outlines if np.mean(free[side] & rests[side]) >= least_share)
             if not feet and peak_bw >= beyond_a_hand_bw:
                 feet = tuple(side for side in foot_outlines if np.mean(free[side]) >= least_share)
             names = " or the ".join(SIDE_NAMES[side] for side in feet)
@@ -256,7 +260,7 @@ def decide_contacts(
     contacts.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
     if balance is not None:
         contacts = judge_by_balance(contacts, foot_outlines, balance, rate_hz, smear_s)
-    contacts = with_possible_feet(without_short_loads(contacts), foot_outlines)
+    contacts = with_possible_feet(without_short_loads(contacts), plates, foot_outlines)
     return with_overrides(contacts, [plate.number for plate in plates], settings.override, rate_hz)
 
 

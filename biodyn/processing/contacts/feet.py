@@ -131,7 +131,7 @@ def _stance(
     Floor height is the height of rest, so that stairs and ramps need no other value. A point below it is low, too: a rigid
     outline penetrates the floor when the toes bend. The feet of runners rest shortly: a rest of half the longest one counts.
     """
-    rest_duration_s = 0.08
+    rest_duration_s, least_rest_s = 0.08, 0.05
     # Stance extends from a rest as far as some sole point is low and slower than 0.5 m/s (Ghoussayni
     # 10.1016/j.gaitpost.2003.10.001, limit as in JNER 2025, 10.1186/s12984-025-01544-9).
     slow_speed_m_s = 0.5
@@ -142,7 +142,7 @@ def _stance(
     rests = finite_stretches(resting)
     longest = max((stop - first for first, stop in rests), default=0)
     for first, stop in rests:
-        if stop - first < min(rest_duration_s * rate_hz, 0.5 * longest):
+        if stop - first < min(rest_duration_s * rate_hz, max(0.5 * longest, least_rest_s * rate_hz)):
             continue
         near = slow_height < np.median(height[first:stop]) + LOW_HEIGHT_M
         near[first:stop] = True

@@ -111,19 +111,24 @@ def _standing_elsewhere(
     """Frames (T,) in which the foot stands although no measured load carries it."""
     # Kinematic stance may extend this far beyond the contact times of a plate.
     stance_edge_s = 0.1
+    # A foot above a plate may hang in the air for a moment; on a step it stands longer.
+    least_above_s = 0.15
     frames = len(sole.known)
     assigned = assigned_frames(side, contacts, frames, widen=int(np.ceil(stance_edge_s * rate_hz)))
     assigned |= loaded_frames(side, contacts, frames)
     # A foot that is low and slow entirely on the surface of working plates without force does not bear: force is more exact
     # than markers. A foot on a step above a plate, or over a plate that carries a load of no known foot, may bear.
-    on_empty = np.zeros((frames, sole.low.shape[1]), dtype=bool)
+    over, on_empty = (np.zeros((frames, sole.low.shape[1]), dtype=bool) for _ in range(2))
     for n in sorted({item.plate for item in contacts if plates[item.plate].outlined}):
+        inside = sole.distance_to(plates[n].corners_W) < OUTLINE_ERROR_M
         level = np.abs(np.nan_to_num(height_over(plates[n], sole.outline_W), nan=np.inf)) < MAX_SOLE_HEIGHT_M
-        on_empty |= level[:, None] & (sole.distance_to(plates[n].corners_W) < OUTLINE_ERROR_M)
+        over, on_empty = over | inside, on_empty | (inside & level[:, None])
     assigned |= (on_empty | ~sole.low).all(axis=1) & sole.low.any(axis=1)
+    above = (over | ~sole.low).all(axis=1)
     elsewhere = sole.bearing & ~assigned
     for first, stop in finite_stretches(elsewhere):
-        if stop - first < MIN_SHARED_S * rate_hz:
+        least_s = least_above_s if above[first:stop].all() else MIN_SHARED_S
+        if stop - first < least_s * rate_hz:
             elsewhere[first:stop] = False
     return elsewhere
 

@@ -86,7 +86,7 @@ def _note(
     }
     guess = min(off_s, key=lambda name: off_s[name])
     is_explained = math.isfinite(off_s[guess])
-    factor = _stretch(wrong, measured)
+    factor = _stretch(wrong, measured, off_s[guess])
     if math.isfinite(factor):
         return Diagnostic(
             "frame-rate-doubtful",
@@ -120,16 +120,28 @@ def _distance_s(events: Sequence[GaitEvent], measured: Sequence[GaitEvent], same
     return float(np.median(near_s)) if len(near_s) >= max(fewest, most * len(events)) else math.inf
 
 
-def _stretch(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent]) -> float:
-    """Return the ratio of stored to measured times that a wrong frame rate causes; NaN unless it explains nearly all events."""
-    close_s, fewest, most = 0.03, 4, 0.9  # s; least number and share of events
-    factors = np.concatenate([np.arange(0.5, 0.95, 0.005), np.arange(1.055, 2.0, 0.005)])
-    off_s = np.array(
-        [[_apart_s(replace(event, time_s=event.time_s / f), measured) for event in stored] for f in factors]
-    ).reshape(len(factors), -1)
-    near = (off_s < close_s).sum(axis=1)
-    best = int(np.lexsort((np.minimum(off_s, close_s).sum(axis=1), -near))[0])
-    return float(factors[best]) if near[best] >= max(fewest, most * len(stored)) else math.nan
+def _stretch(stored: Sequence[GaitEvent], measured: Sequence[GaitEvent], rival_s: float) -> float:
+    """Return the ratio of stored to measured times that a wrong frame rate causes; NaN unless it explains nearly all events.
+
+    The number of the first frame of the file adds an offset to all times. rival_s: median distance of the events after another
+    correction, which must be larger.
+    """
+    close_s, largest_offset_s, fewest, most = 0.03, 0.6, 4, 0.9  # s, s, least number and share of events
+    better = 0.5  # of the distance of the other correction
+    best = (math.inf, math.nan)
+    for factor in np.concatenate([np.arange(0.5, 0.95, 0.01), np.arange(1.06, 2.0, 0.01)]):
+        pairs = [
+            event.time_s - factor * other.time_s
+            for event in stored[:1]
+            for other in measured
+            if (event.side, event.kind) == (other.side, other.kind)
+        ]
+        for offset_s in (0.0, *(value for value in pairs if abs(value) < largest_offset_s)):
+            moved = [replace(event, time_s=(event.time_s - offset_s) / factor) for event in stored]
+            off_s = sorted(_apart_s(event, measured) for event in moved)
+            if off_s[math.ceil(most * len(off_s)) - 1] < close_s:
+                best = min(best, (float(np.median(off_s)), float(factor)))
+    return best[1] if len(stored) >= fewest and best[0] < better * rival_s else math.nan
 
 
 # Two records of the same event are closer than this.
