@@ -11,18 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from biodyn.errors import SettingsError
 from biodyn.library.load import load_table, nearest
 from biodyn.library.study_parameters import ParameterDefinition
+from biodyn.variables.cycle_parameters import default_definitions
 
 
 @cache
 def group_table(name: str) -> dict[str, Any]:
     """One of this package's TOML tables."""
     return load_table(f"study/{name}")
-
-
-@cache
-def default_definitions() -> tuple[ParameterDefinition, ...]:
-    """The parameters that every study gets (`parameters.toml`)."""
-    return tuple(ParameterDefinition.model_validate(entry) for entry in group_table("parameters")["parameter"])
 
 
 def all_definitions(own: Sequence[ParameterDefinition] = ()) -> tuple[ParameterDefinition, ...]:

@@ -215,15 +215,16 @@ def test_norms_that_are_no_name_are_refused_in_a_sentence(walk_result: TrialResu
         walk_result.plot("knee_angle", norms=False)  # type: ignore[call-overload]
 
 
-def test_the_screen_tells_the_peaks_with_their_bands(walk_result: TrialResult) -> None:
-    lines = walk_result.summary()
-    assert lines[0].startswith("Verdict")
-    (line,) = [text for text in lines if text.startswith("Peak ankle plantarflexion moment")]
-    curve = walk_result.view.curves["ankle_angle_moment"]["r"].mean
-    at = int(np.nanargmax(curve))
-    band = walk_result.view.bands["ankle_angle_moment"]["r"][at]
-    assert f"right {curve[at]:.2f} ± {band:.2f} at {at} %" in line
-    assert walk_result.status_lines()[0][1] == walk_result.verdict.status
+def test_the_summary_lists_windowed_peaks_with_their_bands(walk_result: TrialResult) -> None:
+    lines = walk_result.status_lines()
+    assert lines[0][0].startswith("Verdict")
+    (line,) = [text for text, _ in lines if text.startswith("Peak ankle plantarflexion moment")]
+    table = walk_result.view.parameters.query("parameter == 'ankle_plantarflexion_moment_max' and side == 'r'")
+    at = table["at_percent"].mean()
+    band = walk_result.view.bands["ankle_angle_moment"]["r"][round(at)]
+    assert f"right {table['value'].mean():.2f} ± {band:.2f} at {at:.0f} %" in line
+    assert "*" not in line
+    assert lines[0][1] == walk_result.verdict.status
 
 
 def test_contributions_add_up_in_either_signs(walk_result: TrialResult) -> None:

@@ -1,4 +1,4 @@
-"""Formatted numbers of a walk: parameter names, comparison with norms, peaks for the screen."""
+"""Formatted numbers of a walk: parameter names, comparison with norms, windowed parameters."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
-from biodyn.output.figures.curves import display_table, stance_known, unit_words
+from biodyn.output.figures.curves import display_table, unit_words
 from biodyn.output.figures.trial import TrialView
-from biodyn.variables import Norms, NormScalar, Walker, variable
+from biodyn.variables import Norms, NormScalar, Walker
 from biodyn.variables.norm_choice import SIZE_FREE, size_free
 
 # Units by suffix of the parameter name, longest first.
@@ -155,40 +156,59 @@ def _of_curve(curve: FloatArray | None, scalar: NormScalar) -> float:
     return float(curve.max() if scalar.operation == "max" else curve.min())
 
 
-def peak_lines(view: TrialView) -> list[str]:
-    """Return a line per variable (`screen` in display.toml): peak of each side ± one SD of the input errors.
+@dataclass(frozen=True)
+class ParameterRow:
+    """A windowed parameter of a trial: mean, SD and number of cycles by side; cell: as shown, a dash if no window is covered."""
 
-    Peaks of incomplete curves are marked by a star, curves unknown in stance by a dash. Empty without gait cycles.
+    title: str
+    unit: str
+    cells: Mapping[str, str]
+
+
+def windowed_rows(view: TrialView, names: Sequence[str] | None = None) -> list[ParameterRow]:
+    """Return windowed parameters of the curves (`study/parameters.toml`), those without a value on either side omitted.
+
+    A cell is the mean over the cycles whose window was measured, with one SD of the input errors of a torque, or of the cycles,
+    and the per cent of the cycle of a peak.
     """
-    rows, incomplete = [], False
-    for name in display_table()["screen"]:
-        sides = view.curves.get(name, {})
-        cells = []
-        for side in SIDES:
-            cell = _peak(view, name, side)
-            incomplete = incomplete or cell.endswith("*")
-            cells.append(f"{SIDE_NAMES[side]} {cell}")
-        if any(len(sides[side].values) for side in sides):
-            unit = unit_words(next(iter(sides.values())).unit)
-            rows.append((f"Peak {variable(name).title.lower()}, {unit}", *cells))
+    table = view.parameters
+    table = table[~table["variable"].isin(view.tables["spatiotemporal"].columns)]
+    rows = []
+    for name, part in table.groupby("parameter", sort=False):
+        if names is not None and name not in names:
+            continue
+        first = part.iloc[0]
+        cells = {side: _cell(view, part[part["side"] == side]) for side in SIDES}
+        rows.append(ParameterRow(str(first["title"]), unit_words(str(first["unit"])), cells))
+    return rows
+
+
+def _cell(view: TrialView, part: pd.DataFrame) -> str:
+    """Return the mean of a parameter over the cycles of a side, "–" without any."""
+    if part.empty:
+        return "–"
+    first, digits = part.iloc[0], 1 if part["unit"].iloc[0] == "deg" else 2
+    error, at = part["value"].std(), part["at_percent"].mean()
+    band = view.bands.get(str(first["variable"]), {}).get(str(first["side"]))
+    if band is not None and np.isfinite(at) and np.isfinite(band[round(at)]):
+        error = band[round(at)]
+    shown = f" ± {error:.{digits}f}" if np.isfinite(error) else ""
+    return f"{decimal(part['value'].mean(), digits)}{shown}" + (f" at {at:.0f} %" if np.isfinite(at) else "")
+
+
+def peak_lines(view: TrialView) -> list[str]:
+    """Return a line per parameter of the screen (`screen` in display.toml); empty without gait cycles."""
+    names = display_table()["screen"]
+    rows = [
+        (f"{row.title}, {row.unit}", *(f"{SIDE_NAMES[side]} {row.cells[side]}" for side in SIDES))
+        for row in windowed_rows(view, names)
+    ]
     if not rows:
         return []
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{title:<{widths[0]}}  {right:<{widths[1]}}  {left}" for title, right, left in rows]
-    banded = any(name in view.bands for name in display_table()["screen"])
-    notes = (["± one standard deviation of the input errors"] if banded else []) + (
-        ["* the curve is incomplete"] if incomplete else []
-    )
-    return [*lines, *([f"  {'; '.join(notes)}."] if notes else [])]
-
-
-def _peak(view: TrialView, name: str, side: str) -> str:
-    """Return the maximum of the mean curve of a side, with its SD and per cent of the cycle; a dash if unknown."""
-    curves = view.curves.get(name, {}).get(side)
-    if curves is None or not stance_known(curves, view.foot_off_percent[side]):
-        return "–"
-    mean, digits = curves.mean, 1 if curves.unit == "deg" else 2
-    at = int(np.nanargmax(np.round(mean, 4)))
-    band = view.bands.get(name, {}).get(side)
-    error = f" ± {band[at]:.{digits}f}" if band is not None and np.isfinite(band[at]) else ""
-    return f"{mean[at]:.{digits}f}{error} at {at} %{'' if np.isfinite(mean).all() else '*'}"
+    banded = any("moment" in name for name in view.bands)
+    return [
+        *lines,
+        "  ± one standard deviation" + (": of the input errors for moments, else of the cycles." if banded else "."),
+    ]

@@ -1,6 +1,6 @@
 """Calibration of the subject: mass, height, joint centres and axes.
 
-Input: the static trial, the marker mapping, the markers of the walk and the section [model] (`model/parameters.py`).
+Input: the static trial, the marker mapping, the markers of the walk and the section [model] (`settings.py`).
 Output: body mass with its source, and the `SubjectModel` that is fitted to the walk.
 This stage has no settings of its own.
 

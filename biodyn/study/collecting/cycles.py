@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +30,7 @@ from biodyn.recording import GroundReaction
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, STRIDES_NAME, TrialRecord, read_strides
 from biodyn.trial.result import TrialResult
+from biodyn.variables.cycle_parameters import trial_parameters
 
 # -- columns of the data set
 
@@ -302,44 +302,27 @@ def _damaged(folder: Path, message: str) -> ResultError:
 
 
 Metric = str | int | float | None
-_DEFINITIONS = "summary_metrics"
 DECISIONS = ("assigned", "ambiguous", "rejected")
 _FILLED = ("spline", "rigid")
 _CYCLE_COUNTS = ("cycles", "kinetic_cycles", "impossible_cycles")
 
 
-@dataclass(frozen=True)
-class Peak:
-    """Largest or smallest value of a variable within a window of the gait cycle, times `sign`.
-
-    Attributes:
-        name, unit: of the column, `<name>_<side>_<unit>`. variable: of `gait_cycles`.
-        window: percent of the cycle, first and last.
-    """
-
-    name: str
-    unit: str
-    variable: str
-    of: Literal["max", "min"]
-    window: tuple[float, float]
-    sign: float = 1.0
-
-    def column(self, side: Side) -> str:
-        """Name of the column of one side."""
-        return f"{self.name}_{side}_{self.unit}"
+def _peak_columns() -> dict[str, tuple[str, Side]]:
+    """Return parameter and side of each column of peaks, `<name>_<side>_<unit>`."""
+    return {
+        f"{peak['name']}_{side}_{peak['unit']}": (peak["parameter"], side)
+        for peak in load_table("study/summary_metrics")["peak"]
+        for side in SIDES
+    }
 
 
-@lru_cache(maxsize=1)
-def _definitions() -> tuple[tuple[Peak, ...], tuple[str, ...]]:
-    table = load_table(f"study/{_DEFINITIONS}")
-    peaks = tuple(Peak(**{**entry, "window": tuple(entry["window"])}) for entry in table["peak"])
-    return peaks, tuple(table["stride"]["means"])
+def _stride_means() -> tuple[str, ...]:
+    return tuple(load_table("study/summary_metrics")["stride"]["means"])
 
 
 @lru_cache(maxsize=1)
 def metric_columns() -> tuple[str, ...]:
     """Return the names of the metrics in their order: the same for every trial."""
-    peaks, means = _definitions()
     fixed = (
         "activity marker_set subject_mass_kg mass_source subject_height_m height_source static_file rate_hz frames duration_s "
         "method cutoff_hz marker_rms_mm marker_worst_mm marker_worst residual_force_rms_N residual_force_peak_N "
@@ -353,8 +336,8 @@ def metric_columns() -> tuple[str, ...]:
         *fixed,
         *sided,
         *findings.split(),
-        *means,
-        *(peak.column(side) for peak in peaks for side in SIDES),
+        *_stride_means(),
+        *_peak_columns(),
     )
 
 
@@ -369,7 +352,7 @@ def summary_metrics(result: TrialResult) -> dict[str, Metric]:
         **_gaps(result.analysis),
         **_findings(result),
         **_strides(result),
-        **_peaks(result.analysis.cycles),
+        **_peaks(result),
     }
     return {name: _plain(metrics[name]) for name in metric_columns()}
 
@@ -477,25 +460,16 @@ def _findings(result: TrialResult) -> dict[str, Any]:
 
 
 def _strides(result: TrialResult) -> dict[str, Any]:
-    _, means = _definitions()
     table = result.spatiotemporal
-    return {name: _mean(table[name].to_numpy(dtype=np.float64)) for name in means}
+    return {name: _mean(table[name].to_numpy(dtype=np.float64)) for name in _stride_means()}
 
 
-def _peaks(cycles: Sequence[CycleValues]) -> dict[str, Any]:
-    peaks, _ = _definitions()
-    percent = np.linspace(0.0, 100.0, CYCLE_POINTS)
-    values_by_column: dict[str, list[float]] = {peak.column(side): [] for peak in peaks for side in SIDES}
-    for values in cycles:
-        for peak in peaks:
-            if peak.variable not in values.variables:
-                continue
-            rows = (percent >= peak.window[0]) & (percent <= peak.window[1])
-            part = values.curve(peak.variable)[rows]  # a NaN within the window makes the peak unknown
-            values_by_column[peak.column(values.cycle.side)].append(
-                peak.sign * float(part.max() if peak.of == "max" else part.min())
-            )
-    return {name: _mean(np.array(column_values)) for name, column_values in values_by_column.items()}
+def _peaks(result: TrialResult) -> dict[str, Any]:
+    columns = _peak_columns()
+    wanted = [parameter for parameter, _ in columns.values()]
+    table = trial_parameters(result.gait_cycles, result.spatiotemporal, wanted)
+    means = table.groupby(["parameter", "side"])["value"].mean() if len(table) else {}
+    return {column: float(means.get(key, np.nan)) for column, key in columns.items()}
 
 
 def _mean(values: np.ndarray) -> float:

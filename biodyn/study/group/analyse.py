@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from biodyn.conventions import SIDES
+from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError, SettingsError
 from biodyn.library.load import nearest
+from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.output.store.folder import group_files, replacing
 from biodyn.output.tables.csv import write_csv
@@ -22,7 +24,6 @@ from biodyn.processing.gait.spatiotemporal import variables_of
 from biodyn.settings import settings_from
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.study.collecting.read import iterate_subjects
-from biodyn.study.group.parameters import PARAMETER_COLUMNS, parameter_matrix, parameter_table, unit_of
 from biodyn.study.group.registry import (
     FOLDER_NAME,
     PARAMETERS_NAME,
@@ -43,7 +44,10 @@ from biodyn.study.group.registry import (
 from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.group.subject_cycles import (
     CYCLE_COLUMNS,
+    CYCLE_KEYS,
     CYCLE_VALUES,
+    STANCE,
+    STRIDE_TIME,
     SUBJECT_CURVE_SCHEMA,
     GroupCurves,
     Strides,
@@ -59,7 +63,64 @@ from biodyn.study.options import AnalysisOptions, all_definitions, group_table, 
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import STRIDES_NAME, excluded_trials, read_strides, without_trials
 from biodyn.variables import Walker, load_norm_set, unknown_norms
+from biodyn.variables.cycle_parameters import operate, signs, unit_of, window_ends
 from biodyn.variables.norms import AUTO, NONE
+
+PARAMETER_COLUMNS = [*CYCLE_KEYS, "parameter", "value", "unit"]
+
+
+def parameter_matrix(data: SubjectCycles, definitions: Sequence[ParameterDefinition]) -> FloatArray:
+    """Return the parameters of every cycle (N, P); NaN where not known, or where the subject's data lack the variable."""
+    matrix = np.full((len(data.cycles), len(definitions)), np.nan)
+    for column, definition in enumerate(definitions):
+        if has_variable(data, definition):
+            matrix[:, column] = parameter_values(data, definition)
+    return matrix
+
+
+def parameter_table(
+    data: SubjectCycles, definitions: Sequence[ParameterDefinition], matrix: FloatArray | None = None
+) -> pd.DataFrame:
+    """Return the parameters of every cycle, tidy: `CYCLE_KEYS`, parameter, value, unit; NaN where not known.
+
+    Definitions without data are omitted. `matrix` (N, P): their values, if already computed.
+    """
+    matrix = parameter_matrix(data, definitions) if matrix is None else matrix
+    known = [number for number, definition in enumerate(definitions) if has_variable(data, definition)]
+    names = pd.Index([definitions[number].name for number in known])
+    units = [unit_of(definitions[n], data.units.get(definitions[n].variable, "")) for n in known]
+    codes = np.repeat(np.arange(len(known)), len(matrix))
+    levels = pd.Index(list(dict.fromkeys(units)))
+    table: dict[str, Any] = {name: _tiled(data.cycles[name], len(known)) for name in CYCLE_KEYS}
+    table["parameter"] = pd.Categorical.from_codes(codes, categories=names)
+    table["value"] = matrix[:, known].T.reshape(-1)
+    table["unit"] = pd.Categorical.from_codes(levels.get_indexer(pd.Index(units))[codes], categories=levels)
+    return pd.DataFrame(table)
+
+
+def _tiled(column: pd.Series, times: int) -> Any:
+    """The column so many times over; texts as categories, which are written quickly."""
+    if column.dtype != object:
+        return np.tile(column.to_numpy(), times)
+    codes, words = pd.factorize(column)
+    return pd.Categorical.from_codes(np.tile(codes, times), categories=words)
+
+
+def has_variable(data: SubjectCycles, definition: ParameterDefinition) -> bool:
+    """Whether the subject's data hold what the definition needs."""
+    if definition.operation == "stride":
+        return definition.variable in data.stride_columns
+    return definition.variable in data.variables
+
+
+def parameter_values(data: SubjectCycles, definition: ParameterDefinition) -> FloatArray:
+    """Return one parameter of every cycle (N,)."""
+    sign = signs(definition, data.cycles["side"].astype(str).tolist())
+    if definition.operation == "stride":
+        return sign * data.stride(definition.variable)
+    curves = data.curves(definition.variable) * sign[:, None]
+    start, end = window_ends(definition.interval, data.stride(STANCE))
+    return operate(curves, start, end, definition, data.stride(STRIDE_TIME))
 
 
 @dataclass(frozen=True)

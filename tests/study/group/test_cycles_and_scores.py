@@ -16,9 +16,9 @@ from biodyn.study.group.statistics.gait_scores import (
 )
 from biodyn.study.group.statistics.symmetry import symmetry_table
 from biodyn.study.group.subject_cycles import SubjectCycles, cycle_table, subject_cycles
-from biodyn.study.options import default_definitions
 from biodyn.variables import load_norms
 from biodyn.variables import variable as shown
+from biodyn.variables.cycle_parameters import default_definitions
 
 UNITS = {"knee_angle": "deg", "knee_angle_moment": "Nm/kg"}
 SHAPE = np.sin(2 * np.pi * PERCENT / 100.0)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from pydantic import ValidationError
 
 from biodyn.conventions import CYCLE_POINTS, FloatArray
 from biodyn.errors import SettingsError
 from biodyn.library.study_parameters import ParameterDefinition
-from biodyn.study.group.parameters import operate, unit_of, window_ends
-from biodyn.study.options import all_definitions, default_definitions, require_known
+from biodyn.study.options import all_definitions, require_known
+from biodyn.variables.cycle_parameters import default_definitions, operate, trial_parameters, unit_of, window_ends
 
 PERCENT = np.linspace(0.0, 100.0, CYCLE_POINTS)
 # between two samples everything is a straight line; results of straight lines are exact to round-off
@@ -171,3 +172,23 @@ def test_every_default_has_a_title_and_a_source() -> None:
     for definition in default_definitions():
         assert definition.title, definition.name
         assert definition.source, definition.name
+
+
+def test_the_last_samples_of_swing_are_bridged_and_a_longer_gap_is_not() -> None:
+    short, long = TENT.copy(), TENT.copy()
+    short[98:], long[97:] = np.nan, np.nan
+    window = {"of": "cycle", "start": 75.0, "end": 100.0}
+    assert computed(short, operation="min", window=window) == pytest.approx(TENT[97], abs=EXACT)
+    assert np.isfinite(computed(short, operation="negative_work", window="whole"))
+    assert np.isnan(computed(long, operation="min", window=window))
+
+
+def test_parameters_of_a_trial_are_read_in_their_window_with_instant_and_side() -> None:
+    flexion = np.where(PERCENT > 60.0, 60.0 - np.abs(PERCENT - 73.0), 80.0)  # stance holds a larger value
+    cycles = pd.DataFrame(
+        {"cycle": 1, "side": "l", "percent": PERCENT, "variable": "knee_angle", "value": flexion, "unit": "deg"}
+    )
+    strides = pd.DataFrame({"cycle": [1], "side": ["l"], "stance_percent": [61.0], "stride_time_s": [1.1]})
+    table = trial_parameters(cycles, strides).set_index("parameter")
+    assert table.loc["knee_flexion_swing", ["side", "value", "unit", "at_percent"]].tolist() == ["l", 60.0, "deg", 73.0]
+    assert "speed" not in table.index

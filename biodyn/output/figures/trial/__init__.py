@@ -28,6 +28,7 @@ from biodyn.library.registry import Registry
 from biodyn.output.figures.curves import TORQUE_SD, Bands, CycleCurves, curves_by_variable, display_table, torque_bands
 from biodyn.output.figures.description import Figure
 from biodyn.variables import Norms
+from biodyn.variables.cycle_parameters import trial_parameters
 from biodyn.variables.norm_choice import norms_of_record, reasons_of_record
 
 
@@ -128,6 +129,11 @@ class TrialView:
             column = f"{entry['variable']}_{entry['side']}" if entry["side"] else entry["variable"]
             table = table.rename(columns={f"{name}{TORQUE_SD}": f"{column}{TORQUE_SD}"})
         return torque_bands(table, self.tables["spatiotemporal"], self.mass_kg, self.curves)
+
+    @cached_property
+    def parameters(self) -> pd.DataFrame:
+        """Windowed parameters of every cycle, tidy (`variables.cycle_parameters.trial_parameters`)."""
+        return trial_parameters(self.tables["gait_cycles"], self.tables["spatiotemporal"])
 
     @cached_property
     def foot_off_percent(self) -> dict[str, float]:

@@ -24,7 +24,7 @@ from biodyn.output.figures.description import Axis, Line, Panel
 from biodyn.output.figures.style import BAND
 from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names
 from biodyn.output.report.compare_page import cursor_sides, variable_entry
-from biodyn.output.report.numbers import decimal, rounded
+from biodyn.output.report.numbers import decimal, rounded, windowed_rows
 from biodyn.output.report.page import Data, resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE, SEEN, drawn_words, scene_context
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
@@ -116,24 +116,15 @@ def curves(page: TrialPage) -> list[Data]:
     ]
 
 
-@SECTIONS.section("further", place=18, title="Trunk and arms, peaks", folded=True)
+@SECTIONS.section("further", place=18, title="Trunk and arms, windowed parameters", folded=True)
 def further(page: TrialPage) -> Data | None:
-    """Return panels of variables that are not on the standard page, and the extremes of all mean curves."""
+    """Return panels of variables that are not on the standard page, and the windowed parameters of all curves."""
     names = [name for figure in display_table()["figure"] for name in figure["panels"] if name in page.curves]
     listed = list(dict.fromkeys([*(name for name in standard_names() if name in page.curves), *names]))
     if not listed:
         return None
-    heads = ["variable", "unit"]
-    for side in SIDES:
-        heads += [f"#{SIDE_NAMES[side]} {extreme} (at %)" for extreme in ("maximum", "minimum")]
-    rows = []
-    for row in curve_ranges(page.curves, listed, page.view.foot_off_percent):
-        cells = [row["label"], row["unit"]]
-        for extremes in (row[side] for side in SIDES):
-            for extreme in ("max", "min"):
-                star = "" if extremes is None or extremes["whole"] else "*"
-                cells.append("–" if extremes is None else f"{extremes[extreme]} ({extremes[extreme + '_at']}){star}")
-        rows.append(cells)
+    heads = ["parameter", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES)]
+    rows = [(row.title, row.unit, *(row.cells[side] for side in SIDES)) for row in windowed_rows(page.view)]
     others = [name for name in names if name not in standard_names()]
     return {"grid": further_grid(others, lambda name: described(page, name)), "heads": heads, "rows": rows}
 

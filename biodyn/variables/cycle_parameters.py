@@ -1,25 +1,108 @@
-"""Discrete parameters of cycles by their definitions: peaks, ranges, impulses, work.
+"""Windowed parameters of gait cycles by one table: peaks, ranges, impulses, work.
 
-Between its 101 samples a curve is taken as straight lines, and so are the ends of a window that fall between two samples.
-A value missing anywhere in the window makes the parameter missing: a peak that may have been in a gap is not known.
+The table is `library/study/parameters.toml`; screen, report, Python, session and study use it. Between its 101 samples a curve is
+linear, as at the ends of a window between two samples. A value missing in the window makes the parameter missing. Only the last
+samples of swing are bridged: the next foot strike begins a stance that need not be measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from biodyn.conventions import SIDE_SIGN, FloatArray
+from biodyn.conventions import CYCLE_POINTS, SIDE_SIGN, FloatArray
+from biodyn.library.load import load_table
 from biodyn.library.study_parameters import Interval, ParameterDefinition
-from biodyn.study.group.subject_cycles import CYCLE_KEYS, PERCENT, STANCE, STRIDE_TIME, SubjectCycles
+from biodyn.variables.meaning import PERCENT
 
-PARAMETER_COLUMNS = [*CYCLE_KEYS, "parameter", "value", "unit"]
 _STEP = float(PERCENT[1] - PERCENT[0])
 _LAST = len(PERCENT) - 1
+
+
+@cache
+def default_definitions() -> tuple[ParameterDefinition, ...]:
+    """Return the parameters of the library's table."""
+    return tuple(ParameterDefinition.model_validate(entry) for entry in load_table("study/parameters")["parameter"])
+
+
+def trial_parameters(
+    gait_cycles: pd.DataFrame, spatiotemporal: pd.DataFrame, names: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Return the parameters of every cycle of a trial, tidy; rows without a value are omitted.
+
+    Args:
+        gait_cycles, spatiotemporal: tables of a trial, in the signs of the coordinates.
+        names: parameters, None = all of the library's table.
+    Returns:
+        parameter, title, variable, side, cycle, value, unit, at_percent: instant of a maximum or minimum, else NaN.
+    """
+    columns = ["parameter", "title", "variable", "side", "cycle", "value", "unit", "at_percent"]
+    strides = spatiotemporal.assign(side=spatiotemporal["side"].astype(str)).set_index(["side", "cycle"])
+    heads = gait_cycles.iloc[::CYCLE_POINTS]
+    values = gait_cycles["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
+    variables = heads["variable"].astype(str).to_numpy()
+    rows: list[dict[str, object]] = []
+    for definition in default_definitions():
+        if names is not None and definition.name not in names:
+            continue
+        if definition.operation == "stride":
+            if definition.variable not in strides:
+                continue
+            keys, unit = list(strides.index), definition.unit
+            results = strides[definition.variable].to_numpy(dtype=np.float64) * signs(definition, [k[0] for k in keys])
+            instants = np.full(len(keys), np.nan)
+        else:
+            own = variables == definition.variable
+            if not own.any():
+                continue
+            keys = list(zip(heads["side"][own].astype(str), heads["cycle"][own], strict=True))
+            known = strides.reindex(keys)
+            turned = values[own] * signs(definition, [key[0] for key in keys])[:, None]
+            start, end = window_ends(definition.interval, known["stance_percent"].to_numpy(dtype=np.float64))
+            duration_s = known["stride_time_s"].to_numpy(dtype=np.float64)
+            results = operate(turned, start, end, definition, duration_s)
+            instants = np.full(len(keys), np.nan)
+            if definition.operation in ("max", "min"):
+                timed = definition.model_copy(update={"operation": f"time_of_{definition.operation}"})
+                instants = operate(turned, start, end, timed, duration_s)
+            unit = unit_of(definition, str(heads["unit"][own].iloc[0]))
+        rows += [
+            {
+                "parameter": definition.name,
+                "title": definition.label,
+                "variable": definition.variable,
+                "side": side,
+                "cycle": cycle,
+                "value": float(value),
+                "unit": unit,
+                "at_percent": float(at),
+            }
+            for (side, cycle), value, at in zip(keys, results, instants, strict=True)
+            if np.isfinite(value)
+        ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def signs(definition: ParameterDefinition, sides: Sequence[str]) -> FloatArray:
+    """Return the factor (n,) of a parameter's sign for each side."""
+    sign = np.full(len(sides), float(definition.sign))
+    return sign * np.array([SIDE_SIGN[side] for side in sides], dtype=np.float64) if definition.mirrored else sign
+
+
+def bridged(curves: FloatArray) -> FloatArray:
+    """Return curves (n, 101) with the last known value up to the end, where at most the last samples of swing are missing."""
+    most = 3  # samples, 3 % of the cycle: a plate filter reaches so far back from the next strike
+    known = np.isfinite(curves)
+    last = CYCLE_POINTS - 1 - known[:, ::-1].argmax(axis=1)
+    rows = np.flatnonzero(known.any(axis=1) & (last < CYCLE_POINTS - 1) & (last >= CYCLE_POINTS - 1 - most))
+    filled = curves.copy() if len(rows) else curves
+    for row in rows:
+        filled[row, last[row] + 1 :] = curves[row, last[row]]
+    return filled
 
 
 @dataclass(frozen=True)
@@ -35,50 +118,6 @@ class Window:
     last: FloatArray
 
 
-def parameter_matrix(data: SubjectCycles, definitions: Sequence[ParameterDefinition]) -> FloatArray:
-    """Return the parameters of every cycle (N, P); NaN where not known, or where the subject's data lack the variable."""
-    matrix = np.full((len(data.cycles), len(definitions)), np.nan)
-    for column, definition in enumerate(definitions):
-        if has_variable(data, definition):
-            matrix[:, column] = parameter_values(data, definition)
-    return matrix
-
-
-def parameter_table(
-    data: SubjectCycles, definitions: Sequence[ParameterDefinition], matrix: FloatArray | None = None
-) -> pd.DataFrame:
-    """Return the parameters of every cycle, tidy: `CYCLE_KEYS`, parameter, value, unit; NaN where not known.
-
-    Definitions without data are omitted. `matrix` (N, P): their values, if already computed.
-    """
-    matrix = parameter_matrix(data, definitions) if matrix is None else matrix
-    known = [number for number, definition in enumerate(definitions) if has_variable(data, definition)]
-    names = pd.Index([definitions[number].name for number in known])
-    units = [unit_of(definitions[n], data.units.get(definitions[n].variable, "")) for n in known]
-    codes = np.repeat(np.arange(len(known)), len(matrix))
-    levels = pd.Index(list(dict.fromkeys(units)))
-    table: dict[str, Any] = {name: _tiled(data.cycles[name], len(known)) for name in CYCLE_KEYS}
-    table["parameter"] = pd.Categorical.from_codes(codes, categories=names)
-    table["value"] = matrix[:, known].T.reshape(-1)
-    table["unit"] = pd.Categorical.from_codes(levels.get_indexer(pd.Index(units))[codes], categories=levels)
-    return pd.DataFrame(table)
-
-
-def _tiled(column: pd.Series, times: int) -> Any:
-    """The column so many times over; texts as categories, which are written quickly."""
-    if column.dtype != object:
-        return np.tile(column.to_numpy(), times)
-    codes, words = pd.factorize(column)
-    return pd.Categorical.from_codes(np.tile(codes, times), categories=words)
-
-
-def has_variable(data: SubjectCycles, definition: ParameterDefinition) -> bool:
-    """Whether the subject's data hold what the definition needs."""
-    if definition.operation == "stride":
-        return definition.variable in data.stride_columns
-    return definition.variable in data.variables
-
-
 def unit_of(definition: ParameterDefinition, variable_unit: str) -> str:
     """Unit of a parameter: the definition's, else what follows from the variable's."""
     if definition.unit:
@@ -88,18 +127,6 @@ def unit_of(definition: ParameterDefinition, variable_unit: str) -> str:
     if definition.operation.endswith(("impulse", "work")):
         return "J/kg" if variable_unit == "W/kg" else f"{variable_unit} s"
     return variable_unit
-
-
-def parameter_values(data: SubjectCycles, definition: ParameterDefinition) -> FloatArray:
-    """Return one parameter of every cycle (N,)."""
-    sign = np.full(len(data.cycles), float(definition.sign))
-    if definition.mirrored:
-        sign *= data.cycles["side"].map(SIDE_SIGN).to_numpy(dtype=np.float64)
-    if definition.operation == "stride":
-        return sign * data.stride(definition.variable)
-    curves = data.curves(definition.variable) * sign[:, None]
-    start, end = window_ends(definition.interval, data.stride(STANCE))
-    return operate(curves, start, end, definition, data.stride(STRIDE_TIME))
 
 
 def window_ends(interval: Interval, stance_percent: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -113,7 +140,7 @@ def operate(
     curves: FloatArray, start: FloatArray, end: FloatArray, definition: ParameterDefinition, duration_s: FloatArray
 ) -> FloatArray:
     """Return the operation's result (N,) for curves (N, 101) between start and end (N,) percent of cycles of a duration (N,)."""
-    known = np.isfinite(start) & np.isfinite(end)
+    curves, known = bridged(curves), np.isfinite(start) & np.isfinite(end)
     if definition.operation == "at_percent":
         at = start + (end - start) * (definition.at or 0.0) / 100.0
         return np.where(known, _value_at(curves, np.where(known, at, 0.0)), np.nan)
