@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from biodyn.checks.estimators.signals import (
 )
 from biodyn.checks.facts import NO_MARKERS, TrialFacts
 from biodyn.checks.registry import CheckResult, check
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import SIDES, BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Status
 from biodyn.model.from_library.recognition.swap_over_time import LEAST_GAIN_M, TimedSwap, swaps_over_time
 from biodyn.processing.kinematics.fit import PoseMisfit
@@ -67,7 +67,9 @@ def labels_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Find pairs of markers that fit much better with swapped labels."""
     if trial.analysis.imported is not None:  # no static trial
         return CheckResult("not_assessed")
-    findings = exchanged_markers(trial.markers, trial.analysis.static.points, trial.bodies, trial.parents)
+    static = trial.analysis.static.points
+    pelvis = [trial.landmarks.get(f"asis_{side}", "") for side in SIDES]
+    findings = exchanged_markers(trial.markers, static, trial.bodies, trial.parents, pelvis)
     return CheckResult(findings=findings)
 
 
@@ -124,10 +126,42 @@ def gaps_over_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
 
 
 def exchanged_markers(
-    markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], parents: Mapping[str, str]
+    markers: Markers,
+    static: Mapping[str, FloatArray],
+    bodies: Mapping[str, str],
+    parents: Mapping[str, str],
+    pelvis: Sequence[str] = (),
 ) -> tuple[Diagnostic, ...]:
-    """Name exchanged markers. `static`: (3,) m by label; `bodies`: label to segment; `parents`: segment to its parent."""
-    return tuple(_note(swap, markers.rate_hz) for swap in swaps_over_time(markers, static, bodies, parents))
+    """Name exchanged markers.
+
+    A pair on the same sides of the pelvis in static trial and walk is not exchanged: its neighbours are.
+
+    Args:
+        static: (3,) m by label. bodies: label to segment. parents: segment to its parent. pelvis: labels of right and left ASIS.
+    """
+    swaps = swaps_over_time(markers, static, bodies, parents)
+    return tuple(_note(swap, markers.rate_hz) for swap in swaps if not _on_same_sides(swap, markers, static, pelvis))
+
+
+def _on_same_sides(swap: TimedSwap, markers: Markers, static: Mapping[str, FloatArray], pelvis: Sequence[str]) -> bool:
+    """Return whether a pair has the same left-right order in static trial and walk."""
+    clear_m = 0.05  # distance along the line through the pelvis that shows the order
+    if len(pelvis) < 2 or not all(label in static and label in markers.labels for label in pelvis):
+        return False
+
+    def apart(points: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the distance from the second to the first marker along the line from left to right ASIS."""
+        line = points[pelvis[0]] - points[pelvis[1]]
+        between = points[swap.first] - points[swap.second]
+        return np.asarray(np.sum(between * line, axis=-1) / np.linalg.norm(line, axis=-1))
+
+    rows = slice(swap.first_frame, swap.last_frame + 1)
+    labels = {*pelvis, swap.first, swap.second}
+    in_walk = apart({label: markers.positions[rows, markers.labels.index(label)] for label in labels})
+    if not np.isfinite(in_walk).any():
+        return False
+    walk, standing = float(np.nanmedian(in_walk)), float(apart(static))
+    return bool(walk * standing > 0.0 and min(abs(walk), abs(standing)) > clear_m)
 
 
 def _note(swap: TimedSwap, rate_hz: float) -> Diagnostic:

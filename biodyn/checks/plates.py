@@ -293,7 +293,9 @@ def contacts(trial: TrialFacts, limit: float) -> CheckResult:
     not_used = [c for c in contacts_found if c.decision != "assigned"]
     text = "Used: " + ", ".join(f"{used[side]} of the {SIDE_NAMES[side]} foot" for side in SIDES) + "."
     if not_used:
-        text += " Not used: " + "; ".join(f"plate {c.plate} at {c.start_s:.2f} s, {c.reason}" for c in not_used) + "."
+        most = 4  # that are listed
+        listed = "; ".join(f"plate {c.plate} at {c.start_s:.2f} s, {c.reason}" for c in not_used[:most])
+        text += f" Not used: {listed}{f'; and {len(not_used) - most} more' if len(not_used) > most else ''}."
     hint = (
         _STANDING_HINT
         if trial.analysis.activity.is_standing

@@ -226,7 +226,10 @@ def estimate_findings(summary: EstimateSummary, late_s: float, assumed: Collecti
     feet = tuple(summary.raw_fit.model.sole_body.values())
     heaviest_shoe = 1.0  # a boot: the mass of an adult's foot
     notes += _shoes(summary, feet, heaviest_shoe)
+    unseen = {*assumed, *summary.raw_fit.model.locked_segments}  # without markers: their masses compensate other errors
     for segment, share in summary.segment_mass_changes.items():
+        if segment in unseen:
+            continue
         limit = FAR_SD * summary.segment_mass_sd[segment]
         if limit and abs(share) > limit and not (segment in feet and 0.0 < share <= heaviest_shoe):
             notes.append(

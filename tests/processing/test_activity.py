@@ -17,7 +17,9 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.signals import LEAST_IMPACT_HZ, cutoff_too_low
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.output.tables.gait import spatiotemporal
+from biodyn.processing.contacts.feet import floor_velocity, foot_outline
 from biodyn.processing.contacts.loading import OtherLoad, other_loads
+from biodyn.processing.gait.activity import foot_steps
 from biodyn.recording import GaitEvent
 from biodyn.trial.files import NO_STATIC, read_files
 from biodyn.trial.run import analyse_trial
@@ -261,3 +263,44 @@ def test_belts_move_and_the_body_stays(laboratory: Laboratory, tmp_path) -> None
     assert all(contact.decision == "assigned" for contact in found.contacts)
     assert not [note for note in found.diagnostics if note.code.startswith("plate-m")]
     np.testing.assert_allclose(spatiotemporal(found)["speed_m_s"], walk.speed_m_s, rtol=0.05)
+
+
+# -- runners and steps of any height ---------------------------------------------------------------------------------------
+
+
+def runner(rest_share: float, belt_m_s: float) -> np.ndarray:
+    """Sole (T, 4, 3) of a running foot at 100 Hz: level for a share of each stride, and above the ground otherwise."""
+    rate_hz, stride_s, strides = 100.0, 0.7, 5
+    phase = (np.arange(round(strides * stride_s * rate_hz)) / rate_hz / stride_s) % 1.0
+    on_floor = phase < rest_share
+    swing = np.clip((phase - rest_share) / (1.0 - rest_share), 0.0, 1.0)
+    travelled = np.floor(np.arange(len(phase)) / rate_hz / stride_s) + np.where(
+        on_floor, 0.0, swing**2 * (3.0 - 2.0 * swing)
+    )
+    height = np.where(on_floor, 0.0, 0.3 * np.sin(np.pi * swing) ** 2 + 0.05 * np.sin(np.pi * swing))
+    corners = np.array([[0.0, 0.0, 0.0], [0.25, 0.0, 0.0], [0.25, 0.0, 0.1], [0.0, 0.0, 0.1]])
+    place = np.column_stack(
+        [3.0 * stride_s * travelled - belt_m_s * np.arange(len(phase)) / rate_hz, height, 0.0 * height]
+    )
+    return place[:, None] + corners
+
+
+@pytest.mark.parametrize("rest_share", [0.09, 0.14])
+@pytest.mark.parametrize("belt_m_s", [0.0, 3.0])
+def test_the_foot_of_a_runner_rests_on_floor_or_belt_for_a_tenth_of_the_stride(
+    rest_share: float, belt_m_s: float
+) -> None:
+    sole = runner(rest_share, belt_m_s)
+    np.testing.assert_allclose(floor_velocity(sole, 100.0), [-belt_m_s, 0.0, 0.0], atol=0.05)
+    foot = foot_outline(sole, 100.0)
+    assert 0.5 * rest_share < foot.bearing.mean() < 2.5 * rest_share
+
+
+def test_bent_toes_make_no_step_of_a_stair() -> None:
+    """At toe-off a rigid sole is below the floor; the height of a step is that of the resting foot."""
+    sole = runner(0.5, 0.0)
+    foot = foot_outline(sole, 100.0)
+    height = foot.height - 0.1 * (foot.bearing & ~np.append(foot.bearing[1:], False))  # the last frame of each stance
+    steps = foot_steps({"r": replace(foot, height=height)}, np.zeros(3), 100.0)
+    assert len(steps) >= 3
+    assert max(abs(step.rise_m) for step in steps) < 0.02

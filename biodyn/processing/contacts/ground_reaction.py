@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -409,19 +410,24 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
     # Shorter losses move an event by a frame or two only.
     reported_loss_s = 0.005
     notes: list[Diagnostic] = []
+    alike: dict[tuple[int, str, str], list[Contact]] = {}
     for contact in contacts:
-        if contact.decision == "assigned":
-            continue
-        frames = (int(contact.start_s * rate_hz), int(contact.end_s * rate_hz))
+        if contact.decision != "assigned":  # equal reasons, but for their numbers, become one finding
+            alike.setdefault((contact.plate, contact.decision, re.sub(r"[0-9.]+", "", contact.reason)), []).append(
+                contact
+            )
+    for group in alike.values():
+        contact, count = group[0], f"{len(group)} loads, " if len(group) > 1 else ""
+        begin_s, end_s = min(c.start_s for c in group), max(c.end_s for c in group)
         # Information only: most trials have such a contact. checks/contacts.py warns of a leg without any.
         notes.append(
             Diagnostic(
                 code=f"contact-{contact.decision}",
                 severity="info",
-                message=f"Plate {contact.plate}, {contact.start_s:.2f} to {contact.end_s:.2f} s: {contact.reason}.",
+                message=f"Plate {contact.plate}, {count}{begin_s:.2f} to {end_s:.2f} s: {contact.reason}.",
                 value=contact.evidence.get("peak_n"),
                 unit="N",
-                frames=frames,
+                frames=(int(begin_s * rate_hz), int(end_s * rate_hz)),
                 hint="No ground reaction of these feet and no moments of their legs in these frames. To assign the load: "
                 "[contacts] override (docs/settings.md).",
                 about=str(contact.plate),

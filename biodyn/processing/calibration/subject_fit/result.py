@@ -358,11 +358,11 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                 Diagnostic(
                     "marker-off-place",
                     "warning",
-                    f"Marker {marker.label} is {1000 * off:.0f} mm from its position in the static trial throughout the walk.",
+                    f"Marker {marker.label} is {1000 * off:.0f} mm from its calibrated position throughout the walk.",
                     value=off,
                     limit=most_off_m,
                     unit="m",
-                    hint="It was moved between the trials, or its segment moves differently from the model.",
+                    hint="It was moved after the calibration, or its segment moves differently from the model.",
                     about=marker.label,
                 )
             )
