@@ -50,7 +50,7 @@ from biodyn.comparison.segments import MovingBody, moment_of_ground, moment_of_s
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
 from biodyn.library.tables import for_each_side
-from biodyn.output.store.arrays import result_arrays
+from biodyn.output.store.write import result_arrays
 from biodyn.trial.run import analyse_trial
 
 _WRITTEN = ("sign", "frame")

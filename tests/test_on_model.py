@@ -19,7 +19,7 @@ from biodyn.errors import ModelError, SettingsError, StudyError
 from biodyn.model.from_osim.names import feet, joint_name, side_and_name, variable_of
 from biodyn.model.from_osim.subject import ImportedModel, imported_model
 from biodyn.output.report.page import methods
-from biodyn.output.store.arrays import result_arrays
+from biodyn.output.store.write import result_arrays
 from biodyn.processing.dynamics.actuated import stored_actuated_motion
 from biodyn.processing.kinematics import model_markers
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model

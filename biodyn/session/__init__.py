@@ -9,13 +9,12 @@ A walk alone and a study take the static trial by one judgement, `choose_static`
 
 Read `words` first (names split into words of known kinds; the words are data in `library/session/`), then `role` (the motion
 in a recording and its role), `same_person` (one person or two, by stored parameters and by names; the folders
-near a walk), `statics` (the search, in its order) with `static_choice` (which of several), and `companions` (the session).
+near a walk), `statics` (the search in its order, and which of several), and `companions` (the session).
 For a whole folder: `inventory` (recordings below it), `subjects` (the person of each), `labels` (session and condition).
 """
 
 from biodyn.session.companions import Companion, SessionFiles, role_of, session_of
 from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, motion_of, preview_of_file
-from biodyn.session.static_choice import typical_motion_m
 from biodyn.session.statics import (
     StaticSearch,
     another_person,
@@ -24,6 +23,7 @@ from biodyn.session.statics import (
     judge_static,
     same_body,
     static_candidates,
+    typical_motion_m,
 )
 
 __all__ = [

@@ -17,8 +17,7 @@ from biodyn.io import read_facts
 from biodyn.recording import FileFacts, Markers
 from biodyn.session.role import MotionFacts, Role, TrialNames, judge_role, motion_of, preview_of_file
 from biodyn.session.same_person import Neighbours, compare_persons
-from biodyn.session.static_choice import body_difference_m
-from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, static_candidates
+from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, body_difference_m, static_candidates
 from biodyn.session.words import tokens
 
 Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]

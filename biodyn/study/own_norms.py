@@ -30,7 +30,7 @@ from biodyn.study.report.pages import with_strides
 from biodyn.study.report.source import StudySource
 from biodyn.variables import NormSet, Walker, is_known, same_side
 from biodyn.variables.meaning import PERCENT
-from biodyn.variables.norm_choice import SIZE_FREE, size_free, walker_of
+from biodyn.variables.norms import SIZE_FREE, size_free, walker_of
 
 _SPEED = "speed_m_s"
 

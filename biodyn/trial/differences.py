@@ -34,10 +34,10 @@ from biodyn.comparison.segments import MovingBody, moving_body
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.errors import ResultError
 from biodyn.io import read
-from biodyn.output.store.arrays import result_arrays
 from biodyn.output.store.folder import RECORD_NAME as RESULT_RECORD
 from biodyn.output.store.read import StoredResult
 from biodyn.output.store.record import PARTS, json_ready, versions
+from biodyn.output.store.write import result_arrays
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.on_request import difference_table
 from biodyn.processing.signals.prepare import is_filtered, method_of

@@ -20,8 +20,7 @@ from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.recording import Markers, PlateCalibration, Recording, SegmentPoses, quietest_part
 from biodyn.recording.stillness import QUIET_RANGE_M
 from biodyn.session import StaticSearch, another_person, find_static
-from biodyn.session.static_choice import body_difference_m
-from biodyn.session.statics import DOUBTFUL_BODY_M, SAME_BODY_M
+from biodyn.session.statics import DOUBTFUL_BODY_M, SAME_BODY_M, body_difference_m
 from biodyn.settings import Settings
 
 #: Given instead of a static trial: none is looked for, the walk itself has to tell.

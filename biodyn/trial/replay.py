@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.output.store.arrays import result_arrays
 from biodyn.output.store.folder import REPLAY_FOLDER, REPLAY_RECORD, raw_record, updating
 from biodyn.output.store.read import StoredResult, read_view
 from biodyn.output.store.record import changed_since, json_ready
-from biodyn.output.store.write import Progress, adding
+from biodyn.output.store.write import Progress, adding, result_arrays
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.on_request import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion

@@ -27,7 +27,7 @@ from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial,
 from biodyn.processing.signals.orientation import facing_from_static, find_world, with_true_vertical
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import Companion, SessionFiles, choose_static, preview_of_file, session_of
-from biodyn.session.static_choice import compared_offsets
+from biodyn.session.statics import compared_offsets
 from biodyn.settings import with_subject
 from biodyn.trial.files import TrialFiles
 from biodyn.trial.request import TrialRequest

@@ -7,8 +7,7 @@ limits. Tables keep the signs of the coordinates (docs/conventions.md); displays
     variable("pelvis_list").side_sign("l")     # -1: the left side is reversed before averaging over sides
     variable("pelvis_list").clinical("l")      # both at once: table value -> displayed value
 
-Read in this order: `meaning` (a variable and its limits), `norms` (curves of groups of people at several speeds), `norm_choice`
-(norms for a person and a walk).
+Read `meaning` (a variable and its limits), then `norms` (curves of groups of people, chosen for a person and a walk).
 """
 
 from __future__ import annotations
@@ -24,8 +23,20 @@ from biodyn.variables.meaning import (
     variable,
     variables,
 )
-from biodyn.variables.norm_choice import NormChoice, ScoreReference, Walker, choose_norms, score_reference
-from biodyn.variables.norms import NormCurve, Norms, NormScalar, NormSet, load_norm_set, load_norms, unknown_norms
+from biodyn.variables.norms import (
+    NormChoice,
+    NormCurve,
+    Norms,
+    NormScalar,
+    NormSet,
+    ScoreReference,
+    Walker,
+    choose_norms,
+    load_norm_set,
+    load_norms,
+    score_reference,
+    unknown_norms,
+)
 
 __all__ = [
     "PERCENT",

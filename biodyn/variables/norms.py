@@ -1,17 +1,20 @@
-"""Norms: curves and scalars of a group of people at several speeds, in the signs of the tables. docs/norms.md."""
+"""Norms: curves and scalars of a group of people at several speeds, in the signs of the tables (docs/norms.md).
+
+They are chosen for a person and a walk by age and walking speed, with the reasons in words.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.library.load import is_path, load_table, nearest
 from biodyn.library.tables import entry_names, load_entry
 from biodyn.variables.meaning import PERCENT
@@ -226,3 +229,306 @@ def unknown_norms(name: str) -> str:
     if name in (AUTO, NONE) or is_path(name) or name in entry_names("norms"):
         return ""
     return f"norms '{name}' do not exist. {nearest(name, (AUTO, NONE, *entry_names('norms')))}"
+
+
+_ADULT_YEARS = 18.0
+
+
+@dataclass(frozen=True)
+class Walker:
+    """Properties of a person and a walk that determine the norms.
+
+    Attributes:
+        age_years: None if unknown. height_m; leg_length_m: ASIS to ankle, None = a share of the height.
+        speed_m_s: mean of the walk, NaN without a gait cycle. activity: e.g. "walking".
+    """
+
+    age_years: float | None
+    height_m: float
+    leg_length_m: float | None
+    speed_m_s: float
+    activity: str = "walking"
+
+    @property
+    def leg_m(self) -> float:
+        """Leg length; if not measured, 0.530 of the height (Winter 2009, after Drillis & Contini 1966)."""
+        share = load_table("variables/variables")["norms"]["leg_share_of_height"]
+        return self.leg_length_m if self.leg_length_m else share * self.height_m
+
+    def speed(self, measure: str) -> float:
+        """Return the speed in a measure of norms; dimensionless: v / sqrt(g l) (Hof 1996, Gait Posture 4:222-223)."""
+        if measure == "dimensionless":
+            return self.speed_m_s / math.sqrt(STANDARD_GRAVITY_M_S2 * self.leg_m)
+        return self.speed_m_s / self.height_m if measure == "heights_per_s" else self.speed_m_s
+
+    @property
+    def stage(self) -> Literal["adult", "child", ""]:
+        """Adult or child by the age or else by a clear height, otherwise ""."""
+        if self.age_years is not None:
+            return "adult" if self.age_years >= _ADULT_YEARS else "child"
+        limits = load_table("variables/variables")["norms"]
+        if self.height_m >= limits["adult_from_m"]:
+            return "adult"
+        return "child" if self.height_m < limits["child_below_m"] else ""
+
+    @property
+    def age_words(self) -> str:
+        """The age, or the assumption about it, in words."""
+        if self.age_years is not None:
+            return f"{self.age_years:.0f} years old"
+        if not math.isfinite(self.height_m):
+            return "age and body height not known"
+        taken = {
+            "adult": "is assumed to be an adult's",
+            "child": "is assumed to be a child's",
+            "": "may be an adult's or a child's",
+        }
+        return f"age not known; a body of {self.height_m:.2f} m {taken[self.stage]}"
+
+    def is_served(self, serves: tuple[float, float]) -> bool:
+        """Return whether the age, or the stage by the height, is in a range of years (the last excluded)."""
+        if self.age_years is not None:
+            return serves[0] <= self.age_years < serves[1]
+        return serves[1] > _ADULT_YEARS if self.stage == "adult" else self.stage == "child" and serves[0] < _ADULT_YEARS
+
+
+@dataclass(frozen=True)
+class ChosenSet:
+    """Norms at the speed of a walk: the set, the speed in its measure, and the norms."""
+
+    source: NormSet
+    speed: float
+    norms: Norms
+
+
+@dataclass(frozen=True)
+class NormChoice:
+    """Norms for a walk, and sentences with the reasons."""
+
+    chosen: tuple[ChosenSet, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def norms(self) -> tuple[Norms, ...]:
+        """The displayed norms."""
+        return tuple(item.norms for item in self.chosen)
+
+
+def choose_norms(setting: str, walker: Walker) -> NormChoice:
+    """Return the norms for a walk.
+
+    Parameters: `setting`: "auto" = every published set for age and speed; "none"; or a name or TOML path: that set independent
+    of the age, if it contains the speed.
+    """
+    if setting == NONE:
+        return NormChoice((), ("No norms were selected.",))
+    if walker.activity != "walking":
+        return NormChoice((), (f"No norms are shown: they apply to walking, and this activity is {walker.activity}.",))
+    if not math.isfinite(walker.speed_m_s):
+        return NormChoice((), ("No norms are shown: the walking speed is unknown without a gait cycle.",))
+    if setting == AUTO and not walker.stage:
+        return NormChoice(
+            (), (f"No norms are shown: {walker.age_words}. Give it with --age, or as age_years in subject.toml.",)
+        )
+    sets = [load_norm_set(name) for name in (tried_norms() if setting == AUTO else (setting,))]
+    chosen: list[ChosenSet] = []
+    reasons: list[str] = []
+    for norm_set in sets:
+        why_not = _why_not(norm_set, walker, setting == AUTO)
+        if why_not:
+            reasons.append(why_not)
+            continue
+        speed = walker.speed(norm_set.measure)
+        norms = norm_set.at(speed, walker.age_years)
+        chosen.append(ChosenSet(norm_set, speed, norms))
+        reasons.append(f"Shown: {norms.words}; this walk: {speed:.2f} {SPEED_WORDS[norm_set.measure]}.")
+    shown = [reason for reason in reasons if reason.startswith("Shown")]
+    if not chosen:
+        shown = ["No norms are shown.", *reasons]
+    return NormChoice(tuple(chosen), (f"The person: {walker.age_words}.", *shown, *_remarks(sets, walker, setting)))
+
+
+def _why_not(norms: NormSet, walker: Walker, by_age: bool) -> str:
+    """Return why norms do not apply, "" if they do."""
+    serves = norms.table.get("serves")
+    if by_age and serves is not None and not walker.is_served((serves[0], serves[1])):
+        return f"{_capital(norms.group)} are for another age."
+    low, high = norms.speeds
+    speed, unit = walker.speed(norms.measure), SPEED_WORDS[norms.measure]
+    if not math.isfinite(speed):  # body size is unknown for some OpenSim models
+        return f"{_capital(norms.group)} are chosen by speed relative to body size, which is unknown."
+    if not low <= speed <= high:
+        far = "slower" if speed < low else "faster"
+        return f"{_capital(norms.group)} apply from {low:.2f} to {high:.2f} {unit}; this walk is {far}: {speed:.2f}."
+    return ""
+
+
+def _remarks(sets: list[NormSet], walker: Walker, setting: str) -> Iterator[str]:
+    """Yield remarks about norms selected by the user."""
+    for norm_set in sets if setting != AUTO else ():
+        serves = norm_set.table.get("serves")
+        if serves is not None and not walker.is_served((serves[0], serves[1])):
+            yield "The norms selected in the settings are for another age than the person."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+@dataclass(frozen=True)
+class ScoreReference:
+    """Reference of gait scores: norms, group in words, and whether the person has another age."""
+
+    norms: Norms
+    words: str
+    of_another_age: bool = False
+
+
+def score_reference(setting: str, walker: Walker | None) -> ScoreReference:
+    """Return the reference norms of gait scores.
+
+    A score is the distance to one fixed reference, so that conditions and sessions can be compared: children at their free
+    speed, the only published norms with all nine variables on comparable axes, or the norms in the settings at the speed of the
+    walk. (Bovi 2011 has nine variables of adults, with other zeros of pelvic tilt, hip flexion and ankle.)
+    """
+    automatic = setting in (AUTO, NONE)
+    norm_set = score_norms() if automatic else load_norm_set(setting)
+    serves = norm_set.table.get("serves")
+    other = False
+    if walker is not None and walker.stage and serves is not None:
+        other = not walker.is_served((serves[0], serves[1]))
+    if automatic:
+        norms = norm_set.at(norm_set.usual_speed)
+        remark = "; no published norms of adults have all nine variables on comparable axes"
+        return ScoreReference(norms, norms.words + (remark if other else ""), other)
+    speed = norm_set.usual_speed if walker is None else walker.speed(norm_set.measure)
+    low, high = norm_set.speeds
+    norms = norm_set.at(min(max(speed if math.isfinite(speed) else norm_set.usual_speed, low), high))
+    return ScoreReference(norms, norms.words, other)
+
+
+#: Name of the entry of norms in a record.
+ENTRY: Final = "norms"
+
+
+def norms_record(setting: str, walker: Walker) -> dict[str, Any]:
+    """Return the choice for `run.json`; norms of the user include their curves."""
+    choice = choose_norms(setting, walker)
+    return {
+        "setting": setting,
+        "speed": {measure: _number(walker.speed(measure)) for measure in ("m_s", "dimensionless", "heights_per_s")},
+        "leg_length_m": _number(walker.leg_m),
+        "shown": _shown(choice),
+        "reasons": list(choice.reasons),
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _shown(choice: NormChoice) -> list[dict[str, Any]]:
+    entries = []
+    for item in choice.chosen:
+        norms = item.norms
+        entry: dict[str, Any] = {
+            name: getattr(norms, name) for name in ("name", "group", "short", "band", "citation", "licence", "speed")
+        }
+        entry["at_speed"] = item.speed
+        if item.source.file:
+            entry["curves"] = {name: _plain(curve) for name, curve in norms.curves.items()}
+            entry["scalars"] = {name: asdict(scalar) for name, scalar in norms.scalars.items()}
+        entries.append(entry)
+    return entries
+
+
+def _plain(curve: NormCurve) -> dict[str, Any]:
+    digits = 5
+    sd = None if curve.sd is None else np.round(curve.sd, digits).tolist()
+    return {"mean": np.round(curve.mean, digits).tolist(), "sd": sd, "unit": curve.unit, "reach": curve.reach}
+
+
+def walker_of(record: Mapping[str, Any], speed_m_s: float) -> Walker:
+    """Return the person of a record (`run.json`); entries missing in older versions are unknown."""
+    subject = record["subject"]
+    age, leg = subject.get("age_years"), subject.get("leg_length_m")
+    kind = (record.get("activity") or {}).get("kind", "walking")
+    height = subject["height_m"]  # may be unknown for an OpenSim model
+    return Walker(age, math.nan if height is None else float(height), leg, speed_m_s, kind)
+
+
+def norms_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms, ...]:
+    """Return the norms of a recorded result; for older versions they are chosen again."""
+    if ENTRY not in record:
+        return choose_norms(AUTO, walker_of(record, speed_m_s)).norms
+    age = record["subject"].get("age_years")
+    return tuple(_of_entry(entry, age) for entry in record[ENTRY]["shown"])
+
+
+def reasons_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[str, ...]:
+    """Return the reasons of the recorded choice, in sentences."""
+    if ENTRY not in record:
+        return choose_norms(AUTO, walker_of(record, speed_m_s)).reasons
+    return tuple(record[ENTRY]["reasons"])
+
+
+def _of_entry(entry: Mapping[str, Any], age_years: float | None) -> Norms:
+    if "curves" not in entry:
+        return load_norm_set(entry["name"]).at(entry["at_speed"], age_years)
+    curves = {
+        name: NormCurve(
+            _array(item["mean"]), None if item["sd"] is None else _array(item["sd"]), item["unit"], item["reach"]
+        )
+        for name, item in entry["curves"].items()
+    }
+    scalars = {name: NormScalar(**item) for name, item in entry["scalars"].items()}
+    words = {name: str(entry[name]) for name in ("name", "group", "short", "band", "citation", "licence", "speed")}
+    return Norms(curves=curves, scalars=scalars, **words)
+
+
+def _array(values: list[float]) -> FloatArray:
+    return np.asarray(values, dtype=np.float64)
+
+
+_MINUTE_S = 60.0
+
+
+@dataclass(frozen=True)
+class SizeFree:
+    """A dimensionless parameter: name, title, parameter of the stride, and divisor by leg length."""
+
+    name: str
+    title: str
+    parameter: str
+    divisor: Callable[[float], float]
+
+
+def _time(leg_m: float) -> float:
+    return math.sqrt(leg_m / STANDARD_GRAVITY_M_S2)
+
+
+def _length(leg_m: float) -> float:
+    return leg_m
+
+
+#: Lengths by leg length l, times by sqrt(l/g), speed by sqrt(g l); cadence in steps a minute becomes steps in sqrt(l/g).
+SIZE_FREE: Final[tuple[SizeFree, ...]] = (
+    SizeFree("speed_hof", "Walking speed", "speed_m_s", lambda leg: math.sqrt(STANDARD_GRAVITY_M_S2 * leg)),
+    SizeFree("cadence_hof", "Cadence", "cadence_steps_min", lambda leg: _MINUTE_S / _time(leg)),
+    SizeFree("stride_length_hof", "Stride length", "stride_length_m", _length),
+    SizeFree("step_length_hof", "Step length", "step_length_m", _length),
+    SizeFree("step_width_hof", "Step width", "step_width_m", _length),
+    SizeFree("step_time_hof", "Step time", "step_time_s", _time),
+)
+
+
+def size_free(strides: Mapping[str, float], walker: Walker) -> dict[str, float]:
+    """Return the dimensionless parameters of a stride (or of means over strides), and the stride length in body heights."""
+    values = {
+        parameter.name: strides[parameter.parameter] / parameter.divisor(walker.leg_m)
+        for parameter in SIZE_FREE
+        if parameter.parameter in strides
+    }
+    if "stride_length_m" in strides:
+        values["stride_per_height"] = strides["stride_length_m"] / walker.height_m
+    return values

@@ -14,7 +14,7 @@ from biodyn.comparison.channels import (
     moment_from_channel,
 )
 from biodyn.comparison.segments import SegmentMotion, joint_moments, moving_body
-from biodyn.output.store.arrays import result_arrays
+from biodyn.output.store.write import result_arrays
 
 MASS_KG = 70.0
 USUAL = MomentConvention("Nmm/kg", "distal", ("z", "x", "y"), (-1, -1, 1))

@@ -21,7 +21,7 @@ from biodyn.comparison.exchange import (
 )
 from biodyn.comparison.segments import joint_angles, joint_moments, moving_body
 from biodyn.errors import ResultError
-from biodyn.output.store.arrays import result_arrays
+from biodyn.output.store.write import result_arrays
 from biodyn.processing.signals.filtering import butterworth_lowpass
 
 

@@ -23,7 +23,7 @@ from biodyn.comparison.differences import (
 )
 from biodyn.comparison.exchange import EVENTS, INERTIAS
 from biodyn.comparison.segments import moving_body
-from biodyn.output.store.arrays import result_arrays
+from biodyn.output.store.write import result_arrays
 from biodyn.trial.result import TrialResult
 
 _RATE_HZ = 100.0

@@ -9,7 +9,7 @@ from simulator import Person, TrialOptions, session
 from support.real import slow_but
 
 from biodyn.errors import ModelError, ResultError
-from biodyn.output.store.arrays import multibody_arrays
+from biodyn.output.store.write import multibody_arrays
 from biodyn.processing.dynamics.actuated import (
     ActuatedMotion,
     actuated_motion,

@@ -12,8 +12,8 @@ from support.smooth_noise import smooth_noise
 
 from biodyn.errors import StatisticsError
 from biodyn.statistics import spm
-from biodyn.statistics.spm.field import all_arrangements, arrangement_count, random_arrangements
 from biodyn.statistics.spm.inference import clusters_beyond, largest_mass
+from biodyn.statistics.spm.linear_model import all_arrangements, arrangement_count, random_arrangements
 
 NODES = 101
 

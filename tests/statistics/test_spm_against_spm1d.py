@@ -18,7 +18,7 @@ from support.reference_cases import (  # noqa: E402
 )
 
 from biodyn.statistics import spm  # noqa: E402
-from biodyn.statistics.spm.field import arrangement_count  # noqa: E402
+from biodyn.statistics.spm.linear_model import arrangement_count  # noqa: E402
 
 SAME = list(one_effect_cases())
 REPEATED = [repeated_case()]

@@ -8,8 +8,7 @@ import pytest
 from biodyn.errors import SettingsError
 from biodyn.settings import settings_from
 from biodyn.variables import Walker, choose_norms, load_norm_set, load_norms, score_reference, variable
-from biodyn.variables.norm_choice import norms_of_record, norms_record, size_free
-from biodyn.variables.norms import tried_norms
+from biodyn.variables.norms import norms_of_record, norms_record, size_free, tried_norms
 
 _LEG = 0.7
 

@@ -12,7 +12,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.curves import display_table, unit_words
 from biodyn.output.figures.trial import TrialView
 from biodyn.variables import Norms, NormScalar, Walker
-from biodyn.variables.norm_choice import SIZE_FREE, size_free
+from biodyn.variables.norms import SIZE_FREE, size_free
 
 # Units by suffix of the parameter name, longest first.
 _UNITS = {

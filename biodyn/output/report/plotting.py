@@ -33,7 +33,7 @@ from biodyn.output.figures.svg import svg
 from biodyn.output.tables.lazy import CLINICAL, Signs, TableAttributes, require_signs
 from biodyn.variables import PERCENT, NormCurve, Norms, choose_norms, is_known, load_norms, variable
 from biodyn.variables.meaning import nearest_variable
-from biodyn.variables.norm_choice import walker_of
+from biodyn.variables.norms import walker_of
 
 if TYPE_CHECKING:
     import pandas as pd

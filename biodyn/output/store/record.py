@@ -30,7 +30,7 @@ from biodyn.processing.calibration.standing import SOURCE_WORDS
 from biodyn.processing.calibration.subject_fit.result import CentreShift
 from biodyn.processing.signals.filtering import rms
 from biodyn.uncertainty.inputs import load_magnitudes
-from biodyn.variables.norm_choice import Walker, norms_record
+from biodyn.variables.norms import Walker, norms_record
 from biodyn.version import VERSION
 
 

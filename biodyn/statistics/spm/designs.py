@@ -15,8 +15,7 @@ from scipy.linalg import helmert
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import StatisticsError
-from biodyn.statistics.spm.field import StatisticField
-from biodyn.statistics.spm.linear_model import checked_curves, coded, linear_field, welch_field
+from biodyn.statistics.spm.linear_model import StatisticField, checked_curves, coded, linear_field, welch_field
 
 Labels = Sequence[object] | ArrayLike
 

@@ -12,8 +12,13 @@ from scipy.integrate import trapezoid
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
-from biodyn.statistics.spm.field import StatisticField, all_arrangements, arrangement_count, random_arrangements
-from biodyn.statistics.spm.linear_model import runs
+from biodyn.statistics.spm.linear_model import (
+    StatisticField,
+    all_arrangements,
+    arrangement_count,
+    random_arrangements,
+    runs,
+)
 
 Method = Literal["random field theory", "permutation"]
 

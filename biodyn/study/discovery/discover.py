@@ -299,7 +299,7 @@ def _possible_statics(walk: Finding, statics: Sequence[Finding]) -> list[Finding
 
     Of the walk's session, else of none (markers are put on again for another session); then of its condition, else of
     none, else of the same place. Which of several it is, joint offsets and markers tell when the walk is analysed, by the
-    judgement of a single walk (`session.static_choice`).
+    judgement of a single walk (`session.statics`).
     """
     usable = []
     for static in statics:

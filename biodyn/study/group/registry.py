@@ -27,8 +27,7 @@ from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_an
 from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial
 from biodyn.variables import NormChoice, Walker, choose_norms, same_side
-from biodyn.variables.norm_choice import ENTRY, walker_of
-from biodyn.variables.norms import AUTO
+from biodyn.variables.norms import AUTO, ENTRY, walker_of
 
 FOLDER_NAME = "group"
 PARAMETERS_NAME = "parameters.csv"

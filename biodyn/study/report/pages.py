@@ -47,7 +47,7 @@ from biodyn.study.report.figures import (
 )
 from biodyn.study.report.source import Names, StudySource, Table, Trial, number, rows_of, spread, table
 from biodyn.variables import Walker, variable
-from biodyn.variables.norm_choice import walker_of
+from biodyn.variables.norms import walker_of
 
 if TYPE_CHECKING:
     from biodyn.study.session_change import SessionChange

@@ -29,7 +29,7 @@ from biodyn.output.figures.curves import TORQUE_SD, Bands, CycleCurves, curves_b
 from biodyn.output.figures.description import Figure
 from biodyn.variables import Norms
 from biodyn.variables.cycle_parameters import trial_parameters
-from biodyn.variables.norm_choice import norms_of_record, reasons_of_record
+from biodyn.variables.norms import norms_of_record, reasons_of_record
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from biodyn.output.report.numbers import NumberRow, decimal, evidence_words, num
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.processing.signals.prepare import FULL_BANDWIDTH_HZ
-from biodyn.variables.norm_choice import walker_of
+from biodyn.variables.norms import walker_of
 
 
 @SECTIONS.section("gait", place=15.5, title="Gait parameters", link="Parameters")

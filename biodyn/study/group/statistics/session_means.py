@@ -28,7 +28,7 @@ from biodyn.study.group.statistics.gait_scores import (
 )
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
 from biodyn.study.options import AnalysisOptions
-from biodyn.variables.norm_choice import SIZE_FREE, size_free
+from biodyn.variables.norms import SIZE_FREE, size_free
 
 NAME = "session_means"
 COLUMNS = ["session", "condition", "side", "kind", "name", "title", "unit", "walks", "mean", "sd", "sem", "mdc95"]
