@@ -4,7 +4,7 @@ In: a `StudyPage` (what the study's folder holds, and what was added up while it
 `SubjectPage` (trials, cycles and group rows of one subject). Out: what the template needs, or None where the page does not
 show the section.
 
-A file of this folder is found by lying here; a section's place on the page is a number it gives itself. Read `trials` first,
-then `results`, `statistics` (the last of them shows the tables of a statistic without a section of its own) and `subject`.
-`output/report/page.py` says what a section is, `pages.py` what the pages add for studies.
+A file of this folder registers its sections, each with a place on the page. Read `trials` first, then `results` (which also
+shows the tables of a statistic without a section of its own) and `subject`. `output/report/page.py` defines a section,
+`pages.py` what the pages add for studies.
 """
