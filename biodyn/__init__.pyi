@@ -11,6 +11,7 @@ from .study import run_study as run_study
 from .study.own_norms import build_norms as build_norms
 from .trial.differences import Comparison as Comparison
 from .trial.differences import compare as compare
+from .trial.plate_check import plates as plates
 from .trial.replay import replay as replay
 from .trial.result import TrialResult as TrialResult
 from .trial.run import run_trial as run_trial

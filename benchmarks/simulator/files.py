@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.errors import ResultError
 from simulator import c3d_writer
 from simulator.c3d_writer import C3dContent, Parameters, ParameterValue
+from simulator.plates import Plate
 from simulator.trial import SimulatedTrial
 
 _SOFTWARE = "biodyn.simulation"  # as the shared sample data have it
@@ -49,8 +51,15 @@ def _require_ours(path: Path) -> None:
 
 def analog_channels(trial: SimulatedTrial) -> tuple[FloatArray, list[str], list[str]]:
     """Return the samples (Ta, C) of all plates, the labels of the channels, and their units."""
+    return channels_of(trial.plates, trial.components)
+
+
+def channels_of(
+    plates: Sequence[Plate], components_of: Sequence[FloatArray]
+) -> tuple[FloatArray, list[str], list[str]]:
+    """Return the samples (Ta, C), labels and units of plates with forces and moments (Ta, 6) at their sensors."""
     blocks, labels, units = [], [], []
-    for number, (plate, components) in enumerate(zip(trial.plates, trial.components, strict=True), start=1):
+    for number, (plate, components) in enumerate(zip(plates, components_of, strict=True), start=1):
         values, names, unit = plate.channels(components)
         blocks.append(values)
         labels += [f"Force.{name}{number}" for name in names]
@@ -71,7 +80,7 @@ def trial_parameters(trial: SimulatedTrial, events: bool, prefix: str) -> Parame
         subject[side.upper() + "".join(word.capitalize() for word in base.split("_"))] = 1e3 * value
     parameters: dict[str, dict[str, ParameterValue]] = {
         "POINT": {"X_SCREEN": trial.options.forward.upper(), "Y_SCREEN": trial.options.up.upper()},
-        "FORCE_PLATFORM": _platforms(trial),
+        "FORCE_PLATFORM": platforms(trial.plates, trial.options.R_LW),
         "SUBJECTS": {
             "USED": 1,
             "NAMES": [person.name],
@@ -92,37 +101,37 @@ def trial_parameters(trial: SimulatedTrial, events: bool, prefix: str) -> Parame
     return parameters
 
 
-def _platforms(trial: SimulatedTrial) -> dict[str, ParameterValue]:
-    R_LW = trial.options.R_LW
-    counts = [plate.channel_count for plate in trial.plates]
+def platforms(plates: Sequence[Plate], R_LW: FloatArray) -> dict[str, ParameterValue]:
+    """Return the group FORCE_PLATFORM of plates, corners in laboratory axes."""
+    counts = [plate.channel_count for plate in plates]
     channel = np.zeros((len(counts), max(counts)), dtype=np.int64)
     first = 1
     for row, count in enumerate(counts):
         channel[row, :count] = np.arange(first, first + count)
         first += count
     entries: dict[str, ParameterValue] = {
-        "USED": len(trial.plates),
-        "TYPE": [plate.type for plate in trial.plates],
+        "USED": len(plates),
+        "TYPE": [plate.type for plate in plates],
         "ZERO": [1, 0],
-        "CORNERS": np.array([1e3 * plate.corners_W @ R_LW.T for plate in trial.plates]),
-        "ORIGIN": np.array([1e3 * np.array(plate.origin_m) for plate in trial.plates]),
+        "CORNERS": np.array([1e3 * plate.corners_W @ R_LW.T for plate in plates]),
+        "ORIGIN": np.array([1e3 * np.array(plate.origin_m) for plate in plates]),
         "CHANNEL": channel,
     }
-    if any(plate.calibrated for plate in trial.plates):
+    if any(plate.calibrated for plate in plates):
         # one shape for all: as large as the largest
-        shape = np.max([plate.calibration().shape for plate in trial.plates if plate.calibrated], axis=0)
+        shape = np.max([plate.calibration().shape for plate in plates if plate.calibrated], axis=0)
         matrices = []
-        for plate in trial.plates:
+        for plate in plates:
             matrix = np.eye(*shape)
             if plate.calibrated:
                 own = plate.calibration()
                 matrix[: own.shape[0], : own.shape[1]] = own
             matrices.append(matrix.T)  # row index fastest: the transpose in C order
         entries["CAL_MATRIX"] = np.array(matrices)
-    if any(plate.cop_polynomial is not None for plate in trial.plates):
+    if any(plate.cop_polynomial is not None for plate in plates):
         none = np.zeros((2, 6))
         entries["FPCOPPOLY"] = np.array(
-            [none if plate.cop_polynomial is None else plate.cop_polynomial for plate in trial.plates]
+            [none if plate.cop_polynomial is None else plate.cop_polynomial for plate in plates]
         )
     return entries
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from biodyn.cli.inspect import check, models, norms, unpack
+from biodyn.cli.inspect import check, models, norms, plates, unpack
 from biodyn.cli.results import compare, export, replay, report
 from biodyn.cli.run import demo, run
 from biodyn.cli.study import session, study
@@ -37,6 +37,6 @@ def common(
     """Define the options of the command itself."""
 
 
-for _command in (run, session, study, check, compare, replay, report, export, unpack, models, demo):
+for _command in (run, session, study, check, plates, compare, replay, report, export, unpack, models, demo):
     app.command()(_command)
 app.add_typer(norms, name="norms")

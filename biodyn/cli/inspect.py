@@ -1,4 +1,4 @@
-"""Commands that show a file or the library: `check`, `models`, `norms`, and `unpack` for archives."""
+"""Commands on single files and the library: `check`, `plates`, `models`, `norms`, and `unpack` for archives."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from biodyn.cli.exit_codes import CHECKS_FAILED, plain_errors
+from biodyn.cli.options import number
 from biodyn.cli.screen import open_console, open_in_browser, print_diagnostics, print_lines, progress
 
 
@@ -68,6 +69,64 @@ def check(
                 open_in_browser(page, console)
     if any(finding.severity == "error" for finding in findings.diagnostics):
         raise typer.Exit(CHECKS_FAILED)
+
+
+def plates(
+    trials: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Recordings of a pointed rigid pole with markers that is pushed onto each force plate and tilted.",
+            metavar="POLE.c3d...",
+        ),
+    ],
+    pole_mass: Annotated[
+        float | None,
+        typer.Option(help="Mass of the pole, kg. Default: estimated, less exactly.", metavar="KG", parser=number),
+    ] = None,
+    known_mass: Annotated[
+        float | None,
+        typer.Option(
+            help="A mass that rests on each plate for some seconds in one of the recordings, kg. Without it the common gain of "
+            "a plate's channels is not determined.",
+            metavar="KG",
+            parser=number,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the calibration for 'biodyn run --plates FILE'.", metavar="FILE.toml")
+    ] = None,
+    apply: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Show the errors that an earlier calibration leaves in these recordings. May be repeated.",
+            metavar="FILE.toml",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Find errors of force plates in pole trials: position, orientation and sensitivity of each plate."""
+    console = open_console()
+    with plain_errors():
+        from biodyn.errors import ResultError
+        from biodyn.recording import PlateCalibration
+
+        if out is not None and out.exists() and not force:
+            raise ResultError(f"'{out}' exists.", "Choose another --out, or replace it with --force.")
+        earlier = [PlateCalibration.read(path) for path in apply or ()]
+        with progress(console) as step:
+            step("reading")
+            from biodyn.trial.plate_check import plates as check_plates
+
+            step("estimating plate errors")
+            found = check_plates(trials, pole_mass, known_mass)
+        print_lines(console, *found.lines())
+        for calibration in earlier:
+            print_lines(console, *found.errors_with(calibration))
+        if out is None:
+            print_lines(console, "Nothing was written. Write the calibration with --out FILE.toml.")
+        else:
+            found.calibration.write(out)
+            print_lines(console, f"Calibration: {out} (use: biodyn run WALK.c3d --plates {out})")
 
 
 def models(

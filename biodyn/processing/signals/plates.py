@@ -37,7 +37,7 @@ from biodyn.recording import ForcePlate, PlateWrench
 _LOADED_N = 50.0
 
 
-class _PlateAxes(NamedTuple):
+class PlateAxes(NamedTuple):
     """Pose of the plate's surface: R_WP (3, 3) axes as columns, p_WS (3,) surface centre, half sides in m."""
 
     R_WP: FloatArray
@@ -74,7 +74,7 @@ def plate_wrench(
             f"Force plate {plate.number} has {plate.channels.shape[0]} samples; expected {expected} "
             f"({frame_count} frames at {marker_rate_hz:g} Hz, forces at {plate.rate_hz:g} Hz)."
         )
-    axes = _plate_axes(plate)
+    axes = plate_axes(plate)
     plate, spike_notes = without_spikes(plate)
     stored_up = _vertical_force(plate, axes, plate.channels)
     offset, zero, offset_findings = find_offset(plate, stored_up, marker_rate_hz, unloaded)
@@ -121,7 +121,7 @@ def channel_shares(
     """
     # Relative change of a channel for its contribution: too small to change a sign.
     gain_step = 1e-3
-    axes = _plate_axes(plate)
+    axes = plate_axes(plate)
     plate, _ = without_spikes(plate)
     offset, _, _ = find_offset(plate, _vertical_force(plate, axes, plate.channels), marker_rate_hz)
     channels = smoothed(plate.channels - offset)
@@ -155,8 +155,8 @@ def resampled(samples: FloatArray, rate_hz: float, frame_count: int, marker_rate
     return np.ascontiguousarray(picked)
 
 
-def _plate_axes(plate: ForcePlate) -> _PlateAxes:
-    """Axes from the corners (+x+y, -x+y, -x-y, +x-y); measured corners are not quite a rectangle."""
+def plate_axes(plate: ForcePlate) -> PlateAxes:
+    """Return the axes from the corners (+x+y, -x+y, -x-y, +x-y); measured corners are not quite a rectangle."""
     c = plate.corners
     x = (c[0] - c[1]) + (c[3] - c[2])
     y = (c[0] - c[3]) + (c[1] - c[2])
@@ -165,11 +165,11 @@ def _plate_axes(plate: ForcePlate) -> _PlateAxes:
     if not np.isfinite(c).all() or np.linalg.norm(z) < 1e-9:
         raise PlateError(f"The corners of force plate {plate.number} do not span a surface.", "Check FORCE_PLATFORM.")
     x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
-    return _PlateAxes(np.column_stack([x, cross(z, x), z]), c.mean(axis=0), lengths / 2)
+    return PlateAxes(np.column_stack([x, cross(z, x), z]), c.mean(axis=0), lengths / 2)
 
 
 def _reaction(
-    plate: ForcePlate, axes: _PlateAxes, channels: FloatArray
+    plate: ForcePlate, axes: PlateAxes, channels: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
     """F_Wo_W (T, 6) of channels (T, C) without their offset, with the findings about its sign, and other findings."""
     force, moment_at_sensor, origin = _sensor_wrench(plate, channels)
@@ -232,7 +232,7 @@ def _by_sensor(channels: FloatArray) -> FloatArray:
 
 
 def _as_reaction(
-    plate: ForcePlate, axes: _PlateAxes, force: FloatArray, moment: FloatArray
+    plate: ForcePlate, axes: PlateAxes, force: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, FloatArray, tuple[Diagnostic, ...]]:
     """Reverse all signs where the loaded plate pulls down: a person can only push a plate down."""
     up = (force @ axes.R_WP.T)[:, 1]
@@ -254,7 +254,7 @@ def _as_reaction(
 
 
 def _at_surface(
-    plate: ForcePlate, axes: _PlateAxes, force: FloatArray, moment: FloatArray, origin: FloatArray
+    plate: ForcePlate, axes: PlateAxes, force: FloatArray, moment: FloatArray, origin: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
     """Moment about the surface centre. Writers disagree on the sign of ORIGIN; the surface is above the sensor.
 
@@ -325,7 +325,7 @@ def _cop_corrected(
     return corrected, (note,)
 
 
-def _share_on_plate(axes: _PlateAxes, force: FloatArray, moment: FloatArray) -> float:
+def _share_on_plate(axes: PlateAxes, force: FloatArray, moment: FloatArray) -> float:
     """Share of the loaded samples whose centre of pressure is on the plate (2 cm tolerance); 1 if never loaded."""
     loaded = np.abs(force[:, 2]) > _LOADED_N
     if not loaded.any():
@@ -334,7 +334,7 @@ def _share_on_plate(axes: _PlateAxes, force: FloatArray, moment: FloatArray) -> 
     return float((np.abs(p) <= axes.half_sides + 0.02).all(axis=1).mean())
 
 
-def _vertical_force(plate: ForcePlate, axes: _PlateAxes, channels: FloatArray) -> FloatArray:
+def _vertical_force(plate: ForcePlate, axes: PlateAxes, channels: FloatArray) -> FloatArray:
     """Force (T,) N along World Y, with the sign of the file."""
     force, _, _ = _sensor_wrench(plate, channels)
     vertical: FloatArray = (force @ axes.R_WP.T)[:, 1]

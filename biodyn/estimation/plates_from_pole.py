@@ -1,0 +1,604 @@
+"""Errors of force plates from pole trials: a pointed rigid pole with markers, pushed onto a plate and tilted (docs/methods.md).
+
+The tip rests in one place during each placement; the rigid motion of the markers gives that place c and the direction u of the
+pole. A pointed tip transmits no moment, and a light pole that is pushed at its other end transmits force along its axis. With
+the corrected reaction F, M_Wo of a plate (`recording.plate_calibration`), in every sample:
+
+    M_Wo - c x F = 0                                                    the line of action passes through the tip
+    u x F + m/2 u x g - m L/6 u x u'' = 0                               uniform pole of mass m, length L, tip fixed
+
+Both are homogeneous in F and M: a common gain of all channels needs a known load. Everything else is estimated by least squares
+with prior distributions: shift and turn of the plate, gains, crosstalk, and as nuisance parameters the places of the tip, the
+axis of the pole among its markers, and its mass. Crosstalk that equals a displacement of the plate counts as displacement.
+
+Holden et al. 2003, Gait & Posture 17:205-213 (pole against plates); Collins et al. 2009, doi 10.1016/j.gaitpost.2008.06.010
+(least squares of a sensitivity matrix).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, IntArray
+from biodyn.errors import PlateError
+from biodyn.geometry.points import all_finite, rigid_fit
+from biodyn.geometry.rotations import cross, skew
+from biodyn.processing.signals.filtering import finite_stretches, rms
+from biodyn.recording.plate_calibration import PlateCorrection, rotation
+
+_LOADED_N = 40.0  # least force of a placement: below it the centre of pressure is noise
+_MOMENT = slice(3, 6)
+
+
+class PlateSignal(NamedTuple):
+    """Reaction of a plate in its own axes about its surface centre, [F; M] (T, 6) at the marker frames; laboratory axes else.
+
+    R_LP (3, 3), centre (3,), half_sides (2,) and corners (4, 3) as stored, m.
+    """
+
+    number: int
+    corners: FloatArray
+    R_LP: FloatArray
+    centre: FloatArray
+    half_sides: FloatArray
+    wrench: FloatArray
+
+    def on_plate(self, points: FloatArray, margin_m: float) -> BoolArray:
+        """Return whether points (..., 3) are above the plate, or at most a margin beside it."""
+        local = (points - self.centre) @ self.R_LP
+        return np.asarray((np.abs(local[..., :2]) <= self.half_sides + margin_m).all(axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class PoleRecording:
+    """A recording with a pole: low-passed positions (T, M, 3) m of its points, laboratory axes, and the plates under it."""
+
+    name: str
+    labels: tuple[str, ...]
+    positions: FloatArray
+    rate_hz: float
+    up: FloatArray
+    plates: tuple[PlateSignal, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Pole:
+    """A rigid pole: marker labels, their places (M, 3) m with the tip as origin, its axis (3,) and the error of the axis, rad."""
+
+    labels: tuple[str, ...]
+    markers: FloatArray
+    axis: FloatArray
+    axis_sd: float
+
+    @property
+    def length(self) -> float:
+        """Distance from the tip to the farthest marker, m."""
+        return float(np.linalg.norm(self.markers, axis=1).max())
+
+    @property
+    def is_line(self) -> bool:
+        """Whether all markers are on one line, so that turns about it are not seen."""
+        return _is_line(self.markers)
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Samples of one plate while the tip rests at `tip` (3,): pole directions (N, 3), their rates, body axes, [F; M] (N, 6)."""
+
+    plate: PlateSignal
+    tip: FloatArray
+    R: FloatArray
+    u: FloatArray
+    acceleration: FloatArray
+    wrench: FloatArray
+    up: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PlateResult:
+    """Correction of one plate and how it was found: number of placements, largest tilt (rad), whether a load was known.
+
+    nuisance: (3,) two small turns of the pole's axis (rad), and its mass against the assumed one (kg).
+    """
+
+    correction: PlateCorrection
+    places: int
+    tilt: float
+    has_known_load: bool
+    nuisance: FloatArray
+
+
+# -- the pole -----------------------------------------------------------------------------------------------------------
+
+
+def find_pole(recordings: Sequence[PoleRecording]) -> tuple[Pole, tuple[Placement, ...]]:
+    """Return the pole of the recordings, and its placements on the plates.
+
+    Raises PlateError where no group of markers moves as one rigid body about a point that rests on a loaded plate.
+    """
+    loaded = [r for r in recordings if any(_stretches(r, plate) for plate in r.plates)]
+    if not loaded:
+        raise PlateError(
+            f"No force plate of {_names(recordings)} is loaded by more than {_LOADED_N:g} N for a second.",
+            "Push the pole onto each plate, and check the channels with 'biodyn check FILE'.",
+        )
+    tried: list[tuple[float, str]] = []
+    for labels in _rigid_groups(loaded):
+        try:
+            return _pole_of(loaded, labels)
+        except PlateError as error:
+            tried.append((0.0, error.message))
+    if tried:
+        raise PlateError(
+            tried[0][1], "Rest the tip of the pole in one place, push, and tilt the pole in all directions."
+        )
+    raise PlateError(
+        f"{_names(recordings)} shows no pole: no two markers at least 0.2 m apart keep their distance while they move.",
+        "Attach at least three markers to a rigid pole, better some at both ends.",
+    )
+
+
+def _names(recordings: Sequence[PoleRecording]) -> str:
+    shown = ", ".join(f"'{recording.name}'" for recording in recordings[:3])
+    return f"{shown} and {len(recordings) - 3} more" if len(recordings) > 3 else shown
+
+
+def _rigid_groups(recordings: Sequence[PoleRecording]) -> list[tuple[str, ...]]:
+    """Groups of labels whose distances are constant while they move, the longest first."""
+    rigid_m, shortest_m, moves_m = 4e-3, 0.2, 0.05
+    common = set(recordings[0].labels).intersection(*(set(r.labels) for r in recordings[1:]))
+    labels = [label for label in recordings[0].labels if label in common]
+    points = np.concatenate([r.positions[:, [r.labels.index(label) for label in labels]] for r in recordings])
+    spread = np.nanmax(points, axis=0) - np.nanmin(points, axis=0) if len(labels) else np.zeros((0, 3))
+    moving = np.linalg.norm(spread, axis=1) > moves_m
+    distances = np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
+    seen = np.isfinite(distances).mean(axis=0) > 0.5
+    with np.errstate(invalid="ignore"):
+        steady = seen & (np.nanstd(np.where(seen, distances, 0.0), axis=0) < rigid_m) & moving & moving[:, None]
+    groups: dict[tuple[str, ...], float] = {}
+    for row in steady:
+        members = list(np.flatnonzero(row))
+        while len(members) > 1 and not steady[np.ix_(members, members)].all():
+            members.remove(min(members, key=lambda m: steady[m, members].sum()))
+        length = (
+            float(np.nanmax(np.nanmedian(distances[:, members][:, :, members], axis=0))) if len(members) > 1 else 0.0
+        )
+        if length > shortest_m:
+            groups[tuple(labels[m] for m in members)] = length
+    return sorted(groups, key=lambda group: -groups[group])
+
+
+def _is_line(points: FloatArray, off_line_m: float = 0.01) -> bool:
+    centred = points - points.mean(axis=0)
+    return bool(len(points) < 3 or np.linalg.svd(centred, compute_uv=False)[1] < off_line_m * math.sqrt(len(points)))
+
+
+def _stretches(recording: PoleRecording, plate: PlateSignal) -> list[slice]:
+    """Frames in which a plate is loaded, without the first and last moments."""
+    trim = round(0.2 * recording.rate_hz)
+    force = plate.wrench[:, :3] @ plate.R_LP.T @ recording.up
+    with np.errstate(invalid="ignore"):
+        runs = finite_stretches(np.asarray(force > _LOADED_N))
+    return [slice(a + trim, b - trim) for a, b in runs if b - a > 2 * trim + 0.5 * recording.rate_hz]
+
+
+class _Stretch(NamedTuple):
+    """Frames of a recording in which a plate is loaded, and the positions (n, M, 3) of the pole's markers in them."""
+
+    recording: PoleRecording
+    plate: PlateSignal
+    part: slice
+    positions: FloatArray
+
+    @property
+    def seen(self) -> BoolArray:
+        """Frames with all markers."""
+        return all_finite(self.positions).all(axis=1)
+
+
+def _pole_of(recordings: Sequence[PoleRecording], labels: tuple[str, ...]) -> tuple[Pole, tuple[Placement, ...]]:
+    """The pole with these markers: its tip is the point that all placements agree on."""
+    stretches = [
+        _Stretch(r, plate, part, r.positions[part][:, [r.labels.index(label) for label in labels]])
+        for r in recordings
+        for plate in r.plates
+        for part in _stretches(r, plate)
+    ]
+    stretches = [stretch for stretch in stretches if np.count_nonzero(stretch.seen) > 0.5 * stretch.recording.rate_hz]
+    if not stretches:
+        raise PlateError(f"{_names(recordings)} shows no pole: its markers are not visible while a plate is loaded.")
+    pole, kept = _rigid_pole(recordings, stretches, labels)
+    bend = _bend(pole, kept)
+    if bend:
+        kept = [_straightened(stretch, pole, bend) for stretch in kept]
+        pole, kept = _rigid_pole(recordings, kept, labels)
+    return pole, _on_their_plates([_placement(pole, stretch) for stretch in kept], recordings)
+
+
+def _rigid_pole(
+    recordings: Sequence[PoleRecording], stretches: Sequence[_Stretch], labels: tuple[str, ...]
+) -> tuple[Pole, list[_Stretch]]:
+    """The pole as a rigid body, and the stretches in which its tip rests."""
+    fixed_m = 6e-3  # RMS movement of a resting tip: marker noise and a pole that bends
+    least_turn = 0.05  # of a pole that is tilted, rad
+    shape = _shape(np.concatenate([stretch.positions for stretch in stretches]))
+    axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if _is_line(shape) else None
+    motions = [rigid_fit(shape, stretch.positions[stretch.seen]) for stretch in stretches]
+    turns = [R if axis is None else R @ axis for R, _ in motions]
+    tilted = [n for n, turn in enumerate(turns) if np.linalg.norm(turn.std(axis=0)) > least_turn]
+    own = {n: _pivot([motions[n]], axis) for n in tilted}
+    steady = [r for r, off in own.values() if off < fixed_m]
+    if not steady:
+        raise PlateError(
+            f"{_names(recordings)} shows no pole: no group of markers moves about a resting tip while a plate is loaded."
+        )
+    tip = np.median(steady, axis=0)  # stretches of another plate, on which the person stands, do not share it
+    for _ in range(3):
+        kept = [n for n in tilted if _off_pivot(motions[n], tip) < fixed_m]
+        if not kept:
+            raise PlateError(f"{_names(recordings)} shows no pole whose tip rests while a plate is loaded.")
+        tip, _ = _pivot([motions[n] for n in kept], axis)
+    markers = shape - tip
+    direction = np.linalg.svd(markers)[2][0]
+    direction = direction * np.sign(direction @ markers.sum(axis=0))
+    across = markers - np.outer(markers @ direction, direction)
+    least_sd = math.radians(0.1)
+    axis_sd = max(least_sd, float(np.sqrt((across**2).sum(axis=1).mean()) / np.sqrt((markers**2).sum(axis=1).mean())))
+    return Pole(labels, markers, direction, axis_sd), [stretches[n] for n in kept]
+
+
+def _bend(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) -> float:
+    """How far (m) the middle of the pole would bend under its weight where it lies free, by the markers' own disagreement.
+
+    The squared disagreement with a rigid pole about a resting tip is a parabola in this unknown. 0 where it is not seen.
+    """
+    if len(pole.labels) < 3:
+        return 0.0
+    usual_m, correlated = 2e-3, 5.0  # size of the prior; errors of neighbouring frames and markers are alike
+    low, now, high = (
+        _disagreement(pole, [_straightened(s, pole, bend) for s in stretches]) for bend in (-trial_m, 0.0, trial_m)
+    )
+    curvature = (low + high - 2.0 * now) / (2.0 * trial_m**2)
+    if curvature <= 0.0:
+        return 0.0
+    best = -(high - low) / (4.0 * trial_m * curvature)
+    count = sum(stretch.positions[stretch.seen].size for stretch in stretches)
+    variance = correlated**2 * max(now - curvature * best**2, 0.0) / count / curvature
+    return float(best / (1.0 + variance / usual_m**2))
+
+
+def _straightened(stretch: _Stretch, pole: Pole, bend: float) -> _Stretch:
+    """The stretch without the sag of the pole under its weight: a half sine between tip and farthest marker."""
+    along = pole.markers @ pole.axis
+    positions = stretch.positions.copy()
+    seen = stretch.seen
+    R, _ = rigid_fit(pole.markers, positions[seen])
+    u = R @ pole.axis
+    up = stretch.recording.up
+    down = (u @ up)[:, None] * u - up
+    positions[seen] -= bend * np.sin(np.pi * along / along.max())[:, None] * down[:, None]
+    return stretch._replace(positions=positions)
+
+
+def _disagreement(pole: Pole, stretches: Sequence[_Stretch]) -> float:
+    """Sum of squares (m²) of markers against a rigid pole whose tip rests in each stretch."""
+    shape = _shape(np.concatenate([stretch.positions for stretch in stretches]))
+    total, motions = 0.0, []
+    for stretch in stretches:
+        seen = stretch.positions[stretch.seen]
+        R, p = rigid_fit(shape, seen)
+        total += float(((seen - p[:, None] - np.einsum("tij,mj->tmi", R, shape)) ** 2).sum())
+        motions.append((R, p))
+    axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if pole.is_line else None
+    tip, _ = _pivot(motions, axis)
+    return total + sum(len(motion[0]) * _off_pivot(motion, tip) ** 2 for motion in motions)
+
+
+def _shape(points: FloatArray) -> FloatArray:
+    """Mean places (M, 3) of markers in the axes of their body."""
+    seen = points[all_finite(points).all(axis=1)]
+    shape = seen[0] - seen[0].mean(axis=0)
+    for _ in range(5):
+        R, p = rigid_fit(shape, seen)
+        shape = np.einsum("tji,tmj->tmi", R, seen - p[:, None]).mean(axis=0)
+    return np.asarray(shape)
+
+
+def _pivot(motions: Sequence[tuple[FloatArray, FloatArray]], axis: FloatArray | None) -> tuple[FloatArray, float]:
+    """Point r (3,) of the body that rests in each motion (R, p), and the RMS of its movement, m.
+
+    axis: r is on this axis through the origin (markers on a line); None: anywhere.
+    """
+    least_turn = 0.02  # tilts of about a degree tell nothing
+    A = np.concatenate([(R - R.mean(axis=0)).reshape(-1, 3) for R, _ in motions])
+    b = np.concatenate([(p - p.mean(axis=0)).reshape(-1) for _, p in motions])
+    if axis is not None:
+        A = A @ axis[:, None]
+    solution, _, rank, values = np.linalg.lstsq(A, -b, rcond=None)
+    if rank < A.shape[1] or values[-1] < least_turn * math.sqrt(len(A) / 3.0):
+        return np.full(3, np.nan), math.inf
+    r = solution if axis is None else axis * solution[0]
+    return r, max(_off_pivot(motion, r) for motion in motions)
+
+
+def _off_pivot(motion: tuple[FloatArray, FloatArray], r: FloatArray) -> float:
+    tips = motion[0] @ r + motion[1]
+    return float(np.sqrt(((tips - np.median(tips, axis=0)) ** 2).sum(axis=1).mean()))
+
+
+def _placement(pole: Pole, stretch: _Stretch) -> Placement:
+    """Samples of a placement, five a second, with the pole fitted to its markers and to the resting tip."""
+    recording, plate, part, positions = stretch
+    seen = stretch.seen
+    _, p = rigid_fit(pole.markers, positions[seen])
+    tip = np.median(p, axis=0)
+    with_tip = np.concatenate([positions[seen], np.broadcast_to(tip, (len(p), 1, 3))], axis=1)
+    body = np.vstack([pole.markers, np.zeros(3)])
+    axes = np.full((len(seen), 3, 3), np.nan)
+    axes[seen], _ = rigid_fit(body, with_tip, np.append(np.ones(len(pole.markers)), len(pole.markers)))
+    u = axes @ pole.axis
+    acceleration = np.gradient(np.gradient(u, axis=0), axis=0) * recording.rate_hz**2
+    wrench = plate.wrench[part]
+    usable = np.flatnonzero(np.isfinite(acceleration).all(axis=1) & np.isfinite(wrench).all(axis=1))
+    usable = usable[:: max(1, round(recording.rate_hz / 5.0))]
+    return Placement(plate, tip, axes[usable], u[usable], acceleration[usable], wrench[usable], recording.up)
+
+
+def _on_their_plates(placements: Sequence[Placement], recordings: Sequence[PoleRecording]) -> tuple[Placement, ...]:
+    """The placements with the tip on the plate that is loaded; PlateError where there is none."""
+    margin_m = 0.1  # errors of corners are smaller
+    right = tuple(q for q in placements if q.plate.on_plate(q.tip, margin_m))
+    if right or not placements:
+        return right
+    wrong = placements[0]
+    under = [plate.number for r in recordings for plate in r.plates if plate.on_plate(wrong.tip, 0.0)]
+    where = f"on plate {under[0]}" if under else "on no plate"
+    raise PlateError(
+        f"Plate {wrong.plate.number} of {_names(recordings)} is loaded while the tip of the pole is {where}: numbers, "
+        "channels or corners of the plates are exchanged."
+    )
+
+
+# -- the plates ---------------------------------------------------------------------------------------------------------
+
+# Standard deviations of the prior: shift (m), turn (rad), gains, crosstalk (share of full scale).
+_PRIOR = {"shift": 0.1, "turn": 0.2, "gain": 0.1, "crosstalk": 0.005}
+_LEVER_M = 0.3  # of the moments, to compare them with forces
+
+
+def estimate_plates(
+    placements: Sequence[Placement],
+    pole: Pole,
+    pole_mass_kg: float | None,
+    resting: dict[int, FloatArray],
+    load_n: float,
+) -> tuple[tuple[PlateResult, ...], tuple[str, ...]]:
+    """Return the errors of each plate with enough placements, and a sentence for each plate without.
+
+    resting: by plate, mean reactions (K, 6) under a resting load of `load_n`, see `resting_loads`. Raises PlateError where no
+    plate has enough placements.
+    """
+    results, refused = [], []
+    for number in sorted({q.plate.number for q in placements}):
+        own = [q for q in placements if q.plate.number == number and len(q.u)]
+        problem = _too_little(number, own) if own else f"No sample of the pole on plate {number} can be used."
+        if problem:
+            refused.append(problem)
+        else:
+            results.append(_estimate(own, pole, pole_mass_kg, resting.get(number), load_n))
+    if not results:
+        raise PlateError(
+            refused[0] if refused else "No placement of the pole can be used.",
+            "Push the pole onto at least four places of the plate, and tilt it by 20 degrees in all directions at each.",
+        )
+    return tuple(results), tuple(refused)
+
+
+def resting_loads(recordings: Sequence[PoleRecording], load_n: float) -> dict[int, FloatArray]:
+    """Return by plate the mean reactions (K, 6) of stretches in which a load of about `load_n` (N) rests on it."""
+    near, steady = 0.2, 0.01  # shares of the load: errors of gain; movement of a hand or a person
+    found: dict[int, list[FloatArray]] = {}
+    for recording in recordings:
+        for plate in recording.plates:
+            for part in _stretches(recording, plate):
+                inner = plate.wrench[part][round(0.3 * recording.rate_hz) : -round(0.3 * recording.rate_hz)]
+                up = inner[:, :3] @ plate.R_LP.T @ recording.up
+                if len(up) and abs(up.mean() - load_n) < near * load_n and up.std() < steady * load_n:
+                    found.setdefault(plate.number, []).append(inner.mean(axis=0))
+    return {number: np.array(means) for number, means in found.items()}
+
+
+def _too_little(number: int, placements: Sequence[Placement]) -> str:
+    """Why placements do not suffice, "" where they do."""
+    least_places, least_spread_m, least_tilt = 4, 0.05, math.radians(5.0)
+    tips = np.array([q.tip for q in placements])
+    spread = (
+        np.linalg.svd(tips - tips.mean(axis=0), compute_uv=False)[1] / math.sqrt(len(tips)) if len(tips) > 1 else 0.0
+    )
+    plate = placements[0].plate
+    across = np.concatenate([(q.u @ plate.R_LP)[:, :2] for q in placements])
+    tilt = float(np.linalg.svd(across, compute_uv=False)[1] / math.sqrt(len(across)))
+    if len(tips) >= least_places and spread >= least_spread_m and tilt >= least_tilt:
+        return ""
+    return (
+        f"Plate {number} was loaded at {len(tips)} place{'s' if len(tips) != 1 else ''}, {1e3 * spread:.0f} mm apart in the "
+        f"narrower direction, with tilts of {math.degrees(tilt):.1f} degrees (RMS): at least {least_places} places, "
+        f"{1e3 * least_spread_m:.0f} mm and {math.degrees(least_tilt):.0f} degrees are needed."
+    )
+
+
+class _Samples:
+    """All samples of one plate as arrays, and the residuals of the two equations for a vector of unknowns.
+
+    Unknowns: shift (3), turn (3), entries of C - I in units of their prior (36, see `spread`), axis of the pole (2), mass of the
+    pole (1), places of the tip (3 each).
+    """
+
+    def __init__(self, placements: Sequence[Placement], pole: Pole, mass_kg: float | None) -> None:
+        self.plate = placements[0].plate
+        self.index = np.repeat(np.arange(len(placements)), [len(q.u) for q in placements])
+        self.tips = np.array([q.tip for q in placements])
+        self.u, self.acceleration, self.wrench = (
+            np.concatenate([getattr(q, name) for q in placements]) for name in ("u", "acceleration", "wrench")
+        )
+        axes = np.concatenate([q.R for q in placements])
+        self.across = axes @ np.linalg.svd(pole.axis[None])[2][1:].T  # (N, 3, 2)
+        self.up = placements[0].up
+        self.length = pole.length
+        self.size = float(np.median(np.linalg.norm(self.wrench[:, :3], axis=1)))
+        scale = np.append(np.ones(3), np.full(3, _LEVER_M))
+        entries = _PRIOR["crosstalk"] * np.outer(scale, 1.0 / scale)
+        entries[np.diag_indices(6)] = _PRIOR["gain"]
+        entries[2, 2] = 0.0
+        # the entries without those that a displacement of the plate explains
+        rigid = np.zeros((6, 6, 6))
+        for n in range(3):
+            S = skew(np.eye(3)[n])
+            rigid[n, 3:, :3] = S
+            rigid[3 + n, :3, :3] = rigid[3 + n, 3:, 3:] = S
+        inverse = np.divide(1.0, entries, out=np.zeros((6, 6)), where=entries > 0.0)
+        directions = np.linalg.qr((rigid * inverse).reshape(6, 36).T)[0]
+        self.spread = entries.reshape(36, 1) * (np.eye(36) - directions @ directions.T)
+        usual_kg, known_share = 1.0, 0.1  # a pole of unknown mass; the mass centre of a pole of known mass
+        self.mass = (usual_kg, usual_kg) if mass_kg is None else (mass_kg, max(known_share * mass_kg, 0.02))
+        axis_sd = 1e-6 if pole.is_line else pole.axis_sd
+        tip_sd = 5e-4  # of a resting tip in a placement
+        self.prior_sd = np.concatenate(
+            [
+                np.full(3, _PRIOR["shift"]),
+                np.full(3, _PRIOR["turn"]),
+                np.ones(36),
+                np.full(2, axis_sd),
+                [self.mass[1]],
+                np.full(self.tips.size, tip_sd),
+            ]
+        )
+
+    def sensitivity(self, x: FloatArray) -> FloatArray:
+        """Return C (6, 6)."""
+        return np.eye(6) + (self.spread @ x[6:42]).reshape(6, 6)
+
+    def reaction(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Corrected force (N, 3), and moment (N, 3) about the tip, laboratory axes."""
+        corrected = self.wrench @ self.sensitivity(x).T
+        R = rotation(x[3:6]) @ self.plate.R_LP
+        force = corrected[:, :3] @ R.T
+        arm = self.plate.centre + x[:3] - (self.tips + x[45:].reshape(-1, 3))[self.index]
+        return force, corrected[:, _MOMENT] @ R.T + cross(arm, force)
+
+    def residuals(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Moment about the tip (N, 3) Nm, force across the pole (N, 3) N."""
+        force, moment = self.reaction(x)
+        u = self.u + self.across @ x[42:44]
+        mass = self.mass[0] + x[44]
+        gravity = -STANDARD_GRAVITY_M_S2 * self.up
+        inertia = 0.5 * mass * cross(u, gravity) - mass * self.length / 6.0 * cross(u, self.acceleration)
+        return moment, cross(u, force) + inertia
+
+    def errors(self, x: FloatArray) -> tuple[float, float]:
+        """RMS distance of the line of action from the tip in the surface (m), RMS angle of the force to the pole (rad)."""
+        force, moment = self.reaction(x)
+        normal = rotation(x[3:6]) @ self.plate.R_LP[:, 2]
+        cop = cross(normal, moment) / (force @ normal)[:, None]
+        _, across = self.residuals(x)
+        angle = np.linalg.norm(across, axis=1) / np.linalg.norm(force, axis=1)
+        return float(np.sqrt((cop**2).sum(axis=1).mean())), float(rms(angle[:, None])[0])
+
+
+def _estimate(
+    placements: Sequence[Placement], pole: Pole, mass_kg: float | None, resting: FloatArray | None, load_n: float
+) -> PlateResult:
+    """Least squares with priors; weights follow from the size of the residuals and their correlation in time."""
+    samples = _Samples(placements, pole, mass_kg)
+    if resting is not None:  # the weight of the pole is compared with the forces
+        common = load_n / float((resting[:, :3] @ samples.plate.R_LP.T @ samples.up).mean())
+        samples.wrench, samples.size = common * samples.wrench, common * samples.size
+    prior = samples.prior_sd
+    x = np.zeros(len(prior))
+    relative = np.hypot(np.linalg.norm(samples.wrench[:, :3], axis=1), samples.size)[:, None] / samples.size
+    sd = np.array([2e-3, math.radians(0.5)]) * samples.size  # first guess: 2 mm, 0.5 degrees
+    weight = np.ones((len(samples.u), 2))
+    for _ in range(4):
+
+        def scaled(z: FloatArray, sd: FloatArray = sd, weight: FloatArray = weight) -> FloatArray:
+            moment, across = samples.residuals(z * prior)
+            data = np.hstack([moment / sd[0] * weight[:, :1], across / sd[1] * weight[:, 1:]]) / relative
+            return np.concatenate([data.ravel(), z])
+
+        solution = least_squares(scaled, x / prior, method="lm", max_nfev=20 * len(x))
+        x = solution.x * prior
+        covariance = np.linalg.inv(solution.jac.T @ solution.jac) * np.outer(prior, prior)
+        parts = [part / relative for part in samples.residuals(x)]
+        sd = np.array([_noise(part, samples.index) for part in parts])
+        weight = np.column_stack([_robust_weight(part) for part in parts])
+    posterior, spread = np.sqrt(np.diag(covariance)), samples.spread
+    C, entry_sd = samples.sensitivity(x), np.sqrt(np.diag(spread @ covariance[6:42, 6:42] @ spread.T)).reshape(6, 6)
+    entry_sd = np.where(
+        entry_sd > 0.95 * np.linalg.norm(spread, axis=1).reshape(6, 6), np.nan, entry_sd
+    )  # the prior alone
+    if resting is not None:
+        shown = common * resting @ C[:3].T @ (rotation(x[3:6]) @ samples.plate.R_LP).T @ samples.up
+        gain = float(load_n / shown.mean())
+        gain_sd = math.hypot(float(shown.std()) / math.sqrt(len(shown)) / load_n, 1e-3)  # scales weigh to 0.1 %
+        C, entry_sd = common * gain * C, np.hypot(entry_sd, gain_sd * np.eye(6))
+        entry_sd[2, 2] = gain_sd
+    before, after = samples.errors(np.where(np.arange(len(x)) // 3 == 14, x, 0.0)), samples.errors(x)
+    correction = PlateCorrection(
+        number=samples.plate.number,
+        corners=samples.plate.corners,
+        shift=x[:3],
+        turn=x[3:6],
+        sensitivity=C,
+        shift_sd=posterior[:3],
+        turn_sd=posterior[3:6],
+        sensitivity_sd=entry_sd,
+        cop_error=(before[0], after[0]),
+        direction_error=(before[1], after[1]),
+    )
+    tilt = max(float(np.arccos(np.clip(q.u @ q.up, -1.0, 1.0)).max()) for q in placements)
+    return PlateResult(correction, len(placements), tilt, resting is not None, x[42:45])
+
+
+def _noise(part: FloatArray, index: IntArray) -> float:
+    """Standard deviation of residuals (N, 3), widened for their correlation within placements (effective number of samples)."""
+    size = float(
+        np.sqrt(np.median((part**2).sum(axis=1)) / 2.366)
+    )  # median of chi-squared with three degrees of freedom
+    correlation = 1.0
+    for lag in range(1, 50):
+        same = index[lag:] == index[:-lag]
+        pairs = (part[lag:] * part[:-lag])[same]
+        share = float(pairs.mean() / (part**2).mean()) if pairs.size else 0.0
+        if share < 0.05:
+            break
+        correlation += 2.0 * share
+    return max(size, 1e-9) * math.sqrt(correlation)
+
+
+def _robust_weight(part: FloatArray) -> FloatArray:
+    """Weights (N,) of Huber: samples beyond three usual sizes count less."""
+    length = np.linalg.norm(part, axis=1)
+    limit = 3.0 * float(np.median(length)) + 1e-12
+    return np.asarray(np.sqrt(np.minimum(1.0, limit / np.maximum(length, 1e-12))))
+
+
+def corrected_errors(
+    placements: Sequence[Placement],
+    pole: Pole,
+    mass_kg: float | None,
+    nuisance: FloatArray,
+    correction: PlateCorrection,
+) -> tuple[float, float]:
+    """Return the RMS errors of centre of pressure (m) and direction (rad) that a correction leaves in placements of its plate."""
+    samples = _Samples(placements, pole, mass_kg)
+    x = np.zeros(len(samples.prior_sd))
+    x[42:45] = nuisance
+    x[:3], x[3:6] = correction.shift, correction.turn
+    samples.wrench = samples.wrench @ correction.sensitivity.T
+    return samples.errors(x)

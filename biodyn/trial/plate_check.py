@@ -1,0 +1,189 @@
+"""Pole trials: read them, and return the calibration of the force plates that they give (`biodyn plates`)."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
+from biodyn.errors import PlateError, SettingsError
+from biodyn.estimation.plates_from_pole import (
+    Placement,
+    PlateResult,
+    PlateSignal,
+    Pole,
+    PoleRecording,
+    corrected_errors,
+    estimate_plates,
+    find_pole,
+    resting_loads,
+)
+from biodyn.io import read
+from biodyn.processing.signals.filtering import butterworth_lowpass
+from biodyn.processing.signals.orientation import find_world
+from biodyn.processing.signals.plates import plate_axes, plate_wrench, resampled
+from biodyn.recording import ForcePlate, PlateCalibration, Recording
+
+
+@dataclass(frozen=True, eq=False)
+class PlateCheck:
+    """The calibration that pole trials give, and how.
+
+    Attributes:
+        calibration: of every plate with enough placements; `calibration.write(path)` writes it.
+        results: a plate each. refused: plates without enough placements, a sentence each.
+        pole: with its markers. pole_mass_kg: as given.
+    """
+
+    calibration: PlateCalibration
+    results: tuple[PlateResult, ...]
+    refused: tuple[str, ...]
+    pole: Pole
+    placements: tuple[Placement, ...]
+    pole_mass_kg: float | None
+
+    def lines(self) -> list[str]:
+        """Return the result for the screen."""
+        lines = [
+            f"Pole: markers {', '.join(self.pole.labels)}; tip {1e3 * self.pole.length:.0f} mm from the farthest marker; "
+            + ("mass estimated." if self.pole_mass_kg is None else f"{self.pole_mass_kg:g} kg.")
+        ]
+        for result in self.results:
+            lines += _result_lines(result)
+        lines += [f"Not calibrated: {problem}" for problem in self.refused]
+        if not all(result.has_known_load for result in self.results):
+            lines.append(
+                "A common gain of all channels is not determined by a pole: it needs a known load (--known-mass)."
+            )
+        lines.append(
+            "Assumed: a rigid, uniform pole, pushed at its upper end; its tip neither slips nor transmits a moment."
+        )
+        return lines
+
+    def errors_with(self, calibration: PlateCalibration) -> list[str]:
+        """Return the errors that an earlier calibration leaves in these trials, a line a plate."""
+        calibration.applied([_as_plate(result) for result in self.results])  # raises PlateError where it does not fit
+        lines = []
+        nuisance = {result.correction.number: result.nuisance for result in self.results}
+        for correction in calibration.plates:
+            if correction.number in nuisance:
+                own = [q for q in self.placements if q.plate.number == correction.number]
+                inputs = (own, self.pole, self.pole_mass_kg, nuisance[correction.number])
+                cop, direction = corrected_errors(*inputs, correction)
+                lines.append(
+                    f"{calibration.title} leaves on plate {correction.number}: centre of pressure {1e3 * cop:.1f} mm, direction "
+                    f"{math.degrees(direction):.2f} degrees (RMS)."
+                )
+        return lines
+
+
+def plates(
+    trials: str | Path | Sequence[str | Path],
+    pole_mass_kg: float | None = None,
+    known_mass_kg: float | None = None,
+    date: datetime.date | None = None,
+) -> PlateCheck:
+    """Return position, orientation and sensitivity of force plates from pole trials, as `biodyn plates` does.
+
+    Parameters:
+        trials: recordings of a pointed rigid pole with markers, pushed onto the plates and tilted (docs/howto/own_plates.md).
+        pole_mass_kg: of the pole; None = estimated, less exactly.
+        known_mass_kg: a mass that rests for some seconds on each plate in one of the recordings; None = the common gain of the
+            channels of a plate stays as it is.
+        date: of the check; None = today.
+
+    Raises PlateError for recordings without plates, pole or enough tilts, InputFileError for files that cannot be read.
+    """
+    paths = [trials] if isinstance(trials, (str, Path)) else list(trials)
+    if not paths:
+        raise PlateError("No pole trial was given.", "Name at least one recording.")
+    for value, name in ((pole_mass_kg, "pole"), (known_mass_kg, "known load")):
+        if value is not None and not (math.isfinite(value) and value > 0.0):
+            raise SettingsError(f"The mass of the {name} is {value:g} kg; expected a positive number.")
+    recordings = [read(path) for path in paths]
+    _require_same_plates(recordings)
+    signals = [_signals(recording) for recording in recordings]
+    load_n = 0.0 if known_mass_kg is None else known_mass_kg * STANDARD_GRAVITY_M_S2
+    resting = resting_loads(signals, load_n) if known_mass_kg is not None else {}
+    if known_mass_kg is not None and not resting:
+        raise PlateError(
+            f"No plate carries {known_mass_kg:g} kg at rest for a second in any of the recordings.",
+            "Record the known mass on each plate, or leave out --known-mass.",
+        )
+    pole, placements = find_pole(signals)
+    results, refused = estimate_plates(placements, pole, pole_mass_kg, resting, load_n)
+    sources = tuple((recording.path.name, recording.sha256) for recording in recordings)
+    corrections = tuple(result.correction for result in results)
+    calibration = PlateCalibration(date or datetime.date.today(), "pole", sources, corrections)
+    return PlateCheck(calibration, results, refused, pole, placements, pole_mass_kg)
+
+
+def _require_same_plates(recordings: Sequence[Recording], tolerance_m: float = 1e-3) -> None:
+    """Raise PlateError for recordings without plates, or with plates at different places."""
+    corners: dict[int, tuple[FloatArray, str]] = {}
+    for recording in recordings:
+        if not recording.plates:
+            raise PlateError(
+                f"'{recording.path.name}' holds no force plate.", "Export the pole trial as C3D with its force plates."
+            )
+        for plate in recording.plates:
+            first, name = corners.setdefault(plate.number, (plate.corners, recording.path.name))
+            if np.abs(first - plate.corners).max() > tolerance_m:
+                raise PlateError(
+                    f"The corners of plate {plate.number} differ between '{name}' and '{recording.path.name}'.",
+                    "Give recordings of one set-up.",
+                )
+
+
+def _signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: float = 30.0) -> PoleRecording:
+    """Return points and plates of a recording, low-passed alike and sampled more slowly: a person tilts a pole slowly."""
+    markers = recording.markers
+    step = max(1, round(markers.rate_hz / samples_hz))
+    R_WL = find_world(recording).R_WL
+    positions = butterworth_lowpass(markers.positions, markers.rate_hz, cutoff_hz)
+    plates = []
+    for plate in recording.plates:
+        measured = plate_wrench(plate.rotated(R_WL), markers.frame_count, markers.rate_hz)
+        wrench_W = butterworth_lowpass(measured.wrench, measured.rate_hz, cutoff_hz)
+        at_frames = resampled(wrench_W, measured.rate_hz, markers.frame_count, markers.rate_hz)
+        moment_L, force_L = at_frames[:, :3] @ R_WL, at_frames[:, 3:] @ R_WL
+        axes = plate_axes(plate)
+        R_LP, centre = axes.R_WP, axes.p_WS  # the plate is in laboratory axes here
+        about_centre = moment_L - np.cross(centre, force_L)
+        reaction = np.hstack([force_L @ R_LP, about_centre @ R_LP])
+        plates.append(PlateSignal(plate.number, plate.corners, R_LP, centre, axes.half_sides, reaction[::step]))
+    rate_hz = markers.rate_hz / step
+    return PoleRecording(recording.path.name, markers.labels, positions[::step], rate_hz, R_WL[1], tuple(plates))
+
+
+def _as_plate(result: PlateResult) -> ForcePlate:
+    """The plate of a result, for its corners."""
+    correction = result.correction
+    return ForcePlate(correction.number, 2, correction.corners, np.zeros(3), np.zeros((0, 6)), 1.0)
+
+
+def _result_lines(result: PlateResult) -> list[str]:
+    c = result.correction
+
+    def listed(values: FloatArray, sd: FloatArray, digits: int) -> str:
+        return ", ".join(f"{v:+.{digits}f} ± {s:.{digits}f}" for v, s in zip(values, sd, strict=True))
+
+    gains, gain_sd = (100.0 * np.diag(matrix) for matrix in (c.sensitivity - np.eye(6), c.sensitivity_sd))
+    shown = ", ".join(
+        f"{name} {gain:+.1f}" + (f" ± {sd:.1f}" if np.isfinite(sd) else " (assumed)")
+        for name, gain, sd in zip(("Fx", "Fy", "Fz", "Mx", "My", "Mz"), gains, gain_sd, strict=True)
+    )
+    return [
+        f"Plate {c.number}: {result.places} placements, tilts up to {math.degrees(result.tilt):.0f} degrees",
+        f"    shift of x, y, z, mm:      {listed(1e3 * c.shift, 1e3 * c.shift_sd, 1)}",
+        f"    turn about x, y, z, deg:   {listed(np.degrees(c.turn), np.degrees(c.turn_sd), 2)}",
+        f"    gain of the channels, %:   {shown}",
+        f"    centre of pressure off by: {1e3 * c.cop_error[0]:.1f} mm before, {1e3 * c.cop_error[1]:.1f} mm after (RMS)",
+        f"    direction off by:          {math.degrees(c.direction_error[0]):.2f} degrees before, "
+        f"{math.degrees(c.direction_error[1]):.2f} after (RMS)",
+    ]
