@@ -282,7 +282,7 @@ def test_the_kernels_of_the_free_coordinates_say_what_the_layers_say(walk):
 def test_the_folder_is_a_result_like_any_other(walk, tmp_path):
     place = walk.save(tmp_path / "walk")
     again = biodyn.load(place)
-    assert again.verdict == "pass"
+    assert again.verdict.status == "pass"
     pd.testing.assert_frame_equal(again.spatiotemporal, walk.spatiotemporal, check_dtype=False, atol=1e-4)
     page = (place / "report.html").read_text(encoding="utf-8")
     for words in ("Knee flexion", "Hip extension moment", "Can these numbers be trusted", "data-scene", "subject01"):

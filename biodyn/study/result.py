@@ -119,6 +119,13 @@ class StudyResult:
 
     folder: Path
 
+    def __init__(self, folder: str | Path) -> None:
+        object.__setattr__(self, "folder", Path(folder))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {status}" for status, count in self.record["counts"].items() if count)
+        return f"<biodyn {self.record.get('kind', 'study')} {self.record['name']}: {counts}>"
+
     @cached_property
     def record(self) -> Mapping[str, Any]:
         """The values of study.json; StudyError where the folder holds no finished study."""

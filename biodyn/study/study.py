@@ -243,6 +243,10 @@ class Study:
     plan: StudyPlan
     kind: StudyKind = STUDY
 
+    def __repr__(self) -> str:
+        people = len({trial.subject for trial in self.plan.trials})
+        return f"<biodyn {self.kind} {self.plan.name}: {len(self.plan.trials)} trials of {people} people>"
+
     @classmethod
     def open(
         cls,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,10 +49,12 @@ def _measured(analysis: TrialAnalysis) -> str:
 class TrialResult(PlottableResult):
     """Tables, figures and files of one analysed walk; `analysis` holds every number behind them.
 
-    Every table is an attribute of its name (`result.joint_torques`); `tables` lists those there are.
+    Every table is an attribute of its name (`result.joint_torques`); `tables` lists those there are. `folder`: where it was saved
+    last, None before. A result of `biodyn.load` has the same attributes, except `analysis`.
     """
 
     analysis: TrialAnalysis
+    folder: Path | None = field(default=None, compare=False)
 
     @cached_property
     def _kept(self) -> Mapping[str, pd.DataFrame]:
@@ -87,11 +89,6 @@ class TrialResult(PlottableResult):
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything noticed on the way."""
         return self.analysis.diagnostics
-
-    @property
-    def failed(self) -> bool:
-        """True if a check failed or a finding is an error: do not use the numbers before its cause is corrected."""
-        return self.verdict.status == "fail"
 
     @property
     def verdict(self) -> Verdict:
@@ -136,11 +133,8 @@ class TrialResult(PlottableResult):
                 with clock.step("pdf", "writing the PDF"):
                     write_paper(self.view, place, above)
             seal(place, clock.seconds, output.packed)
+        object.__setattr__(self, "folder", target)  # the only change of a result
         return target
-
-    def __repr__(self) -> str:
-        walk = self.analysis.recording.path.name
-        return f"<biodyn result of {walk}: {self.verdict.status}, {len(self.tables)} tables>"
 
     def export(self, to: str, folder: str | Path, *, convention: str = "", force: bool = False) -> Export:
         """Write it for another program: opensim, c3d, mat or xlsx; see `biodyn.trial.export.export`."""
@@ -148,12 +142,11 @@ class TrialResult(PlottableResult):
 
         return export(self, to, folder, convention=convention, force=force)
 
-    def summary(self) -> list[str]:
-        """Plain lines for the console: the verdict, what to look at, peaks, what was used, and what the checks say."""
-        return [text for text, _ in self.status_lines()]
-
     def status_lines(self) -> list[tuple[str, Status | None]]:
-        """Return the lines of `summary`; lines of the verdict and of checks with their status."""
+        """Return lines for the screen, those of the verdict and of checks with their status.
+
+        Verdict, what to look at, parameters, what was used, and the checks.
+        """
         verdict = self.verdict
         checks = [(f"{STATUS_WORDS[c.status]:<{_WORD_WIDTH}} {c.title}: {c.text}", c.status) for c in verdict.checks]
         hints = dict.fromkeys((cause.title, cause.hint) for cause in verdict.to_look_at if cause.hint)

@@ -30,14 +30,14 @@ Progress = Callable[[str], None]
 def analyse(
     request: TrialRequest,
     progress: Progress | None = None,
-    steps: Sequence[Step] = STEPS,
+    steps: Sequence[Step] | None = None,
     torques_only: bool = False,
 ) -> TrialAnalysis:
     """Run the steps on a request and return the analysis.
 
     Parameters:
         progress: called with the name of each step as it begins.
-        steps: run in this order.
+        steps: run in this order; None = `steps.STEPS`.
         torques_only: leave out the steps that change no torque, and the verdict.
     """
     if request.settings.model.osim is not None:
@@ -47,7 +47,7 @@ def analyse(
         )
     clock = Clock(progress)
     stage: Any = request
-    for number, step in enumerate(steps):
+    for number, step in enumerate(STEPS if steps is None else steps):
         if step.for_torques or not torques_only:
             with clock.step(step.name):
                 stage = step.run(stage)
@@ -67,7 +67,7 @@ def analyse_trial(
     settings: SettingsSource = None,
     *,
     progress: Progress | None = None,
-    steps: Sequence[Step] = STEPS,
+    steps: Sequence[Step] | None = None,
     torques_only: bool = False,
     **inputs: Unpack[RequestInputs],
 ) -> TrialAnalysis:
@@ -75,7 +75,9 @@ def analyse_trial(
     return analyse(trial_request(trial, static, mass_kg, height_m, settings, **inputs), progress, steps, torques_only)
 
 
-def run_request(request: TrialRequest, progress: Progress | None = None, steps: Sequence[Step] = STEPS) -> TrialResult:
+def run_request(
+    request: TrialRequest, progress: Progress | None = None, steps: Sequence[Step] | None = None
+) -> TrialResult:
     """Return the result of a request, on the subject's own body or on the OpenSim model of the settings."""
     if request.settings.model.osim is not None:
         from biodyn.trial.bodies.opensim import whole_result
@@ -93,7 +95,7 @@ def run_trial(
     height_m: float | None = None,
     settings: SettingsSource = None,
     progress: Progress | None = None,
-    steps: Sequence[Step] = STEPS,
+    steps: Sequence[Step] | None = None,
     **inputs: Unpack[RequestInputs],
 ) -> TrialResult:
     """Analyse one walk, from its file to joint torques.

@@ -107,9 +107,8 @@ def test_a_walk_says_on_the_screen_and_in_its_record_what_it_chose_and_why(walk_
     assert chosen["cutoff_hz"] == record["cutoff_hz"] == analysis.cutoff_hz
     assert record["force_cutoff_hz"] == record["estimate"]["force_cutoff_hz"] > record["cutoff_hz"]
     assert analysis.as_fitted.force_cutoff_hz == analysis.cutoff_hz
-    assert (
-        f"Filter before the estimate: markers and forces {analysis.cutoff_hz:g} Hz: {chosen['reason']}"
-        in walk_result.summary()
+    assert f"Filter before the estimate: markers and forces {analysis.cutoff_hz:g} Hz: {chosen['reason']}" in dict(
+        walk_result.status_lines()
     )
     text = " ".join(text for _, text in methods(record).paragraphs)
     assert f"low-pass filtered at {analysis.cutoff_hz:g} Hz" in text

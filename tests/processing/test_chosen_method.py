@@ -80,7 +80,7 @@ def test_the_default_is_an_estimate_and_every_place_says_so(walk_result: TrialRe
     assert record["method"] == "estimate"
     assert record["automatic_method"] == {"method": "estimate", "reason": "markers and forces were measured"}
     assert record["smoothing"] == "one estimate of motion and forces"
-    lines = walk_result.summary()
+    lines = [line for line, _ in walk_result.status_lines()]
     assert "Method: one estimate of motion and forces (markers and forces were measured)" in lines
     assert any(line.startswith("Filter before the estimate: markers and forces") for line in lines)
     assert {"residuals", "estimate", "estimate_plates"} <= set(walk_result.tables)

@@ -94,7 +94,10 @@ def test_signs_are_the_same_in_tables_and_figures(walk_result: TrialResult) -> N
             assert f"{rows.attrs['positive'][name].split()[0]}" in ax.get_ylabel()
             assert rows.attrs["signs"] == signs
     # against the table that is kept: internal extension is the coordinate's negative; obliquity is turned on one side only
-    kept, shown = walk_result.gait_cycles, walk_result.cycles()
+    kept, shown = walk_result.gait_cycles, walk_result.cycles(signs="clinical")
+    pd.testing.assert_frame_equal(
+        walk_result.cycles("hip_flexion_moment"), kept[kept["variable"] == "hip_flexion_moment"].reset_index(drop=True)
+    )
     for name, factors in {"hip_flexion_moment": (-1, -1), "pelvis_list": (-1, 1), "knee_angle": (1, 1)}.items():
         for side, factor in zip("rl", factors, strict=True):
             of = (kept["variable"] == name) & (kept["side"] == side)
@@ -102,7 +105,7 @@ def test_signs_are_the_same_in_tables_and_figures(walk_result: TrialResult) -> N
 
 
 def test_a_table_says_its_units_and_signs(walk_result: TrialResult) -> None:
-    cycles = walk_result.cycles("knee_angle", "ankle_angle_moment", side="l")
+    cycles = walk_result.cycles("knee_angle", "ankle_angle_moment", side="left", signs="clinical")
     assert set(cycles["variable"]) == {"knee_angle", "ankle_angle_moment"}
     assert set(cycles["side"]) == {"l"}
     assert cycles.attrs["units"] == {"percent": "%", "knee_angle": "deg", "ankle_angle_moment": "Nm/kg"}
@@ -125,7 +128,7 @@ def test_a_table_says_its_units_and_signs(walk_result: TrialResult) -> None:
         lambda: walk_result.table("joint_torques", signs="mathematical"),
         lambda: walk_result.plot("knee_angle", signs="mathematical"),
         lambda: walk_result.cycles("knee_angel"),
-        lambda: walk_result.cycles("knee_angle", side="right"),
+        lambda: walk_result.cycles("knee_angle", side="middle"),
     ):
         with pytest.raises(ResultError) as caught:
             wrong()

@@ -74,9 +74,9 @@ def test_the_first_version_is_loaded(tmp_path: Path, name: str) -> None:
     pd.testing.assert_frame_equal(result.joint_torques, torques)
     assert result.joint_torques is result.table("joint_torques")
     assert result.arrays["q"].shape[0] == len(torques)
-    assert result.verdict in ("pass", "warn", "fail")
+    assert result.verdict.status in ("pass", "warn", "fail")
     assert result.version == "0.1.0"
-    assert any("kg" in line for line in result.summary())
+    assert len(result.summary()) > 10
     assert len(repr(result)) < 250
     assert "walk01.c3d" in repr(result)
     assert "0.1.0" in repr(result)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDE_NAMES, SIDES
+from biodyn.diagnostics import Check, Verdict
 from biodyn.errors import ResultError
 from biodyn.library.load import nearest
 from biodyn.output.figures.curves import (
@@ -29,8 +30,8 @@ from biodyn.output.figures.curves import (
 )
 from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Panel, Rule
 from biodyn.output.figures.style import DOTTED, LEVEL_COLORS
-from biodyn.output.figures.svg import svg
-from biodyn.output.tables.lazy import CLINICAL, Signs, TableAttributes, require_signs
+from biodyn.output.figures.svg import standard_names, svg
+from biodyn.output.tables.lazy import CLINICAL, COORDINATES, Signs, TableAttributes, require_signs
 from biodyn.variables import PERCENT, NormCurve, Norms, choose_norms, is_known, load_norms, variable
 from biodyn.variables.meaning import nearest_variable
 from biodyn.variables.norms import walker_of
@@ -63,6 +64,52 @@ class PlottableResult(TableAttributes):
         raise NotImplementedError
 
     @property
+    def verdict(self) -> Verdict:
+        """Pass, warn, fail or not assessed, with the checks and the causes."""
+        raise NotImplementedError
+
+    @property
+    def failed(self) -> bool:
+        """True if a check failed or a finding is an error: do not use the numbers before its cause is corrected."""
+        return self.verdict.status == "fail"
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of the verdict."""
+        return self.verdict.checks
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings of the analysis, as `run.json` has them."""
+        return dict(self.view.record["settings"])
+
+    @property
+    def parameters(self) -> pd.DataFrame:
+        """Windowed parameters, one row per cycle (side, cycle) and one column per parameter; `attrs["units"]` by column.
+
+        Definitions: `library/study/parameters.toml`. In clinical signs; NaN where the window was not measured.
+        """
+        tidy = self.view.parameters
+        wide = tidy.pivot(index=["side", "cycle"], columns="parameter", values="value")
+        wide = wide.reindex(columns=list(dict.fromkeys(tidy["parameter"]))).rename_axis(columns=None)
+        units = tidy.drop_duplicates("parameter").set_index("parameter")
+        wide.attrs.update(units=units["unit"].to_dict(), about=units["title"].to_dict())
+        return wide
+
+    def summary(self) -> pd.DataFrame:
+        """Return mean and standard deviation over the cycles of each windowed parameter by side, one row per parameter."""
+        tidy = self.view.parameters
+        table = tidy.assign(side=tidy["side"].map(SIDE_NAMES)).pivot_table(
+            index=["title", "unit"], columns="side", values="value", aggfunc=["mean", "std", "count"], sort=False
+        )
+        table.columns = [f"{side}_{what}" if what != "mean" else str(side) for what, side in table.columns]
+        return table.reset_index("unit").rename_axis("parameter")
+
+    def __repr__(self) -> str:
+        file = self.view.record.get("input", {}).get("file") or "a walk"
+        return f"<biodyn result of {file}: {self.verdict.status}, {len(self.tables)} tables>"
+
+    @property
     def variables(self) -> VariableNames:
         """Names of the variables of the gait cycles, also as attributes for tab completion: `variables.knee_angle`."""
         return VariableNames(self.view.curves)
@@ -84,7 +131,8 @@ class PlottableResult(TableAttributes):
         """Return a matplotlib Figure: a figure of the report by name, or the gait cycles of variables.
 
         Parameters:
-            names: "joint_torques", or variables of the table `gait_cycles`, one panel each: "knee_angle", "hip_flexion_moment".
+            names: none for the panels of the report's standard page; "joint_torques"; or variables of the table `gait_cycles`,
+                one panel each: "knee_angle", "hip_flexion_moment".
             norms: norms behind variables: a name or TOML file, "auto" (norms of the report) or None.
             band: one standard deviation of the input errors around the mean, if computed.
             signs: of variables: "clinical" as in the report, the same for both sides, or "coordinates" as in the tables.
@@ -94,6 +142,8 @@ class PlottableResult(TableAttributes):
         Raises ResultError for an unknown name.
         """
         require_signs(signs)
+        if not names:
+            names = tuple(name for name in standard_names() if name in self.view.curves) or tuple(self.view.figures)[:1]
         if len(names) == 1 and names[0] in self.view.figures:
             if ax is not None or signs != CLINICAL:
                 raise ResultError(
@@ -106,13 +156,14 @@ class PlottableResult(TableAttributes):
             raise ResultError(f"Axes take one variable, not {len(names)}.", "Draw each variable into separate axes.")
         return _drawn(figure, ax)
 
-    def cycles(self, *names: str, side: str | None = None, signs: Signs = CLINICAL) -> pd.DataFrame:
-        """Return the gait cycles of variables as a tidy table, in the signs of the figures.
+    def cycles(self, *names: str, side: str | None = None, signs: Signs = COORDINATES) -> pd.DataFrame:
+        """Return the gait cycles of variables as a tidy table, in the signs of the table `gait_cycles`.
 
         Columns: cycle, side, percent, variable, value, unit; one row per point of a cycle, NaN if not valid. `attrs`: `units`
         and the meaning of `positive` values, by variable, and `signs`.
 
-        Parameters: `names` of variables, none for all; `side` "r" or "l", None for both; `signs`: see `plot`.
+        Parameters: `names` of variables, none for all; `side` "right" ("r") or "left" ("l"), None for both; `signs`:
+        "clinical" for those of the figures.
         Raises ResultError for an unknown name.
         """
         table = self.table("gait_cycles", signs)
@@ -220,9 +271,10 @@ def _drawn(figure: Figure, ax: Axes | None) -> ShownFigure | Axes:
 
 
 def _sides(side: str | None) -> tuple[str, ...]:
-    if side is not None and side not in SIDES:
-        raise ResultError(f"'{side}' is not a side.", f"Use {' or '.join(SIDES)}.")
-    return SIDES if side is None else (side,)
+    given = {**dict(zip(SIDES, SIDES, strict=True)), **{word: key for key, word in SIDE_NAMES.items()}}
+    if side is not None and side not in given:
+        raise ResultError(f"'{side}' is not a side.", f"Use {' or '.join(SIDE_NAMES[key] for key in SIDES)}.")
+    return SIDES if side is None else (given[side],)
 
 
 @overload
@@ -259,7 +311,7 @@ def overlay(
     Parameters:
         results: of `run_trial`, `load` and the like, at most six. labels: their names, by default the names of their files.
         names: variables of the table `gait_cycles`: "knee_angle", "hip_flexion_moment".
-        side: "r" or "l"; by default both.
+        side: "right" or "left"; by default both.
         norms: a name or TOML file, "auto" (norms of the reports) or None. Only norms that all results share are drawn: they may
             depend on the speed.
         signs: see `PlottableResult.plot`.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.checks.registry import finding_title
-from biodyn.conventions import SIDE_NAMES
-from biodyn.diagnostics import Status
+from biodyn.diagnostics import Check, Diagnostic, Status, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.store.folder import (
@@ -38,6 +39,7 @@ from biodyn.output.store.folder import (
     record_digest,
     table_path,
     version_1,
+    writing,
 )
 from biodyn.output.tables.csv import read_csv
 from biodyn.output.tables.lazy import CoordinateVariables, LazyTables
@@ -238,7 +240,7 @@ def _require_no_study(folder: Path) -> None:
     if (folder / "study.json").is_file():
         raise ResultError(
             f"'{folder}' is the result of a study, not of a trial.",
-            f"Name one of its trials, '{folder}/trials/SUBJECT/TRIAL', or open it with biodyn.StudyResult(folder).",
+            f"Name one of its trials, '{folder}/trials/SUBJECT/TRIAL', or open it with biodyn.load(folder) in Python.",
         )
 
 
@@ -336,51 +338,43 @@ class StoredResult(PlottableResult):
         """Version of biodyn that wrote the result."""
         return str(dict(self.record.get("versions") or {}).get("biodyn", "unknown"))
 
-    @property
-    def verdict(self) -> str:
-        """Verdict of the checks: pass, warn, fail or not_assessed; its causes are `record["verdict_checks"]`."""
-        return str(self.record.get("verdict", ""))
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Pass, warn, fail or not assessed, with the checks and the causes."""
+        causes = tuple(_check(entry) for entry in self.record.get("verdict_checks") or ())
+        checks = tuple(_check(entry) for entry in self.record.get("checks") or ())
+        return Verdict(self.record.get("verdict") or "not_assessed", checks, causes)
 
-    @property
-    def checks(self) -> Sequence[Mapping[str, Any]]:
-        """Checks with their numbers."""
-        return list(self.record.get("checks") or ())
-
-    @property
-    def diagnostics(self) -> Sequence[Mapping[str, Any]]:
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All findings of the analysis."""
-        return list(self.record.get("diagnostics") or ())
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Settings of the analysis."""
-        return dict(self.record["settings"])
+        names = {field.name for field in fields(Diagnostic)}
+        findings = []
+        for entry in self.record.get("diagnostics") or ():
+            known = {name: value for name, value in entry.items() if name in names}
+            known["frames"] = tuple(known["frames"]) if known.get("frames") else None
+            findings.append(Diagnostic(**known))
+        return tuple(findings)
 
     @cached_property
     def view(self) -> TrialView:
         """Record, tables, arrays and replay, from which figures and report are made."""
         return read_view(self.folder)
 
-    def summary(self) -> list[str]:
-        """Return lines of text on subject, contacts and checks."""
-        subject, static = self.record["subject"], dict(self.record.get("static") or {})
-        lines = [str(static["reason"])] if static.get("reason") else []
-        mass, height = subject.get("mass_kg"), subject.get("height_m")
-        if mass is not None and height is not None:
-            lines.append(
-                f"Subject: {mass:.1f} kg ({subject.get('mass_source', '')}), {height:.2f} m "
-                f"({subject.get('height_source', '')})"
-            )
-        for contact in self.record.get("contacts") or ():
-            side = SIDE_NAMES.get(contact.get("side"), "no")
-            lines.append(
-                f"Plate {contact['plate']}, {contact['start_s']:.2f}-{contact['end_s']:.2f} s: {side} foot, "
-                f"{contact['decision']}: {contact['reason']}"
-            )
-        return lines + [f"{check['status']}: {check['title']}: {check['text']}" for check in self.checks]
+    def save(self, folder: str | Path, force: bool = False) -> Path:
+        """Copy the result into another folder, all or nothing, and return its path; see `TrialResult.save`."""
+        target = Path(folder)
+        listed = listed_files(self.record)
+        paths = [path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file()]
+        with writing(target, force) as place:
+            for path in paths:
+                if listed is None or path.as_posix() in listed or path.as_posix() == RECORD_NAME:
+                    (place / path).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(self.folder / path, place / path)
+        return target
 
-    def __repr__(self) -> str:
-        return (
-            f"<biodyn result of {self.name or 'a walk'}: {self.verdict or 'no verdict'}, {len(self.table_names)} tables, "
-            f"written by biodyn {self.version}, in '{self.folder}'>"
-        )
+
+def _check(entry: Mapping[str, Any]) -> Check:
+    """Return a check of a record."""
+    known = {field.name: entry[field.name] for field in fields(Check) if field.name in entry}
+    return Check(**{**known, **{name: tuple(known[name]) for name in ("covers", "found") if name in known}})
