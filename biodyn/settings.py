@@ -118,6 +118,12 @@ class ReportSettings(Section):
         "a TOML file (biodyn norms build), or none",
     )
 
+    axes: Literal["clinical", "auto"] = Field(
+        "clinical",
+        description="axes of the curves over the cycle: clinical = the same scale of a variable on every page, extended for "
+        "larger values; auto = by the curves of the page",
+    )
+
     @field_validator("norms")
     @classmethod
     def _known(cls, name: str) -> str:

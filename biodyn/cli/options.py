@@ -26,6 +26,10 @@ Sex = Annotated[str | None, typer.Option("--sex", help="Sex, for segment masses.
 AffectedSide = Annotated[
     str | None, typer.Option("--side", help="Affected side, for the head of the report.", metavar="right|left|both")
 ]
+AxesChoice = Annotated[
+    str | None,
+    typer.Option("--axes", help="Axes of curves: clinical (the same on every page) or auto.", metavar="clinical|auto"),
+]
 Preset = Annotated[
     str | None,
     typer.Option(

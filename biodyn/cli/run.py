@@ -17,6 +17,7 @@ from biodyn.cli.exit_codes import BAD_INPUT, CHECKS_FAILED, plain_errors
 from biodyn.cli.options import (
     AffectedSide,
     Age,
+    AxesChoice,
     Entries,
     Force,
     Head,
@@ -82,6 +83,7 @@ def run(
     settings: Annotated[
         Path | None, typer.Option(help="Settings that replace the defaults.", metavar="FILE.toml")
     ] = None,
+    axes: AxesChoice = None,
     preset: Preset = None,
     entries: Entries = None,
     out: Annotated[
@@ -158,7 +160,7 @@ def run(
             "settings": settings,
             "static_frames": static_frames,
             "preset": preset,
-            "entries": tuple(entries or ()),
+            "entries": (*(entries or ()), *([] if axes is None else [f"report.axes={json.dumps(axes)}"])),
             "model": model,
             "forces": forces,
             "ik_setup": ik_setup,

@@ -28,7 +28,7 @@ class Variable:
         clinical_sign: factor from the sign of the table to the clinical sign, for the right side.
         mirrored: the sign of the table refers to one side of the room, for both legs.
         limits: lowest and highest physiological value, in the signs of the table; jump: largest change within 1 %.
-        note: further remark for readers.
+        note: further remark for readers. scale: ends of the axis in figures, in clinical signs, () = by the curves.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Variable:
     limits: tuple[float, float] = (-math.inf, math.inf)
     jump: float = math.inf
     note: str = ""
+    scale: tuple[float, ...] = ()
 
     def side_sign(self, side: str) -> float:
         """Return the factor from table values of a side to the signs of the right side."""
@@ -55,7 +56,10 @@ class Variable:
         positive = self.positive if self.clinical_sign > 0.0 else self.negative
         other = self.negative if self.clinical_sign > 0.0 else self.positive
         of = " of the right side" if self.mirrored else ""
-        return replace(self, positive=positive + of, negative=other + of, clinical_sign=1.0, mirrored=False)
+        scale = self.scale if self.clinical_sign > 0.0 else tuple(-end for end in reversed(self.scale))
+        return replace(
+            self, positive=positive + of, negative=other + of, clinical_sign=1.0, mirrored=False, scale=scale
+        )
 
 
 @cache
@@ -76,6 +80,7 @@ def variables() -> Mapping[str, Variable]:
                 limits=(float(low), float(high)),
                 jump=float(entry.get("jump", kind["jump"])),
                 note=entry.get("note", kind.get("note", "")),
+                scale=tuple(map(float, entry.get("scale", ()))),
             )
     return MappingProxyType(by_name)
 

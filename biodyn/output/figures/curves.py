@@ -12,7 +12,7 @@ import pandas as pd
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
 from biodyn.library.load import load_table
 from biodyn.output.figures.description import Area, Axis, Figure, Key, Layer, Line, Panel, Rule, Shade
-from biodyn.output.figures.style import DASHED, DOTTED
+from biodyn.output.figures.style import DASHED
 from biodyn.variables import PERCENT, Norms, Variable, variable
 
 
@@ -169,8 +169,8 @@ def percent_axis(label: str = "") -> Axis:
 
 
 def value_axis(shown: Variable, unit: str) -> Axis:
-    """The axis of a variable, with the unit and what + means; zero is in it."""
-    return Axis(f"{unit_words(unit)}, {shown.positive} +", holds=(0.0,), grid=True)
+    """Return the axis of a variable with the unit and the meaning of +: its scale, extended where curves need it."""
+    return Axis(f"{unit_words(unit)}, {shown.positive} +", holds=(0.0, *shown.scale), grid=True)
 
 
 def norm_layer(mean: FloatArray, half_width: FloatArray | None) -> Layer:
@@ -190,12 +190,12 @@ def side_key(side: str) -> Key:
     return Key(SIDE_NAMES[side], SIDE_NAMES[side], width=MEAN)
 
 
-FOOT_OFF_KEY = Key("foot off", "muted", width=1.1, dash=DOTTED)
+FOOT_OFF_KEY = Key("foot off (in the colour of the side)", "muted", width=1.4)
 
 
 def foot_off_layer(side: str, percent: float) -> list[Layer]:
     """An upright line at the foot off of a side, none where it is not known."""
-    return [Rule(percent, "x", SIDE_NAMES[side], 1.1, DOTTED, 0.8)] if np.isfinite(percent) else []
+    return [Rule(percent, "x", SIDE_NAMES[side], 1.4)] if np.isfinite(percent) else []
 
 
 def count_words(curves: CycleCurves | None) -> str:

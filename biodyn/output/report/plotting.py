@@ -29,7 +29,7 @@ from biodyn.output.figures.curves import (
     value_axis,
 )
 from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Panel, Rule
-from biodyn.output.figures.style import DOTTED, LEVEL_COLORS
+from biodyn.output.figures.style import LEVEL_COLORS
 from biodyn.output.figures.svg import standard_names, svg
 from biodyn.output.tables.lazy import CLINICAL, COORDINATES, Signs, TableAttributes, require_signs
 from biodyn.variables import PERCENT, NormCurve, Norms, choose_norms, is_known, load_norms, variable
@@ -414,7 +414,7 @@ def _overlay_panel(
             layers.append(Area(PERCENT, mean - sd, mean + sd, color, 0.2))
         foot_off = view.foot_off_percent.get(side, np.nan)
         if np.isfinite(foot_off):
-            layers.append(Rule(foot_off, "x", color, 1.1, DOTTED, 0.8))
+            layers.append(Rule(foot_off, "x", color, 1.4))
     if len(units) > 1:
         raise ResultError(f"'{name}' has different units in these results: {', '.join(sorted(units))}.")
     counts = ["0" if curves is None else str(len(curves.values)) for curves, _ in drawn]

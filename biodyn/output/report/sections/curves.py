@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ def standard(page: TrialPage) -> Data | None:
         "counted": counted_words(page.curves),
         "normed": any(name in norms.curves for norms in view.norms for name in names),
         "shaded": any(name in view.bands for name in names),
+        "fixed": (page.record["settings"].get("report") or {}).get("axes", "clinical") == "clinical",
         "script": resource("cursor.js"),
     }
 
@@ -63,7 +65,10 @@ def standard(page: TrialPage) -> Data | None:
 def described(page: TrialPage, name: str) -> Described:
     """Return the panel of a variable, and its extremes in words."""
     view, sides = page.view, page.curves[name]
-    panel = cycle_panel(variable(name), sides, view.foot_off_percent, view.norms, "", view.bands.get(name, {}))
+    shown = variable(name)
+    if (page.record["settings"].get("report") or {}).get("axes") == "auto":
+        shown = replace(shown, scale=())
+    panel = cycle_panel(shown, sides, view.foot_off_percent, view.norms, "", view.bands.get(name, {}))
     (row,) = curve_ranges({name: sides}, [name], view.foot_off_percent)
     words = [f"{row['label']}, {row['unit']}"]
     for side in SIDES:

@@ -40,7 +40,8 @@ document.addEventListener("DOMContentLoaded", function () {
       if (t >= c[1] && t <= c[2]) { places[c[0]] = 100 * (t - c[1]) / (c[2] - c[1]); }
     });
     if (event.detail.side) { places[event.detail.side] = event.detail.percent; }
-    if (!own) { mark(places); }
+    // only while the view plays or is in use: a resting cursor looks like a gait event
+    if (!own) { mark(event.detail.moving ? places : {}); }
   });
   function mean_words(v, one, side, p) {
     var mean = one[side] && one[side].mean[p];
@@ -65,8 +66,9 @@ document.addEventListener("DOMContentLoaded", function () {
       document.dispatchEvent(new CustomEvent("biodyn-go", { detail: { time: c[1] + (c[2] - c[1]) * percent / 100 } }));
     }
   }
-  page.addEventListener("pointerleave", function () { own = null; });
-  page.addEventListener("blur", function () { own = null; });
+  function leave() { own = null; mark({}); document.dispatchEvent(new CustomEvent("biodyn-ask")); }
+  page.addEventListener("pointerleave", leave);
+  page.addEventListener("blur", leave);
   page.addEventListener("keydown", function (event) {
     var step = { ArrowLeft: -1, ArrowRight: 1, PageDown: -10, PageUp: 10 }[event.key];
     if (!step) { return; }

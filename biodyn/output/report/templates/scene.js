@@ -304,7 +304,7 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
     clock.textContent = by_cycle ? row + " % of the cycle" : t.toFixed(2) + " s";
     slider.max = rows() - 1; slider.value = row;
     canvas.dataset.row = row;
-    document.dispatchEvent(new CustomEvent("biodyn-time", { detail: { time: t, percent: by_cycle ? row : null, side: by_cycle ? cycles[0][0] : null } }));
+    document.dispatchEvent(new CustomEvent("biodyn-time", { detail: { time: t, moving: playing || root.contains(document.activeElement), percent: by_cycle ? row : null, side: by_cycle ? cycles[0][0] : null } }));
   }
   function legend(wide) {
     people.forEach(function (p, k) {
@@ -384,6 +384,7 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
   });
   // curves request the time of the view, or set it to a time of the first person
   document.addEventListener("biodyn-ask", draw);
+  root.addEventListener("focusout", function () { window.setTimeout(draw, 0); });
   document.addEventListener("biodyn-go", function (event) {
     var t = event.detail.time, to = several ? Math.round((t - time_of(people[0], 0)) / row_s()) + row : nearest(people[0], t);
     if (by_cycle) { to = ((to % STEPS) + STEPS) % STEPS; }
