@@ -242,7 +242,7 @@ def _row(title: str, side: str, names: Sequence[str], describe: Callable[[str], 
     cells = [
         Markup('<div class="cell" data-name="{}">{}</div>').format(name, small_svg(*describe(name)))
         if name
-        else Markup('<div class="cell none"><p class="quiet small">not measured by this model</p></div>')
+        else Markup('<div class="cell none"><p class="quiet small">the body model has no such motion</p></div>')
         for name in names
     ]
     heading = Markup("<h3>{}</h3>").format(title) if title else Markup()

@@ -8,7 +8,7 @@ model only.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -51,11 +51,13 @@ def scene_person(
     contacts: Any,
     name: str = "",
     most_bytes: int = MOST_BYTES,
+    unmeasured: Collection[str] = (),
 ) -> dict[str, Any] | None:
     """Return the motion of a person; None if no frame has a pose, or an older result lacks the arrays.
 
     Parameters: `arrays` of result.npz, `tables` ground_reaction, joint_torques and, for the gait cycles, spatiotemporal,
-    `contacts` of run.json, `name` in a scene of several persons, `most_bytes` of the numbers.
+    `contacts` of run.json, `name` in a scene of several persons, `most_bytes` of the numbers, `unmeasured`
+    segments without markers, drawn pale.
     """
     if "body_names" not in arrays or not np.isfinite(arrays["q"]).all(axis=1).any():
         return None
@@ -79,7 +81,8 @@ def scene_person(
         "top": round(float(np.nanmax(points[..., 1])), 2),
         "points": millimetres(points),
         "count": shape.count,
-        "spindles": shape.spindles,
+        "spindles": shape.with_ghosts(mb.body_names, unmeasured),
+        "unmeasured": sorted(set(unmeasured) & set(mb.body_names)),
         "bones": shape.bones,
         "ghost": _ghost(arrays, rows, shape),
         "markers": _markers(arrays, rows, R_W, p_W, centre) if markers else None,
@@ -117,6 +120,14 @@ class _Shape:
     def count(self) -> int:
         """Number of points."""
         return self.figure_count + len(self.extra_m)
+
+    def with_ghosts(self, names: Sequence[str], unmeasured: Collection[str]) -> list[list[int]]:
+        """Return the spindles with a fourth number, 1 for those of unmeasured bodies; `names` of all bodies of the tree."""
+        bodies = self.figure.bodies.tolist()
+        owners = [bodies[first] if first < len(bodies) else self.trunk for first, *_ in self.spindles]
+        return [
+            [*spindle, int(names[owner] in unmeasured)] for spindle, owner in zip(self.spindles, owners, strict=True)
+        ]
 
     def points(self, R_W: FloatArray, p_W: FloatArray) -> FloatArray:
         """Return the points (T, P, 3) of the poses of all bodies of the tree."""
@@ -381,11 +392,11 @@ def _static_plates(scene: Mapping[str, Any], camera: _Camera) -> list[str]:
 def _body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) -> list[str]:
     """Draw segments as thick strokes from back to front, and bones and joints over them."""
     strokes: list[tuple[float, list[str]]] = []
-    for start, end, radius_mm in scene["spindles"]:
+    for start, end, radius_mm, pale in scene["spindles"]:
         far = float(camera.project(0.5 * (points[start] + points[end]))[2])
         if np.isfinite(far):
             width = 2.0 * 0.001 * radius_mm * camera.lens / far
-            strokes.append((far, camera.line(points[start], points[end], "#d6c4b4", width, ' opacity="0.7"')))
+            strokes.append((far, camera.line(points[start], points[end], "#d6c4b4", width, f' opacity="{0.2 if pale else 0.7}"')))
     parts = [part for _, drawn in sorted(strokes, key=lambda stroke: -stroke[0]) for part in drawn]
     for start, end in scene["bones"]:
         parts += camera.line(points[start], points[end], "#3d4852", 2.5)
@@ -435,6 +446,9 @@ def drawn_words(person: Mapping[str, Any], on_poses: bool, plates: int, filtered
         words.append(
             "95 % band: each joint is within the band in any direction with 95 % probability (1.96 SD of the input errors)."
         )
+    if person.get("unmeasured"):
+        names = ", ".join(name.replace("_", " ") for name in person["unmeasured"])
+        words.append(f"Pale: segments without markers, whose motion is assumed ({names}).")
     if person["markers"] is not None:
         points = "four points of each measured pose" if on_poses else "measured markers"
         seen_as = {True: ", filtered", False: ", as recorded", None: ""}[filtered]

@@ -71,7 +71,9 @@ class TrialPage:
     @cached_property
     def scene(self) -> Mapping[str, Any] | None:
         """What the 3-D view draws; None where the result does not hold it."""
-        return scene_of([scene_person(self.view.arrays, self.tables, self.record.get("contacts"))])
+        unmeasured = self.record["model"].get("carried_segments") or ()
+        person = scene_person(self.view.arrays, self.tables, self.record.get("contacts"), unmeasured=unmeasured)
+        return scene_of([person])
 
     @cached_property
     def cycle_counts(self) -> Mapping[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -175,8 +175,8 @@ def cycle_table(data: SubjectCycles, variables: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def representative_walks(table: pd.DataFrame) -> dict[tuple[str, str, str], str]:
-    """Return the representative walk: {(subject, session, condition): trial}.
+def representative_walks(table: pd.DataFrame, passed: Collection[str] = ()) -> dict[tuple[str, str, str], str]:
+    """Return the representative walk: {(subject, session, condition): trial}; one of `passed`, if any of them can be.
 
     Its cycles are nearest to the median cycles of both sides (mean of the sides' mean distances), among
     the walks that have cycles of most sides. Where there is only one walk, nothing is chosen.
@@ -188,6 +188,7 @@ def representative_walks(table: pd.DataFrame) -> dict[tuple[str, str, str], str]
         sides = rows.groupby(["trial", "side"], sort=False)["distance"].mean().groupby("trial", sort=False)
         walks = sides.agg(["mean", "count"])
         if len(walks) > 1:
+            walks = walks[walks.index.isin(list(passed))] if walks.index.isin(list(passed)).any() else walks
             whole = walks[walks["count"] == walks["count"].max()]
             walk_of[tuple(map(str, key))] = str(whole["mean"].idxmin())  # type: ignore[assignment, index]
     return walk_of

@@ -63,7 +63,9 @@ def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
     paper.title(str(page.source.record["name"]), 15.0)
     _facts(paper, session_facts(page, person))
     paper.title(session_outcome(person), 12.0)
-    typical = set(representative_walks(person.tables["cycles"]).values())
+    typical = set(
+        representative_walks(person.tables["cycles"], [t.trial for t in person.trials if t.status == "pass"]).values()
+    )
     heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
     _table(paper, table(heads, [_walk(trial, trial.trial in typical) for trial in person.trials]))
     means = person.tables["parameters"]

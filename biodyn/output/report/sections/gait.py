@@ -57,9 +57,9 @@ def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
     return {"mean": decimal(values.mean(), digits), "sd": sd, "n": len(values)}
 
 
-@SECTIONS.section("contacts", place=40, title="Foot-plate contacts", folded=True)
+@SECTIONS.section("contacts", place=40, title="Foot-plate contacts and gait events", folded=True)
 def contacts(page: TrialPage) -> Data:
-    """Return a row per contact: time, decision, reason and evidence."""
+    """Return a row per contact (time, decision, reason, evidence) and per gait event."""
     table = page.tables["contacts"]
     decided = ("plate", "side", "start_s", "end_s", "decision", "reason")
     evidence = [name for name in table.columns if name not in decided]
@@ -79,7 +79,16 @@ def contacts(page: TrialPage) -> Data:
                 ],
             }
         )
-    return {"contacts": rows}
+    events = [
+        (
+            f"{event['time_s']:.3f}",
+            SIDE_NAMES[event["side"]],
+            str(event["event"]).replace("_", " "),
+            str(event["source"]),
+        )
+        for event in page.tables["events"].astype({"side": str}).to_dict("records")
+    ]
+    return {"contacts": rows, "events": events}
 
 
 @SECTIONS.section("ground", place=50, title="Ground reaction force (GRF)", folded=True)

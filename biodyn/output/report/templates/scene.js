@@ -183,7 +183,7 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
         var middle = [(corners[0][0] + corners[2][0]) / 2, (corners[0][1] + corners[2][1]) / 2, (corners[0][2] + corners[2][2]) / 2];
         // normals point outwards: faces of the far side are hidden
         if (dot(normal, minus(middle, place)) > 0) { continue; }
-        faces.push([dot(minus(middle, place), ahead), corners, 0.62 + 0.38 * Math.abs(dot(normal, LAMP)), me.skin]);
+        faces.push([dot(minus(middle, place), ahead), corners, 0.62 + 0.38 * Math.abs(dot(normal, LAMP)), me.skin, one[3] ? 0.3 : 1]);
       }
     }
   }
@@ -191,8 +191,8 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
     var faces = [];
     drawn.forEach(function (p) { me = p; p.data.spindles.forEach(function (one) { spindle(one, faces); }); });
     faces.sort(function (a, b) { return b[0] - a[0]; });
-    pen.globalAlpha = 0.75;
     faces.forEach(function (face) {
+      pen.globalAlpha = 0.75 * face[4];
       var l = face[2], s = face[3];
       area(face[1], "rgb(" + Math.round(s[0] * l) + "," + Math.round(s[1] * l) + "," + Math.round(s[2] * l) + ")", null);
     });

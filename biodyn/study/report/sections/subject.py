@@ -56,7 +56,9 @@ _TEMPLATE = """
 @SUBJECT_SECTIONS.section("trials", place=10, title="Trials", link="Trials", template=_TEMPLATE)
 def trials(page: SubjectPage) -> Data:
     """A row a trial."""
-    typical = set(representative_walks(page.tables["cycles"]).values())
+    typical = set(
+        representative_walks(page.tables["cycles"], [t.trial for t in page.trials if t.status == "pass"]).values()
+    )
     return {
         "typical": typical,
         "trials": page.trials,
