@@ -396,7 +396,9 @@ def _body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) -> list
         far = float(camera.project(0.5 * (points[start] + points[end]))[2])
         if np.isfinite(far):
             width = 2.0 * 0.001 * radius_mm * camera.lens / far
-            strokes.append((far, camera.line(points[start], points[end], "#d6c4b4", width, f' opacity="{0.2 if pale else 0.7}"')))
+            strokes.append(
+                (far, camera.line(points[start], points[end], "#d6c4b4", width, f' opacity="{0.2 if pale else 0.7}"'))
+            )
     parts = [part for _, drawn in sorted(strokes, key=lambda stroke: -stroke[0]) for part in drawn]
     for start, end in scene["bones"]:
         parts += camera.line(points[start], points[end], "#3d4852", 2.5)
