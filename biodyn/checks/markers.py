@@ -188,10 +188,6 @@ _MM = 1000.0
 _OF_THE_END = "of the end"
 
 
-# Slip of the pelvis cluster: sound walks show up to 5 mm.
-_LEAST_SLIP_M = 0.01
-
-
 # -- the recording ----------------------------------------------------------------------------------------------------
 
 
@@ -217,7 +213,7 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
     soft = {role.label for role in analysis.mapping.roles if role.soft}
     static = analysis.static.points if analysis.static.source == "static trial" else {}
     others = other_person(analysis.fit, trial.markers, static, soft)
-    slips = slipped_pelvis(analysis.fit, trial.markers, stride_time(analysis.events), _LEAST_SLIP_M)
+    slips = slipped_pelvis(analysis.fit, trial.markers, stride_time(analysis.events))
     if others or slips:
         return CheckResult(findings=(*others, *slips))
     return CheckResult(findings=moved_marker(analysis.fit, trial.markers, analysis.static.points, soft, limit))

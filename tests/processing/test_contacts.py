@@ -1,5 +1,7 @@
 """Whose foot loads which plate: a walker with known steps over plates laid in every awkward way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.feet_on_plates import feet_on_plates
@@ -372,3 +374,27 @@ def test_wherever_plates_and_feet_lie_what_counts_as_measured_is_the_truth(seed)
         error = np.abs(reaction.wrench[side] - scene.truth[side])[known, 3:]
         # 3 % of weight: the ringing of unmeasured neighbours; a wrong decision costs 20 % and more.
         assert error.max(initial=0.0) < 0.03 * WEIGHT_N
+
+
+def test_a_foot_on_a_step_above_a_plate_is_not_in_the_air():
+    """Whether the plate below shows the load or nothing: the leg has no ground reaction, with the step or the load as reason."""
+    steps = [Step("l", 0.5, 1.12, (0.65, 0.0, -0.05)), Step("r", 1.0, 1.62, (1.3, 0.0, 0.05))]
+    scene = walk(steps, [LEFT_PLATE, RIGHT_PLATE], 2.2)
+    outlines = {**scene.outlines, "r": scene.outlines["r"] + np.array([0.0, 0.18, 0.0])}
+    below = scene.plates[1]
+    silent = replace(below, wrench=0.0 * below.wrench, vertical_force=0.0 * below.vertical_force)
+    rows = frames(1.15, 1.5)
+    for second, settings in (
+        (below, {}),
+        (silent, {}),
+        (below, {"override": ({"plate": 2, "from_s": 1.0, "side": "right"},)}),
+    ):
+        contacts, reaction = feet_on_plates(
+            [scene.plates[0], second], outlines, RATE_HZ, ContactSettings(**settings), smear_s=SMEAR_S
+        )
+        known = reaction.measured["r"][rows]
+        assert known.all() if settings else not known.any()
+        if not settings:
+            assert all(reaction.reason["r"][rows])
+        sides = [contact.side for contact in contacts if contact.plate == 2]
+        assert sides == (["r"] if settings else [None] if second is below else [])

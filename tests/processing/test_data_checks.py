@@ -11,8 +11,8 @@ from support.sessions import hidden
 from biodyn.checks import examine
 from biodyn.checks.body import mass_mismatch, walking_mass_kg
 from biodyn.checks.estimators import sides as side_checks
-from biodyn.checks.estimators.evidence import pressure
-from biodyn.checks.estimators.moved_marker import moved_marker, offsets
+from biodyn.checks.estimators.evidence import moment_effect, pressure
+from biodyn.checks.estimators.moved_marker import moved_marker, offsets, other_person, slipped_pelvis
 from biodyn.checks.estimators.plate_faults import explained_plates, mismatch, plate_axes, plate_faults
 from biodyn.checks.estimators.plate_position import estimate_shift, plate_moved
 from biodyn.checks.estimators.plate_signals import empty_level, force_unit, moment_unit, not_zeroed, unloaded_cause
@@ -131,6 +131,45 @@ def test_a_shift_is_recovered(evidence, number, shift):
         f"The force of the table on the {side} foot (plate {plate.number}) seems to act "
     )
     assert "corners" not in of_table.hint
+
+
+def moved_by(evidence, number, shift):
+    """The evidence with the wrench of a plate acting elsewhere by `shift` (3,) m."""
+    force = evidence.plates[number].wrench[:, 3:]
+    moment = evidence.plates[number].wrench[:, :3] + np.cross(shift, force)
+    return with_plate(evidence, number, wrench=np.hstack([moment, force]))
+
+
+@pytest.mark.parametrize("ahead_m", [-0.03, 0.03])
+def test_plates_that_are_shifted_alike_are_named_together(evidence, ahead_m):
+    """Without a difference between plates only the person's usual constants show the shift."""
+    spoilt = evidence
+    for number in range(3):
+        spoilt = moved_by(spoilt, number, (ahead_m, 0.0, 0.0))
+    found = estimate_shift(spoilt)
+    assert found.plate is None
+    np.testing.assert_allclose(found.shift_m, [-ahead_m, 0.0, 0.0], atol=0.01)
+    (note,) = plate_moved(spoilt, SHIFT_LIMIT_M, lambda shift: 0.3)
+    assert note.message.startswith("All loaded plates (1, 2, 3), or the cameras' origin")
+    assert (note.severity, "0.30 Nm/kg RMS (fail from 0.25)" in note.message) == ("error", True)
+    assert plate_moved(spoilt, SHIFT_LIMIT_M, lambda shift: 0.1)[0].severity == "warning"
+
+
+@pytest.mark.parametrize("aside_m", [-0.05, 0.05])
+def test_a_plate_that_is_shifted_aside_has_no_wrong_sign(evidence, aside_m):
+    spoilt = moved_by(evidence, 1, (0.0, 0.0, aside_m))
+    assert explained_plates(spoilt) == ()
+    assert codes(plate_moved(spoilt, SHIFT_LIMIT_M)) == ["plate-moved"]
+
+
+def test_the_effect_of_a_fault_is_the_change_of_joint_moments(analysis):
+    """A force that acts 3 cm ahead changes the ankle moment by 3 cm times the force."""
+    evidence = body_against_plates(analysis)
+    step = next(step for step in evidence.steps if step.plate == 0)
+    changed = moved_by(evidence, 0, (0.03, 0.0, 0.0)).plates[0].wrench
+    force = evidence.plates[0].wrench[step.high_force, 4]
+    expected = 0.03 * np.sqrt(np.mean(force**2)) / analysis.subject.mass_kg
+    assert moment_effect(analysis.fit, evidence, 0, changed) == pytest.approx(expected, rel=0.1)
 
 
 def test_a_centimetre_is_not_called_a_shift(evidence):
@@ -309,6 +348,15 @@ def test_a_time_offset_is_recovered(evidence, frames):
     assert codes(time_offset(found, OFFSET_LIMIT_S)) == ["time-offset"]
 
 
+def test_forces_are_early_where_acceleration_and_events_agree(evidence):
+    """Sound forces are late by a few milliseconds: those that are early by as much are a fault of the synchronisation."""
+    early = replace(estimate_offset(evidence), late_s=-0.009)
+    assert time_offset(early, OFFSET_LIMIT_S) == ()
+    assert time_offset(early, OFFSET_LIMIT_S, 0.012) == ()  # the events say the opposite
+    (note,) = time_offset(early, OFFSET_LIMIT_S, -0.013)
+    assert note.message.startswith("The forces are 13 ms early (limit 10 ms)")
+
+
 @pytest.mark.parametrize("said_over_true", [0.5, 1.2, 1.25, 2.0])
 def test_a_wrong_frame_rate_is_told_by_the_size_of_the_accelerations(evidence, said_over_true):
     """Weight stays; accelerations grow with the square of the rate. A wrong mass or gain makes no other rate."""
@@ -360,6 +408,34 @@ def test_a_moved_marker_is_named_and_measured(analysis):
     (note,) = moved_marker(fit, replace(markers, positions=moved), static, (), 0.015)
     assert "RKNE" in note.message
     assert moved_marker(fit, markers, static, (), 0.015) == ()
+
+
+def test_a_static_trial_of_another_person_or_another_scale_fails(analysis):
+    static = analysis.static.points
+    markers = analysis.recording.markers
+    assert other_person(analysis.fit, markers, static, ()) == ()
+    (note,) = other_person(analysis.fit, markers, {label: 0.93 * place for label, place in static.items()}, ())
+    assert (note.code, note.severity) == ("static-doubtful", "error")
+    assert "1.08 times" in note.message
+    stretched = {
+        label: place * (1.0, 1.0, 1.15) + (0.02 * len(label), -0.1 * place[0], 0.0) for label, place in static.items()
+    }
+    stranger = {label: place * (0.9, 0.95, 1.0) for label, place in stretched.items()}
+    assert codes(other_person(analysis.fit, markers, stranger, ())) == ["static-doubtful"]
+
+
+def test_a_belt_that_slips_is_named_with_its_time(analysis):
+    markers, stride_s = analysis.recording.markers, 1.1
+    root = analysis.model.skeleton.root.name
+    columns = [markers.labels.index(marker.label) for marker in analysis.model.markers if marker.body == root]
+    assert slipped_pelvis(analysis.fit, markers, stride_s, 0.01) == ()
+    slipped = markers.positions.copy()
+    middle = len(slipped) // 2
+    slipped[:, columns, 1] -= 0.03 * np.clip((np.arange(len(slipped)) - middle) / 15.0, 0.0, 1.0)[:, None]
+    (note,) = slipped_pelvis(analysis.fit, replace(markers, positions=slipped), stride_s, 0.01)
+    assert note.code == "marker-moved"
+    assert note.value == pytest.approx(0.03, abs=0.008)
+    assert note.frames[0] == pytest.approx(middle, abs=20)
 
 
 def test_a_marker_to_which_the_fit_bends_is_told_by_its_distances(analysis):

@@ -279,3 +279,19 @@ def test_one_event_at_another_time_is_left_out_and_the_others_stay():
     assert {event.source for event in alone} == {"file"}
     assert "are used, because gait.events = 'file'" in notes[0].message
     assert "'auto'" in notes[0].hint
+
+
+def test_a_wrong_frame_rate_is_named_by_the_times_of_stored_events() -> None:
+    """The file stores events by its own clock: with a rate 1.2 times the true one, all are late by a fifth."""
+    strides = [
+        GaitEvent(0.3 + 1.05 * n + shift, side, kind, "plate")
+        for n in range(3)
+        for side, kind, shift in (
+            ("r", "foot_strike", 0.0), ("l", "foot_off", 0.12), ("l", "foot_strike", 0.52), ("r", "foot_off", 0.65)
+        )
+    ]  # fmt: skip
+    stored = [replace(event, time_s=1.2 * event.time_s + 0.2, source="file") for event in strides]
+    _, notes = merge_events([*strides, *stored])
+    (note,) = [note for note in notes if note.severity == "error"]
+    assert note.code == "frame-rate-doubtful"
+    assert "1.20 times the true one" in note.message

@@ -13,6 +13,7 @@ from support import real
 
 from biodyn.errors import PlateError
 from biodyn.processing.contacts.loading import pressure_at_height
+from biodyn.processing.signals.plate_channels import unrecorded, without_spikes
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateWrench
@@ -434,3 +435,23 @@ def test_forces_agree_with_opensims_own_conversion(data):
         theirs = table[:-1, first : first + 3] @ Z_UP.T
         assert np.abs(theirs[:, 1]).max() > 500  # it compares loaded frames, too
         np.testing.assert_allclose(ours - ours[0], theirs - theirs[0], atol=0.05)  # 8 digits in the table
+
+
+def test_spikes_of_a_few_samples_are_interpolated_and_dropouts_are_named():
+    """1000 Hz: jumps of three samples are faults of the converter; a load that vanishes for 20 ms is a dropout."""
+    rate_hz = 1000.0
+    time_s = np.arange(2000) / rate_hz
+    load = 800.0 * np.sin(np.pi * np.clip((time_s - 0.5) / 0.7, 0.0, 1.0)) ** 0.5
+    channels = np.zeros((2000, 6))
+    channels[:, 2] = -load + np.random.default_rng(0).normal(0.0, 1.0, 2000)
+    plate = ForcePlate(1, 2, corners(), np.zeros(3), channels, rate_hz)
+    assert without_spikes(plate)[1] == ()
+    spoilt = channels.copy()
+    for first in (300, 700, 1100):
+        spoilt[first : first + 3, 2] += 1200.0
+    mended, notes = without_spikes(replace(plate, channels=spoilt))
+    assert [note.code for note in notes] == ["recording-repaired"]
+    assert np.abs(mended.channels - channels).max() < 20.0
+    assert unrecorded(load, rate_hz) == ()
+    load[800:820] = 0.0
+    np.testing.assert_allclose(unrecorded(load, rate_hz), [(0.799, 0.820)])

@@ -81,7 +81,7 @@ def moved_marker(
     )
 
 
-def slipped_pelvis(fit: Fit, markers: Markers, stride_s: float, limit_m: float) -> tuple[Diagnostic, ...]:
+def slipped_pelvis(fit: Fit, markers: Markers, stride_s: float, limit_m: float = 0.01) -> tuple[Diagnostic, ...]:
     """Report a pelvis cluster that slips during the walk: its hip centres leave the thighs of both legs at one time.
 
     The distance from the hip centre, by the pelvis markers alone, to the distal markers of the thigh is constant. Skin movement

@@ -29,13 +29,8 @@ from biodyn.recording import ForcePlate, PlateWrench
 
 # Largest mismatch (mean square of the criteria in standard deviations) of a sound plate.
 SOUND = 1.5
-# Largest share of the mismatch that may remain after correction of the fault, and least decrease. Of 17 sound walks no
-# correction lowers the mismatch of a plate with a whole step at all.
-REMAINING, _LEAST_DECREASE = 0.6, 0.3
 # Exchanged plates: their steps are matched with other feet, which changes the mismatch more.
 _REMAINING_SWAPPED = 0.35
-# Exchanged plates agree with the body after correction within this multiple of a sound mismatch.
-_SOUND_AGAIN = 2.0
 
 
 @dataclass(frozen=True)
@@ -125,6 +120,7 @@ _FAULTS = (
 def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
     """Report pairs of plates that agree with the body after an exchange of their channels."""
     now = [mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)]
+    sound_again = 2.0  # multiple of a sound mismatch within which exchanged plates agree with the body after correction
     notes: list[Diagnostic] = []
     for first, second in combinations(range(len(evidence.plates)), 2):
         before = sum(value for value in (now[first], now[second]) if value is not None)
@@ -133,7 +129,7 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
         swapped = _swapped(evidence, first, second)
         after = [mismatch(swapped, n, swapped.plates[n]) for n in (first, second)]
         remaining = sum(value for value in after if value is not None)
-        if remaining > _REMAINING_SWAPPED * before or remaining > _SOUND_AGAIN * SOUND:
+        if remaining > _REMAINING_SWAPPED * before or remaining > sound_again * SOUND:
             continue
         numbers = [evidence.plates[n].number for n in (first, second)]
         what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
@@ -159,6 +155,9 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
 
     A shift of the plate that explains as much is preferred to a wrong sign of one channel: it needs no fault of the electronics.
     """
+    # Largest share of the mismatch that may remain after correction of the fault, and least decrease. Of 17 sound walks no
+    # correction lowers the mismatch of a plate with a whole step at all.
+    largest_remainder, least_decrease = 0.6, 0.3
     # A fault must explain more than this share of what remains after the best shift.
     better_than_shift = 0.6
     explained = []
@@ -166,7 +165,7 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
         before = mismatch(evidence, number, plate)
         if (
             before is None
-            or before < _LEAST_DECREASE
+            or before < least_decrease
             or not any(step.plate == number and step.fully_measured for step in evidence.steps)
         ):
             continue
@@ -175,7 +174,7 @@ def explained_plates(evidence: Evidence) -> tuple[ExplainedPlate, ...]:
             result = mismatch(evidence, number, candidate)
             if result is not None and (best is None or result < best[0]):
                 best = (result, fault, candidate)
-        if best is None or best[0] > REMAINING * before or before - best[0] < _LEAST_DECREASE:
+        if best is None or best[0] > largest_remainder * before or before - best[0] < least_decrease:
             continue
         changes_force = best[1].exchange or best[1].force != (1.0, 1.0, 1.0)
         if changes_force or best[0] <= better_than_shift * _after_shift(evidence, number, plate):

@@ -28,7 +28,6 @@ _FLAT_S = 0.005
 # a multiple of the usual distance.
 _SPIKE_SHARE, _SPIKE_NOISE = 1.5, 20.0
 _WINDOW = 5
-_FAST_HZ, _LONG_WINDOW = 900.0, 11
 # Type 1 stores forces, the centre of pressure and the free moment.
 _PLACES_TYPE, _VERTICAL, _PLACES = 1, 2, 3
 
@@ -50,7 +49,8 @@ def without_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...
     hit = np.zeros(channels.shape, dtype=np.bool_)
     for column in _rough_columns(channels):
         hit[:, column] = _spikes(channels[:, column])
-    if plate.rate_hz >= _FAST_HZ and len(channels) > _LONG_WINDOW:
+    fast_hz = 900.0  # five samples are 5 ms
+    if plate.rate_hz >= fast_hz:
         for column in range(channels.shape[1]):
             hit[:, column] |= _short_jumps(channels[:, column])
     if plate.type == _PLACES_TYPE:
@@ -110,9 +110,9 @@ def _short_jumps(channel: FloatArray) -> BoolArray:
 
     The force of a foot strike rises within 5 ms or more. A jump is off by a share of the range of all other samples.
     """
-    least_share, edge_share = 0.5, 0.3
+    least_share, edge_share, longest = 0.5, 0.3, 5
     outlier_sd = 8.0  # noise and single steps of a converter are below
-    usual = median_filter(np.nan_to_num(channel), _LONG_WINDOW, mode="nearest")
+    usual = median_filter(np.nan_to_num(channel), 2 * longest + 1, mode="nearest")
     off = np.nan_to_num(channel - usual)
     span = float(np.ptp(usual))
     high = np.abs(off) > max(least_share * span, outlier_sd * float(off.std()))
@@ -120,7 +120,7 @@ def _short_jumps(channel: FloatArray) -> BoolArray:
     if not span:
         return hit
     for first, stop in finite_stretches(high):
-        if first == 0 or stop == len(channel) or stop - first > _LONG_WINDOW // 2:
+        if first == 0 or stop == len(channel) or stop - first > longest:
             continue
         edges = np.abs([channel[first] - channel[first - 1], channel[stop] - channel[stop - 1]])
         inside = float(np.abs(off[first:stop]).max())
