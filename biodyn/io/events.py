@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from biodyn.conventions import Side
@@ -58,13 +58,6 @@ def gait_events(
             events.append(GaitEvent(time_s, side, kind, "file"))
     notes = (*_of_others(strangers), *_not_understood(unknown), *_outside(outside))
     return tuple(sorted(events, key=lambda event: event.time_s)), notes
-
-
-def later(events: Sequence[GaitEvent], start_s: float, frame_count: int, rate_hz: float) -> tuple[GaitEvent, ...]:
-    """Return the events within `frame_count` frames from `start_s` on, with times relative to `start_s`."""
-    last_s = (frame_count - 1) / rate_hz
-    shifted = [replace(event, time_s=event.time_s - start_s) for event in events]
-    return tuple(event for event in shifted if 0.0 <= event.time_s <= last_s)
 
 
 @lru_cache(1024)

@@ -65,6 +65,14 @@ def file_bytes(path: Path, most_bytes: int = 4_000_000_000) -> bytes:
         raise InputFileError(f"'{path}' cannot be read: {error.strerror}.", "Check the permissions.") from error
 
 
+def check_columns(name: str, count: int, per_point: int = 1) -> None:
+    """Raise InputFileError for a table with more columns, or points of `per_point` columns, than any motion has."""
+    most_columns = 20_000
+    if count * per_point > most_columns:
+        what = "columns" if per_point == 1 else "markers"
+        raise InputFileError(f"'{name}' has {count} {what}: no motion has more than {most_columns // per_point}.")
+
+
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes in hexadecimal; InputFileError if it cannot be read."""
     return hashlib.sha256(file_bytes(path)).hexdigest()

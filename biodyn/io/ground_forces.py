@@ -15,7 +15,6 @@ from pathlib import Path
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError
-from biodyn.io.events import later
 from biodyn.io.files import file_head, file_sha256
 from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
 from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
@@ -239,18 +238,10 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
         markers.positions,
         forces.plates,
     )
-    covered = replace(markers, positions=markers.positions[made.first : made.stop])
-    outputs = {
-        label: replace(output, values=output.values[made.first : made.stop])
-        for label, output in recording.model_outputs.items()
-    }
+    covered = replace(recording, plates=()).part(made.first, made.stop)
     return replace(
-        recording.with_markers(covered),
+        covered,
         plates=made.plates,
-        events=later(recording.events, made.first / markers.rate_hz, covered.frame_count, markers.rate_hz),
-        model_outputs=outputs,
-        first_frame=recording.first_frame + made.first,
-        start_s=recording.start_s + made.first / markers.rate_hz,
         also_read=(*recording.also_read, *forces.files),
         diagnostics=(
             *recording.diagnostics,

@@ -120,8 +120,10 @@ def variables_of(content: bytes) -> Record:
     if order is None:
         raise MatlabError("its byte order is not stated")
     variables: dict[str, memoryview] = {}
+    most_bytes = min(1 << 29, _LEAST_BYTES + _MOST_DENSE * len(content))  # of all variables
     for element in _elements(memoryview(content)[_HEADER:], order):
-        inner = _inflated(element, order) if element[0] == _Type.DEFLATED else element
+        inner = _inflated(element, order, most_bytes) if element[0] == _Type.DEFLATED else element
+        most_bytes -= len(inner[1]) if element[0] == _Type.DEFLATED else 0
         if inner[0] == _Type.ARRAY:
             variables[_array(inner[1], order).name] = inner[1]
     return Record(variables, order, 0)
@@ -149,12 +151,10 @@ def _elements(data: memoryview, order: str) -> Iterator[_Element]:
         at += step
 
 
-def _inflated(element: _Element, order: str) -> _Element:
-    most_bytes = 1 << 30  # inflated
+def _inflated(element: _Element, order: str, most_bytes: int) -> _Element:
     inflater = zlib.decompressobj()
-    most = min(most_bytes, _LEAST_BYTES + _MOST_DENSE * len(element[1]))
     try:
-        data = inflater.decompress(element[1], most)
+        data = inflater.decompress(element[1], max(most_bytes, 1))
     except zlib.error as error:
         raise MatlabError("a deflated variable is damaged") from error
     if not inflater.eof:
@@ -199,6 +199,9 @@ def _value(array: _Array, order: str, depth: int) -> Value:
     if not _Type.FIRST_NUMBER <= array.kind <= _Type.LAST_NUMBER:
         return None
     numbers = _numbers(rest[0], order) if rest else np.empty(0)
+    most_numbers = 60_000_000  # 10 minutes of 40 channels at 2500 Hz
+    if len(numbers) > most_numbers:
+        raise MatlabError("an array is larger than any recording")
     if len(numbers) != array.count:
         raise MatlabError("an array does not hold as many numbers as it has places")
     return numbers.astype(np.float64).reshape(array.shape, order="F")

@@ -15,6 +15,7 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, file_head
 from biodyn.io.format import FORMATS, Format
 from biodyn.io.ground_forces import force_files, with_forces, with_forces_nearby
+from biodyn.io.repairs import longest_recording
 from biodyn.io.subject_files import person_file, person_files, subject_file, with_person, with_subject_file
 from biodyn.io.tables.column_map import map_file
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
@@ -42,9 +43,9 @@ def read(path: str | Path, forces: str | Path | None = None) -> Recording:
     name = _format_name(place)
     recording = FORMATS[name].read(place)
     if forces is None:
-        return _noted(_complete(recording, FORMATS[name]), name)
+        return longest_recording(_noted(_complete(recording, FORMATS[name]), name))
     recording = _noted(_with_person(recording, FORMATS[name]), name)
-    return recording if str(forces) == NO_FORCES else with_forces(recording, forces)
+    return longest_recording(recording if str(forces) == NO_FORCES else with_forces(recording, forces))
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:

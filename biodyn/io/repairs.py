@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import lengths
-from biodyn.recording import ForcePlate, Recording
+from biodyn.recording import ForcePlate, Markers, Recording, person_is_there
 
 Findings = tuple[Diagnostic, ...]
 
@@ -144,6 +145,156 @@ def _held(path: FloatArray, least: int, rate_hz: float) -> BoolArray:
     return result
 
 
+# -- recordings that were joined or cut -------------------------------------------------------------------------------
+
+
+def longest_recording(recording: Recording) -> Recording:
+    """Return the longest part of a recording that was joined of several or cut inside, with a finding; else unchanged.
+
+    The body is elsewhere from one frame to the next, while labels that
+    are exchanged leave the points where they are.
+    """
+    motion = recording.motion
+    form = motion.markers if motion.markers is not None and not motion.markers.virtual else motion.poses
+    if form is None:
+        return recording
+    points = form.positions if isinstance(form, Markers) else form.origins
+    joints = joined_frames(points, form.rate_hz)
+    if not joints:
+        return recording
+    edges = [0, *joints, len(points)]
+    first, stop = max(pairwise(edges), key=lambda part: part[1] - part[0])
+    numbers = [recording.first_frame + joint for joint in joints]
+    shown = f"frame {numbers[0]}" if len(numbers) == 1 else f"frames {', '.join(map(str, numbers[:8]))}"
+    finding = Diagnostic(
+        "recording-repaired",
+        "warning",
+        f"Recordings joined at {shown}: the whole body is elsewhere from one frame to the next (recordings were joined, or a "
+        f"part was cut out). Only the longest part is analysed: frames {recording.first_frame + first} to "
+        f"{recording.first_frame + stop - 1} of {recording.first_frame} to {recording.first_frame + len(points) - 1}.",
+        value=float(len(joints)),
+        hint="Export each recording to a file of its own, without cutting out frames.",
+    )
+    kept = recording.part(first, stop)
+    return replace(kept, diagnostics=(*kept.diagnostics, finding))
+
+
+def joined_frames(points: FloatArray, rate_hz: float) -> list[int]:
+    """Return the first frame of every part after the first; empty for one continuous recording.
+
+    points (T, M, 3) m, NaN where missing. Frames without the person are passed over. Some frames that are elsewhere, with a
+    return to the same course, are no join.
+    """
+    shortest_s = 0.1  # of a part
+    seen = np.isfinite(points[..., 0])
+    there = np.flatnonzero(person_is_there(seen))
+    joints = _discontinuities(points, there, rate_hz)
+    edges = np.array([*joints, len(points)])
+    short = [(a, b) for a, b in pairwise(edges.tolist()) if b - a < shortest_s * rate_hz]
+    if short:  # frames of a camera error
+        passed = ~np.any([(there >= a) & (there < b) for a, b in short], axis=0)
+        joints = _discontinuities(points, there[passed], rate_hz)
+    return joints
+
+
+def _discontinuities(points: FloatArray, there: IntArray, rate_hz: float) -> list[int]:
+    """Return the frames of `there` at which most points are not where their course before or after leads."""
+    least_points, most_points = 4, 0.5
+    block = 2_000  # frames at a time
+    joints: list[int] = []
+    for begin in range(0, len(there) - 1, block):
+        rows = there[max(begin - 1, 0) : begin + block + 2]
+        steps_s = np.diff(rows)[:, None, None] / rate_hz
+        steps = np.diff(points[rows], axis=0)
+        speeds = steps / steps_s
+        before = np.concatenate([np.zeros_like(speeds[:1]), speeds[:-1]])
+        after = np.concatenate([speeds[1:], np.zeros_like(speeds[:1])])
+        residuals = [lengths(steps - np.nan_to_num(speed) * steps_s) for speed in (before, after)]
+        least = _largest_surprise_m(steps_s[..., 0], rate_hz)
+        off = np.fmin(*residuals) > least
+        counts = np.isfinite(steps[..., 0]).sum(axis=1)
+        for k in np.flatnonzero((counts >= least_points) & (off.sum(axis=1) > most_points * counts)).tolist():
+            frame, limit = int(rows[k + 1]), float(least[k, 0])
+            if begin <= np.searchsorted(there, rows[k]) < begin + block and _is_elsewhere(
+                points[rows[k]] + np.nan_to_num(before[k]) * steps_s[k], points[frame], limit
+            ):
+                joints.append(frame)
+    return joints
+
+
+def _largest_surprise_m(steps_s: FloatArray, rate_hz: float) -> FloatArray:
+    """Return how far most points of a body can be from their course after a time, m; over missing frames at a sprint."""
+    noise_m, most_m_s2 = 0.03, 200.0  # accelerations of feet at foot strike; those of most of the body are far below
+    sprint_m_s = 12.0
+    of_gap = np.where(steps_s * rate_hz > 1.5, sprint_m_s * steps_s, 0.0)
+    return np.maximum(np.maximum(noise_m, 0.5 * most_m_s2 * steps_s**2), of_gap)
+
+
+def _is_elsewhere(expected: FloatArray, points: FloatArray, limit_m: float) -> bool:
+    """Return whether most points (M, 3) are farther than a limit from all expected ones, whatever their labels."""
+    known, now = (part[np.isfinite(part).all(axis=1)] for part in (expected, points))
+    nearest = np.linalg.norm(now[:, None] - known[None], axis=2).min(axis=1)
+    return bool(np.mean(nearest > limit_m) > 0.5)
+
+
+# -- 16-bit wrap-around of analog channels ----------------------------------------------------------------------------
+
+
+def unwrapped(samples: FloatArray, period: float) -> FloatArray | None:
+    """Return samples (T,) whose values beyond the range of a 16-bit integer re-entered at its other end; None without any.
+
+    Lossless: a multiple of `period` is added. A wrap-around is a step of nearly one period between both ends of the range, after
+    which the signal continues as smoothly as elsewhere; a spike does not.
+    """
+    nearly, least_allowance = 0.75, 1e-3  # of the period
+    known = np.flatnonzero(np.isfinite(samples))
+    if len(known) < 3 or not nearly * period < np.ptp(samples[known]) < period:
+        return None
+    steps = np.diff(samples[known])
+    wraps = np.abs(steps) > nearly * period
+    others = float(np.abs(steps[~wraps]).max(initial=0.0))
+    continued = steps - np.sign(steps) * period
+    if np.abs(continued[wraps]).max(initial=0.0) > 3.0 * others + least_allowance * period:
+        return None
+    turns = np.concatenate([[0.0], np.cumsum(-np.sign(steps) * wraps)])
+    values, counts = np.unique(turns, return_counts=True)
+    result = samples.copy()
+    result[known] += period * (turns - values[np.argmax(counts)])  # most samples were within the range
+    return result if wraps.any() else None
+
+
+def wrapped_note(channels: Sequence[str]) -> Diagnostic:
+    """Return the finding about channels that were unwrapped."""
+    return Diagnostic(
+        "recording-repaired",
+        "warning",
+        f"16-bit wrap-around in {', '.join(channels)}: values beyond the range of the file's integers re-entered at its other "
+        "end. They were unwrapped without loss.",
+        value=float(len(channels)),
+        hint="Export with a larger ANALOG:SCALE, or as floating-point numbers.",
+    )
+
+
+def unwrapped_channels(recording: Recording) -> tuple[Recording, Findings]:
+    """Return the recording with unwrapped plate channels that were stored in a decimal unit, such as 0.001 Nm."""
+    plates, names = [], []
+    for plate in recording.plates:
+        channels = plate.channels.copy()
+        for column in range(channels.shape[1]):
+            steps = np.abs(np.diff(channels[:, column]))
+            largest = float(np.nanmax(steps, initial=0.0))
+            if largest <= 0.0:
+                continue
+            decimals = round(np.log10(largest / 2**16))
+            better = unwrapped(channels[:, column], 2**16 * 10.0**decimals)
+            if better is not None:
+                channels[:, column] = better
+                label = plate.channel_labels[column : column + 1]
+                names.append(label[0] if label else f"channel {column + 1} of plate {plate.number}")
+        plates.append(replace(plate, channels=channels) if names else plate)
+    return (replace(recording, plates=tuple(plates)), (wrapped_note(names),)) if names else (recording, ())
+
+
 # -- moments of plates --------------------------------------------------------------------------------------------
 
 # Types with moments among their channels, or behind their calibration matrix.
@@ -252,6 +403,10 @@ def corrected_plate_moments(recording: Recording) -> tuple[Recording, Findings]:
 
 #: In this order: missing positions first, then units.
 REPAIRS: Final = (
+    Repair(
+        unwrapped_channels,
+        "analogfpscale04i.c3d of sample 25 of c3d.org: Mx1, equal to its twin of floats when unwrapped",
+    ),
     Repair(unseen_repeated_frames, "badParameterOffset.c3d of the BTK edge cases"),
     Repair(
         unseen_held_positions,

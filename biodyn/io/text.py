@@ -26,8 +26,15 @@ def clean_text(raw: bytes | str) -> str:
     """Return text from a file as clean Unicode.
 
     Bytes are UTF-8 where they can be, else Shift-JIS where that makes Japanese words, else Windows-1252. A `str` may
-    carry undecodable bytes as surrogates (PEP 383), as C++ libraries hand them over. It ends at the first NUL.
+    carry undecodable bytes as surrogates (PEP 383), as C++ libraries hand them over. It ends at the first NUL. A text
+    that is longer than any label keeps its beginning and its end.
     """
+    longest, kept_end = 200, 60  # C3D labels have 127 characters at most; regular expressions stay quick
+    text = _clean(raw)
+    return text if len(text) <= longest else f"{text[: longest - kept_end - 3]}...{text[-kept_end:]}"
+
+
+def _clean(raw: bytes | str) -> str:
     if isinstance(raw, str):
         if raw.isascii() and raw.isprintable():
             return raw.strip()

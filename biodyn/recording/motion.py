@@ -45,6 +45,10 @@ class Markers:
         except ValueError:
             raise KeyError(label) from None
 
+    def part(self, first: int, stop: int) -> Markers:
+        """Return the frames from `first` to before `stop`."""
+        return replace(self, positions=self.positions[first:stop])
+
     def rotated(self, R: FloatArray) -> Markers:
         """Return the same markers with every position multiplied by R (3, 3)."""
         return replace(self, positions=self.positions @ R.T)
@@ -119,6 +123,12 @@ class SegmentPoses:
         at = self.labels.index(label)
         return self.rotations[:, at], self.origins[:, at]
 
+    def part(self, first: int, stop: int) -> SegmentPoses:
+        """Return the frames from `first` to before `stop`."""
+        reliability = None if self.reliability is None else self.reliability[first:stop]
+        rows = {"rotations": self.rotations[first:stop], "origins": self.origins[first:stop]}
+        return replace(self, **rows, reliability=reliability)
+
     def rotated(self, R: FloatArray) -> SegmentPoses:
         """Return the same poses in another frame: every rotation and origin multiplied by R (3, 3) from the left."""
         return replace(self, rotations=R @ self.rotations, origins=self.origins @ R.T)
@@ -189,6 +199,10 @@ class Coordinates:
     def time_s(self) -> FloatArray:
         """Time of each frame, 0 at the file's first frame; (T,) s."""
         return np.arange(self.frame_count) / self.rate_hz
+
+    def part(self, first: int, stop: int) -> Coordinates:
+        """Return the frames from `first` to before `stop`."""
+        return replace(self, values=self.values[first:stop])
 
     def column(self, label: str) -> FloatArray:
         """Return values of one coordinate, (T,); KeyError if it is not there."""

@@ -98,6 +98,14 @@ class ForcePlate:
         """The channels as stored, or what the calibration matrix makes of them where there is one: (Ta, 6) or (Ta, C)."""
         return self.channels if self.cal_matrix is None else self.channels @ self.cal_matrix.T
 
+    def part(self, first: int, stop: int, marker_rate_hz: float) -> ForcePlate:
+        """Return the samples of the marker frames from `first` to before `stop`."""
+        begin, end = (round(frame * self.rate_hz / marker_rate_hz) for frame in (first, stop))
+        zero = self.zero_frames
+        is_inside = zero is not None and first <= zero[0] and zero[1] < stop
+        kept = (zero[0] - first, zero[1] - first) if zero is not None and is_inside else None
+        return replace(self, channels=self.channels[begin:end], zero_frames=kept)
+
     def rotated(self, R: FloatArray) -> ForcePlate:
         """Return the same plate with its corners multiplied by R (3, 3)."""
         return replace(self, corners=self.corners @ R.T)

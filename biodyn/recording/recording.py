@@ -129,6 +129,16 @@ class StoredMotion:
             poses=None if self.poses is None else self.poses.rotated(R),
         )
 
+    def part(self, first: int, stop: int, rate_hz: float) -> StoredMotion:
+        """Return the motion from frame `first` to before `stop` at `rate_hz`; a form of another rate over the same time."""
+        forms = (self.markers, self.poses, self.coordinates)
+        return StoredMotion(
+            *(
+                None if form is None else form.part(*(round(frame * form.rate_hz / rate_hz) for frame in (first, stop)))
+                for form in forms
+            )  # type: ignore[arg-type]
+        )
+
     def held(self) -> tuple[str, ...]:
         """Return names of the forms that are there, for messages."""
         named = (
@@ -204,6 +214,26 @@ class Recording:
     def with_markers(self, markers: Markers) -> Recording:
         """Return the recording with other markers."""
         return replace(self, motion=replace(self.motion, markers=markers))
+
+    def part(self, first: int, stop: int) -> Recording:
+        """Return the frames from `first` (0-based) to before `stop`: motion, plates, events and model outputs."""
+        form = next(
+            form for form in (self.motion.markers, self.motion.poses, self.motion.coordinates) if form is not None
+        )
+        rate_hz = form.rate_hz
+        start_s, last_s = first / rate_hz, (stop - 1 - first) / rate_hz
+        shifted = [replace(event, time_s=event.time_s - start_s) for event in self.events]
+        return replace(
+            self,
+            motion=self.motion.part(first, stop, rate_hz),
+            plates=tuple(plate.part(first, stop, rate_hz) for plate in self.plates),
+            events=tuple(event for event in shifted if 0.0 <= event.time_s <= last_s),
+            model_outputs={
+                label: replace(output, values=output.values[first:stop]) for label, output in self.model_outputs.items()
+            },
+            first_frame=self.first_frame + first,
+            start_s=self.start_s + start_s,
+        )
 
     def __repr__(self) -> str:
         held = [*self.motion.held(), *([f"{len(self.plates)} force plates"] if self.plates else [])]

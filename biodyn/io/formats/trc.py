@@ -26,7 +26,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, file_bytes
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_columns, file_bytes
 from biodyn.io.format import FORMATS, RATES_HZ, Format
 from biodyn.io.labels import PointRoles, point_roles
 from biodyn.io.length_units import length_unit
@@ -176,6 +176,7 @@ def _head(path: Path, lines: Sequence[_Line]) -> _Head:
 def _headed(path: Path, stated: dict[str, str], labels: tuple[str, ...], first: int) -> _Head:
     if not labels:
         raise InputFileError(f"'{path}' holds no marker: its header names none.", EXPORT_AGAIN)
+    check_columns(path.name, len(labels), per_point=3)
     return _Head(
         rate_hz=_number(stated.get("datarate", "")),
         frame_count=_count(stated.get("numframes", "")),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -13,7 +15,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN, file_bytes
+from biodyn.io.files import COPY_AGAIN, check_columns, file_bytes
 from biodyn.io.text import clean_text
 
 #: What its files are called: coordinates, forces, results.
@@ -54,10 +56,15 @@ class Storage:
         """Return one column (T,). Raises InputFileError if it is missing or ambiguous."""
         if name in self.unclear:
             raise InputFileError(f"'{self.path.name}' has several columns '{name}' with different numbers.")
-        if name not in self.names:
+        if name not in self.places:
             shown = ", ".join(self.names[:6])
             raise InputFileError(f"'{self.path.name}' has no column '{name}'.", f"It has {shown} ...")
-        return self.values[:, self.names.index(name)]
+        return self.values[:, self.places[name]]
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each column among `names`."""
+        return {name: place for place, name in enumerate(self.names)}
 
 
 def even_rate_hz(time_s: FloatArray) -> float | None:
@@ -89,6 +96,7 @@ def read_storage(path: str | Path) -> Storage:
         raise InputFileError(f"'{path.name}' holds no rows.")
     labels = [clean_text(label) for label in (body[0].split("\t") if "\t" in body[0] else body[0].split())]
     labels = [label for label in labels if label]
+    check_columns(path.name, len(labels))
     if not labels or labels[0].lower() != "time":
         raise InputFileError(f"'{path.name}' has no column 'time' as its first one.")
     values = _numbers(path, body[1:], len(labels))

@@ -20,7 +20,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN
+from biodyn.io.files import COPY_AGAIN, check_columns
 from biodyn.io.text import clean_text
 
 #: Words that stand alone on the line above a table.
@@ -107,13 +107,11 @@ def read_sheet(name: str, text: str, before: int = 0) -> Sheet:
 
     Raises InputFileError without a table, or if rows differ in length.
     """
-    most_columns = 20_000
     most_header_rows = 60
     lines = text.splitlines()
     separator, comma = _separator(lines)
     widest = max((line.count(separator) for line in lines[:most_header_rows]), default=0)
-    if widest >= most_columns:
-        raise InputFileError(f"'{name}' has {widest + 1} columns: no motion has more than {most_columns}.")
+    check_columns(name, widest + 1)
     most = most_header_rows + sum(line.startswith(_EVENT) for line in lines)
     first = next((k for k, line in enumerate(lines[:most]) if _is_data(line, separator, comma)), None)
     if first is None:
@@ -181,7 +179,8 @@ def _split(line: str, separator: str) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=separator), [])
     except csv.Error as error:
-        raise InputFileError(f"A line of the table cannot be split into cells: {error}.", COPY_AGAIN) from error
+        text = f"A cell of the table has more than {csv.field_size_limit():,} characters, which no recording has."
+        raise InputFileError(text, COPY_AGAIN) from error
 
 
 def _cells(line: str, separator: str, comma: bool) -> list[str]:
@@ -371,12 +370,13 @@ def _states_rate(row: Sequence[str]) -> bool:
 
 def _told_apart(names: Sequence[str], values: FloatArray) -> tuple[list[str], FloatArray, tuple[str, ...]]:
     """Columns, each name once: of equal ones under one name the first; others are numbered, and their names are returned too."""
-    first: dict[str, list[int]] = {}
+    first: dict[str, dict[bytes, int]] = {}
     for k, name in enumerate(names):
-        same = first.setdefault(name, [])
-        if all(not np.array_equal(values[:, k], values[:, other], equal_nan=True) for other in same):
-            same.append(k)
-    numbered = {k: f"{name} ({n})" for name, same in first.items() if len(same) > 1 for n, k in enumerate(same, 1)}
-    columns = sorted(k for same in first.values() for k in same)
+        numbers = np.where(np.isnan(values[:, k]), np.nan, values[:, k] + 0.0)  # one NaN, one zero
+        first.setdefault(name, {}).setdefault(numbers.tobytes(), k)
+    numbered = {
+        k: f"{name} ({n})" for name, same in first.items() if len(same) > 1 for n, k in enumerate(same.values(), 1)
+    }
+    columns = sorted(k for same in first.values() for k in same.values())
     doubled = tuple(name for name, same in first.items() if len(same) > 1)
     return [numbered.get(k, names[k]) for k in columns], values[:, columns], doubled

@@ -22,6 +22,7 @@ from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.formats.c3d.groups import values_of
 from biodyn.io.formats.c3d.header import BLOCK_BYTES, Groups, continued, decoded_floats, unsigned
 from biodyn.io.formats.c3d.layout import DataLayout
+from biodyn.io.repairs import unwrapped
 from biodyn.io.segment_poses import checked_poses
 from biodyn.recording import SegmentPoses
 
@@ -34,12 +35,14 @@ class DataSection:
         points: (T, N, 3) file units, NaN where the residual marks the point as not seen.
         samples: (Ta, C) scaled analog samples of the 0-based `channels`.
         unscaled: requested 0-based channels without SCALE or OFFSET in the file.
+        wrapped: 0-based channels that were unwrapped at 16 bits.
     """
 
     points: FloatArray
     samples: FloatArray
     channels: tuple[int, ...] = ()
     unscaled: tuple[int, ...] = ()
+    wrapped: tuple[int, ...] = ()
 
 
 def read_data(
@@ -61,6 +64,8 @@ def read_data(
         stored = {c: table[:, c].astype(float) for c in channels if c < layout.channel_count}
     scalings = {c: _scaling(groups, c) for c in stored}
     usable = {c: scaling for c, scaling in scalings.items() if scaling is not None}
+    wrapped = {c: values for c in usable if (values := unwrapped(stored[c], 2.0**16)) is not None}
+    stored |= wrapped
     with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are judged by the caller
         physical = [(stored[c] - offset) * scale for c, (offset, scale) in usable.items()]
     return DataSection(
@@ -68,6 +73,7 @@ def read_data(
         np.stack(physical, axis=1) if physical else np.empty((0, 0)),
         channels=tuple(usable),
         unscaled=tuple(c for c in scalings if c not in usable),
+        wrapped=tuple(wrapped),
     )
 
 

@@ -29,7 +29,7 @@ from biodyn.io.labels import point_roles
 from biodyn.io.length_units import LengthUnit, PlateUnit, length_unit
 from biodyn.io.names import names
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
-from biodyn.io.repairs import repaired
+from biodyn.io.repairs import repaired, wrapped_note
 from biodyn.io.segment_poses import require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.recording import ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
@@ -87,7 +87,7 @@ def read_c3d(path: str | Path) -> Recording:
         declared_static=_declared_static(groups),
         diagnostics=(
             *layout.notes,
-            *_analog_notes(data),
+            *_analog_notes(data, groups),
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
@@ -120,7 +120,10 @@ def _ratio(stored: SegmentPoses, layout: DataLayout) -> int:
     return max(1, len(stored.origins) // max(layout.frame_count, 1))
 
 
-def _analog_notes(data: DataSection) -> Iterator[Diagnostic]:
+def _analog_notes(data: DataSection, groups: Groups) -> Iterator[Diagnostic]:
+    if data.wrapped:
+        labels = [str(label).strip() for label in values_of(groups, "ANALOG", "LABELS")]
+        yield wrapped_note([labels[c] if c < len(labels) else f"analog channel {c + 1}" for c in data.wrapped])
     if data.unscaled:
         text = f"ANALOG:SCALE or OFFSET holds no number for the channels {_counted(data.unscaled)}; they are not used."
         yield Diagnostic("recording-repaired", "warning", text, hint=_EXPORT_AGAIN)

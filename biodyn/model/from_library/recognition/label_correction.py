@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -53,6 +54,13 @@ def correct_labels(
     notes += [_swap_note(swap, "walk") for swap in in_walk.swaps]
     walk, _ = _relabelled(walk, {}, _corrections(in_walk.swaps))
     bodies = {role.label: role.body for role in mapping.roles}
+    for recording, markers in (("static trial", static), ("walk", walk)):
+        corrections = _opposite_pairs(markers, bodies)
+        notes += [_opposite_note(corrections, recording)] if corrections else []
+        if markers is walk:
+            walk, _ = _relabelled(walk, {}, corrections)
+        else:
+            static, points = _relabelled(static, points, corrections)
     parents = {str(row["name"]): str(row.get("parent", "")) for _, row in sided_rows("body/person", "segment")}
     for _ in range(12):  # swaps between static trial and walk, at most
         swaps = swaps_over_time(walk, points, bodies, parents)
@@ -107,6 +115,41 @@ def _relabelled(
     return replace(markers, labels=tuple(corrections.get(label, label) for label in markers.labels)), points
 
 
+def _opposite_pairs(markers: Markers, bodies: Mapping[str, str]) -> dict[str, str]:
+    """Return the correct label of each marker of the pelvis, trunk and head whose right and left are opposite to the body's.
+
+    Distances between the markers of a head do not change where all of its labels are swapped.
+    """
+    least_cosine, least_share = 0.5, 0.9  # of a pair with the axis from left to right, and of the frames with it
+    index = {label: k for k, label in enumerate(markers.labels)}
+    pairs = [(label, other) for label in index if (other := _right_label(label, index))]
+    if not pairs:
+        return {}
+    left, right = (markers.positions[:, [index[pair[k]] for pair in pairs]] for k in (0, 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        across = (right - left) / np.linalg.norm(right - left, axis=2, keepdims=True)
+        axis = np.nansum(across, axis=1)
+        cosines = np.einsum("tpi,ti->tp", across, axis / np.linalg.norm(axis, axis=1, keepdims=True))
+    corrections: dict[str, str] = {}
+    for (label, other), cosine in zip(pairs, cosines.T, strict=True):
+        body = bodies.get(label, bodies.get(other, ""))
+        known = cosine[np.isfinite(cosine)]
+        is_axial = bool(body) and not body.endswith(("_l", "_r"))  # arms and legs may cross
+        if is_axial and len(known) and np.mean(known < -least_cosine) >= least_share:
+            corrections |= {label: other, other: label}
+    return corrections
+
+
+def _right_label(label: str, labels: Mapping[str, int]) -> str:
+    """Return the label of the same marker on the right side, "" for a marker of the right side or of the midline."""
+    for left, right in (("LEFT", "RIGHT"), ("Left", "Right"), ("left", "right"), ("L", "R"), ("l", "r")):
+        for found in re.finditer(left, label):
+            other = f"{label[: found.start()]}{right}{label[found.end() :]}"
+            if other in labels:
+                return other
+    return ""
+
+
 def _swaps_in_walk(walk: Markers, places: Mapping[str, str]) -> SwapSearch:
     """Return the swaps that all of three frames show."""
     common: SwapSearch | None = None
@@ -139,6 +182,18 @@ def _swap_note(swap: Swap, recording: str) -> Diagnostic:
         unit="m",
         hint="Correct the labels in the file.",
         about=labels[0],
+    )
+
+
+def _opposite_note(corrections: Mapping[str, str], recording: str) -> Diagnostic:
+    return Diagnostic(
+        "markers-exchanged",
+        "warning",
+        f"Labels of {', '.join(sorted(corrections))} are swapped in the {recording}: their right and left are opposite to those "
+        "of the body. The analysis uses the corrected labels.",
+        value=float(len(corrections)),
+        hint="Correct the labels in the file.",
+        about=min(corrections),
     )
 
 
