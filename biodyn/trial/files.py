@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+import numpy as np
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, SettingsError, StaticTrialError
@@ -126,6 +128,59 @@ def _on_markers(
         _readable(walk_read), _readable(static_read), "named by the user", source, static_frames=static_frames
     )
     return files if same else with_doubt(files)
+
+
+def on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
+    """Return the files without points that are not on the body: scalars, points of the room, other people.
+
+    Such a point has an unknown label, and is far from every known marker or at no steady distance from any. Without a known
+    marker set all points stay.
+    """
+    walk, static = files.walk, files.static
+    if files.source == "poses" or walk.motion.markers is None or static.motion.markers is None:
+        return files
+    try:
+        unknown = recognise(tuple(dict.fromkeys(walk.markers.labels + static.markers.labels)), marker_set).unknown
+    except MarkerSetError:
+        return files
+    strays = {label for recording in (walk, static) for label in _strays(recording.markers, unknown)}
+    if not strays:
+        return files
+    shown = sorted(strays)[:8]
+    note = Diagnostic(
+        "computed-points",
+        "info",
+        f"{len(strays)} points are not on the body and are ignored: {', '.join(shown)}{' ...' if len(strays) > 8 else ''}.",
+        value=float(len(strays)),
+    )
+    cleaned = _without_points(walk, strays)
+    cleaned = replace(cleaned, diagnostics=(*cleaned.diagnostics, note))
+    return replace(files, walk=cleaned, static=cleaned if static is walk else _without_points(static, strays))
+
+
+def _strays(markers: Markers, unknown: Sequence[str]) -> list[str]:
+    """Return the unknown labels of points that no known marker stays near."""
+    farthest_m, steady_m = 0.5, 0.1  # from the nearest known marker; variation of the distance to the steadiest one
+    frames = np.linspace(0, markers.frame_count - 1, min(markers.frame_count, 60)).round().astype(int)
+    known = np.array([label not in unknown for label in markers.labels])
+    points, strays = markers.positions[frames], []
+    for k in np.flatnonzero(~known).tolist():
+        distances = np.linalg.norm(points[:, known] - points[:, k, None], axis=2)
+        common = np.isfinite(distances).sum(axis=0)
+        distances = distances[:, common > 0.5 * common.max(initial=1)]
+        if not distances.size:
+            continue
+        low, middle, high = np.nanpercentile(distances, (10, 50, 90), axis=0)
+        if middle.min() > farthest_m or (high - low).min() > steady_m:
+            strays.append(markers.labels[k])
+    return strays
+
+
+def _without_points(recording: Recording, labels: Collection[str]) -> Recording:
+    markers = recording.markers
+    kept = [k for k, label in enumerate(markers.labels) if label not in labels]
+    positions = markers.positions[:, kept]
+    return recording.with_markers(replace(markers, labels=tuple(markers.labels[k] for k in kept), positions=positions))
 
 
 def with_doubt(files: TrialFiles) -> TrialFiles:

@@ -14,7 +14,7 @@ from biodyn.library.subject import subject_record_file
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.recording import PlateCalibration
 from biodyn.settings import Settings, settings_from, with_subject
-from biodyn.trial.files import FrameRange, TrialFiles, own_files_of, read_files
+from biodyn.trial.files import FrameRange, TrialFiles, on_body, own_files_of, read_files
 
 SettingsSource: TypeAlias = Settings | Mapping[str, Any] | str | Path | None
 _Value = TypeVar("_Value")
@@ -69,9 +69,10 @@ class TrialRequest:
 
     def read(self) -> TrialFiles:
         """Return the walk and its static trial, read now unless they were read before."""
-        if self.files is not None:
-            return self.files
-        return read_files(self.path, self.static_path, (), self.static_frames, self.settings.poses.use, self.forces)
+        files = self.files or read_files(
+            self.path, self.static_path, (), self.static_frames, self.settings.poses.use, self.forces
+        )
+        return on_body(files, self.settings.model.marker_set)
 
     def noted(self, *notes: Diagnostic) -> Self:
         """Return the request, or the stage, with more findings."""
