@@ -257,7 +257,8 @@ def unwrapped(samples: FloatArray, period: float) -> FloatArray | None:
     wraps = np.abs(steps) > nearly * period
     others = float(np.abs(steps[~wraps]).max(initial=0.0))
     continued = steps - np.sign(steps) * period
-    if np.abs(continued[wraps]).max(initial=0.0) > 3.0 * others + least_allowance * period:
+    is_rough = others > (1.0 - nearly) * period  # as far as a wrapped step could be: noise
+    if is_rough or np.abs(continued[wraps]).max(initial=0.0) > 3.0 * others + least_allowance * period:
         return None
     turns = np.concatenate([[0.0], np.cumsum(-np.sign(steps) * wraps)])
     values, counts = np.unique(turns, return_counts=True)

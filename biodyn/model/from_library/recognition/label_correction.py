@@ -48,7 +48,6 @@ def correct_labels(
     notes: list[Diagnostic] = []
     in_static = find_swaps(points, places)
     notes += [_swap_note(swap, "static trial") for swap in in_static.swaps]
-    notes += [_ambiguous_note(swap) for swap in in_static.ambiguous]
     static, points = _relabelled(static, points, _corrections(in_static.swaps))
     in_walk = _swaps_in_walk(walk, places)
     notes += [_swap_note(swap, "walk") for swap in in_walk.swaps]
@@ -61,6 +60,7 @@ def correct_labels(
             walk, _ = _relabelled(walk, {}, corrections)
         else:
             static, points = _relabelled(static, points, corrections)
+            notes += [_ambiguous_note(swap) for swap in in_static.ambiguous if not corrections.keys() >= {*swap.labels}]
     parents = {str(row["name"]): str(row.get("parent", "")) for _, row in sided_rows("body/person", "segment")}
     for _ in range(12):  # swaps between static trial and walk, at most
         swaps = swaps_over_time(walk, points, bodies, parents)
