@@ -22,7 +22,6 @@ from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.formats.c3d.groups import values_of
 from biodyn.io.formats.c3d.header import BLOCK_BYTES, Groups, continued, decoded_floats, unsigned
 from biodyn.io.formats.c3d.layout import DataLayout
-from biodyn.io.repairs import unwrapped
 from biodyn.io.segment_poses import checked_poses
 from biodyn.recording import SegmentPoses
 
@@ -35,14 +34,14 @@ class DataSection:
         points: (T, N, 3) file units, NaN where the residual marks the point as not seen.
         samples: (Ta, C) scaled analog samples of the 0-based `channels`.
         unscaled: requested 0-based channels without SCALE or OFFSET in the file.
-        wrapped: 0-based channels that were unwrapped at 16 bits.
+        steps: of the samples for a step of 1 of the stored numbers, for each of the channels.
     """
 
     points: FloatArray
     samples: FloatArray
     channels: tuple[int, ...] = ()
     unscaled: tuple[int, ...] = ()
-    wrapped: tuple[int, ...] = ()
+    steps: tuple[float, ...] = ()
 
 
 def read_data(
@@ -64,8 +63,6 @@ def read_data(
         stored = {c: table[:, c].astype(float) for c in channels if c < layout.channel_count}
     scalings = {c: _scaling(groups, c) for c in stored}
     usable = {c: scaling for c, scaling in scalings.items() if scaling is not None}
-    wrapped = {c: values for c in usable if (values := unwrapped(stored[c], 2.0**16)) is not None}
-    stored |= wrapped
     with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are judged by the caller
         physical = [(stored[c] - offset) * scale for c, (offset, scale) in usable.items()]
     return DataSection(
@@ -73,7 +70,7 @@ def read_data(
         np.stack(physical, axis=1) if physical else np.empty((0, 0)),
         channels=tuple(usable),
         unscaled=tuple(c for c in scalings if c not in usable),
-        wrapped=tuple(wrapped),
+        steps=tuple(scale for _, scale in usable.values()),
     )
 
 

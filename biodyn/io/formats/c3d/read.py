@@ -29,7 +29,7 @@ from biodyn.io.labels import point_roles
 from biodyn.io.length_units import LengthUnit, PlateUnit, length_unit
 from biodyn.io.names import names
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
-from biodyn.io.repairs import repaired, wrapped_note
+from biodyn.io.repairs import repaired, unwrapped, wrapped_note
 from biodyn.io.segment_poses import require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.recording import ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
@@ -53,6 +53,7 @@ def read_c3d(path: str | Path) -> Recording:
     content = file_bytes(path)
     data = read_data(content, layout, header.processor, groups, plate_channels(groups))
     _require_possible_samples(path, data.samples)
+    data, wrap_notes = _unwrapped(data, groups)
     points = unseen_as_nan(data.points)
     subject = subject_parameters(groups)
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
@@ -87,7 +88,8 @@ def read_c3d(path: str | Path) -> Recording:
         declared_static=_declared_static(groups),
         diagnostics=(
             *layout.notes,
-            *_analog_notes(data, groups),
+            *_analog_notes(data),
+            *wrap_notes,
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
@@ -120,10 +122,19 @@ def _ratio(stored: SegmentPoses, layout: DataLayout) -> int:
     return max(1, len(stored.origins) // max(layout.frame_count, 1))
 
 
-def _analog_notes(data: DataSection, groups: Groups) -> Iterator[Diagnostic]:
-    if data.wrapped:
-        labels = [str(label).strip() for label in values_of(groups, "ANALOG", "LABELS")]
-        yield wrapped_note([labels[c] if c < len(labels) else f"analog channel {c + 1}" for c in data.wrapped])
+def _unwrapped(data: DataSection, groups: Groups) -> tuple[DataSection, tuple[Diagnostic, ...]]:
+    """Return the samples without wrap-around of 16-bit integers, and the finding about it."""
+    labels = [str(label).strip() for label in values_of(groups, "ANALOG", "LABELS")]
+    samples, names = data.samples.copy(), []
+    for column, (channel, step) in enumerate(zip(data.channels, data.steps, strict=True)):
+        better = unwrapped(samples[:, column], 2.0**16 * abs(step))
+        if better is not None:
+            samples[:, column] = better
+            names.append(labels[channel] if channel < len(labels) else f"analog channel {channel + 1}")
+    return (replace(data, samples=samples), (wrapped_note(names),)) if names else (data, ())
+
+
+def _analog_notes(data: DataSection) -> Iterator[Diagnostic]:
     if data.unscaled:
         text = f"ANALOG:SCALE or OFFSET holds no number for the channels {_counted(data.unscaled)}; they are not used."
         yield Diagnostic("recording-repaired", "warning", text, hint=_EXPORT_AGAIN)
