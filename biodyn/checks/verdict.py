@@ -52,24 +52,9 @@ def verdict_of(outcomes: Sequence[Check], findings: Sequence[Diagnostic]) -> Ver
     ]
     causes += decisive
     order = list(STATUS_WORDS)
-    causes = _merged(causes)
     causes.sort(key=lambda cause: order.index(cause.status))
     first = begin_with([cause.code for cause in causes], findings)
     return Verdict(gravest(cause.status for cause in causes), tuple(outcomes), tuple(causes), first)
-
-
-def _merged(causes: Sequence[Check]) -> list[Check]:
-    """Return the causes; many of one kind and status become one, so that a list shows every kind of cause."""
-    most = 3  # of one kind that are listed singly
-    groups: dict[tuple[str, Status], list[Check]] = {}
-    for cause in causes:
-        groups.setdefault((cause.code, cause.status), []).append(cause)
-    merged: list[Check] = []
-    for group in groups.values():
-        first = group[0]
-        more = f"{first.text} And {len(group) - 1} more findings of this kind."
-        merged += group if len(group) <= most else [replace(first, text=more)]
-    return merged
 
 
 def _missed(check: Check) -> bool:

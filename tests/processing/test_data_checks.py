@@ -289,6 +289,15 @@ def test_wrong_units_are_told_apart(evidence, factor):
     assert codes(moment_unit(far)) == ["moment-unit"]
 
 
+def test_forces_in_pounds_are_named(evidence):
+    pounds = evidence
+    for number, plate in enumerate(evidence.plates):
+        pounds = with_plate(pounds, number, wrench=plate.wrench / 4.448)
+    (note,) = force_unit(pounds)
+    assert (note.code, note.severity) == ("force-unit", "error")
+    assert "stored in lbf" in note.message
+
+
 def test_forces_in_kilonewton_stop_the_program_with_the_cause(laboratory, tmp_path):
     walk = laboratory.trials["walk"]
     spoilt = laboratory.copy(tmp_path, walk=replace(walk, components=tuple(1e-3 * c for c in walk.components)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.checks.estimators.evidence import FIRM_SHARE, Evidence, Step, pressure
-from biodyn.conventions import FloatArray, Side
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import signed_distance
 from biodyn.geometry.rotations import cross
@@ -207,15 +207,29 @@ def _is_single_support(evidence: Evidence, step: Step) -> bool:
 # zero, the force at the sensor below the surface still moves the centre of pressure.
 LARGEST_FACTOR = 7.0
 _LEAST_FRAMES = 5
+NEWTON_A_POUND = 4.448  # lbf
 
 
 def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
     """Compare the vertical force of the plates with the force required by the motion."""
     factor = force_ratio(evidence)
-    if not np.isfinite(factor) or 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR:
+    unit = _unit_of(factor, {"kN": 1e-3, "kgf": 1.0 / STANDARD_GRAVITY_M_S2, "lbf": 1.0 / NEWTON_A_POUND, "mN": 1e3})
+    alone = any(
+        step.single_support.sum() >= _LEAST_FRAMES for step in evidence.steps
+    )  # else a foot may be partly on a plate
+    is_usual = not (unit and alone) and 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR
+    if not np.isfinite(factor) or is_usual:
         return ()
-    message = f"The plates show {factor:.2g} times the force expected from body weight and motion."
+    message = f"The plates show {factor:.2g} times the force expected from body weight and motion{unit}."
     return (_note_units("force-unit", message, factor, "forces"),)
+
+
+def _unit_of(factor: float, units: Mapping[str, float], tolerance: float = 0.1) -> str:
+    """Return the unit that explains a factor within a tolerance, in words; "" without one."""
+    for name, value in units.items():
+        if abs(factor / value - 1.0) < tolerance:
+            return f", as if they were stored in {name}"
+    return ""
 
 
 def force_ratio(evidence: Evidence) -> float:
@@ -239,7 +253,8 @@ def moment_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
     factor = moment_ratio(evidence)
     if not np.isfinite(factor) or 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR:
         return ()
-    message = f"The centre of pressure is {factor:.2g} times as far from the centre of the plate as the foot."
+    unit = _unit_of(factor, {"Nmm": 1e3, "Ncm": 100.0, "tenths of Nm": 10.0, "kNm": 1e-3}, tolerance=0.25)
+    message = f"The centre of pressure is {factor:.2g} times as far from the centre of the plate as the foot{unit}."
     return (_note_units("moment-unit", message, factor, "moments"),)
 
 
