@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.trial.bodies import opensim as model_analysis
 from biodyn.trial.bodies.opensim import run_on_model
 from biodyn.trial.request import TrialRequest, trial_request
-from biodyn.uncertainty.imported import ImportedInputs, imported_bands, marker_noise, redone, sources_of_error
+from biodyn.uncertainty.imported import ImportedInputs, changed_inputs, imported_bands, marker_noise, redone
 from biodyn.uncertainty.inputs import load_magnitudes
 from biodyn.uncertainty.settings import UncertaintySettings
 
@@ -42,8 +42,14 @@ def coverage(trial: ImportedInputs, draws: int) -> dict[str, float]:
     columns = [[c.name for c in trial.model.osim.coordinates].index(name) for name in bands.coordinates]
     inside = []
     for seed in range(_FIRST_SEED, _FIRST_SEED + draws):
-        rng = np.random.default_rng(seed)
-        error = sum(redone(trial, d(rng))[1] - trial.tau for d in sources_of_error(trial, magnitudes, noise_m).values())
+        rng, error = np.random.default_rng(seed), np.zeros_like(trial.tau)
+        for changes in changed_inputs(trial, magnitudes, noise_m, seed).values():
+            for share, drawn in changes:
+                change = redone(trial, drawn)[1] - trial.tau
+                if share < 1.0:  # one draw of the whole source
+                    error += change
+                    break
+                error += rng.normal() * change
         known = np.isfinite(bands.total)
         inside.append(np.where(known, np.abs(error[:, columns]) <= 2.0 * bands.total, np.nan))
     return dict(zip(bands.coordinates, np.nanmean(inside, axis=(0, 1)).tolist(), strict=True))

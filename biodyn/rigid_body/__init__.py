@@ -5,7 +5,7 @@ Out: arrays of the same length. Compiled loops are in `biodyn.kernels`; this pac
 which `__init__.pyi` lists for the program and for type checkers.
 
 `multibody` is the model; `kinematics` and `dynamics` have a function an algorithm; `marker_fit` is inverse kinematics;
-`simulation` integrates forwards; `model_files` reads and writes URDF and MJCF; `coupling` has coordinates that move several
+`model_files` reads and writes URDF and MJCF; `coupling` has coordinates that move several
 joints by functions, and `osim` the OpenSim models that need them. `compilation` compiles the kernels beforehand.
 """
 

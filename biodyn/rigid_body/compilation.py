@@ -1,12 +1,9 @@
-"""Compile the kernels before they are needed, and tell whether that will take a while."""
+"""Compile the kernels before they are needed, and report whether that will take a while."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -25,16 +22,13 @@ from biodyn.rigid_body.dynamics import (
 from biodyn.rigid_body.kinematics import body_poses, difference, integrate, joint_jacobians
 from biodyn.rigid_body.marker_fit import inverse_kinematics
 from biodyn.rigid_body.multibody import Body, Joint, Multibody
-from biodyn.threads import processors
 
 Progress = Callable[[str], None]
-_LONGEST: Final = ("fit", "forward")  # of `_work`: half of the time of all
-_PATIENCE_S: Final = 120.0  # several times what the second process takes
 _COMPLETE: Final = "complete"  # a file in the cache folder: all kernels of a trial are in it
 
 
 def is_compiled() -> bool:
-    """Tell whether the kernels of a trial were compiled before, in this process or on disk."""
+    """Return whether the kernels of a trial were compiled before, in this process or on disk."""
     return bool(linear_algebra.add_rows.signatures) or (
         CACHE_FOLDER is not None and (CACHE_FOLDER / _COMPLETE).exists()
     )
@@ -121,52 +115,13 @@ def _marker_equations(mb: Multibody, q: FloatArray) -> None:
 def warm_up(progress: Progress | None = None) -> None:
     """Compile, or load from disk, the kernels of a trial by running each on one frame of a tiny model.
 
-    A second process compiles half of them, where there is a folder to keep them.
-
-    Parameters: `progress`: called with the name of each piece that is compiled here.
+    Parameters: `progress`: called with the name of each piece that is compiled.
     """
-    work, compiled = _work(), is_compiled()
-    with _compiling_rest() if not compiled and CACHE_FOLDER is not None else nullcontext():
-        for name in _LONGEST:
-            if progress is not None and not compiled:
-                progress(f"compiling kernels ({name})")
-            work[name]()
-    for call in work.values():
+    compiled = is_compiled()
+    for name, call in _work().items():
+        if progress is not None and not compiled:
+            progress(f"compiling kernels ({name})")
         call()
     if CACHE_FOLDER is not None:
         with suppress(OSError):  # a folder that is filled and read-only
             (CACHE_FOLDER / _COMPLETE).touch()
-
-
-def compile_rest() -> None:
-    """Compile the kernels that the second process takes."""
-    for name, call in _work().items():
-        if name not in _LONGEST:
-            call()
-
-
-@contextmanager
-def _compiling_rest() -> Iterator[None]:
-    """Call `compile_rest` in a process of its own during the block, and wait for it; this process does what it could not."""
-    if processors() < 2 or not Path(sys.executable or "").stem.startswith("python"):  # Python within another program
-        yield
-        return
-    words = [
-        sys.executable,
-        "-P",
-        "-c",
-        f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import compile_rest as c; c()",
-    ]
-    quiet = subprocess.DEVNULL
-    try:
-        helper = subprocess.Popen(words, stdin=quiet, stdout=quiet, stderr=quiet)
-    except OSError:  # no further process is allowed
-        yield
-        return
-    try:
-        yield
-        with suppress(subprocess.TimeoutExpired):
-            helper.wait(_PATIENCE_S)
-    finally:
-        helper.kill()
-        helper.wait()

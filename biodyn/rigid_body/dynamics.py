@@ -1,9 +1,8 @@
-"""Inverse and forward dynamics, mass matrix, momentum and energies, Coriolis matrix, regressor and derivatives over frames."""
+"""Compute inverse and forward dynamics, mass matrix, momentum, energies, regressor and derivatives over frames."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from typing import Literal, overload
 
 import numpy as np
@@ -13,64 +12,12 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.geometry.rotations import cross
 from biodyn.kernels import dynamics as kernels
-from biodyn.kernels import linear_algebra, second_order
+from biodyn.kernels import second_order
 from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.tree import Tree
 from biodyn.rigid_body.arguments import checked, external, of_bodies, state, workspace
-from biodyn.rigid_body.kinematics import body_poses, difference
+from biodyn.rigid_body.kinematics import integrate
 from biodyn.rigid_body.multibody import Multibody
-
-
-def wrenches_at_points(points: ArrayLike, forces: ArrayLike, moments: ArrayLike | None = None) -> FloatArray:
-    """Return wrenches (T, K, 6) about the world origin of forces (T, K, 3) N at points (T, K, 3) m, world axes.
-
-    moments: (T, K, 3) N m, free moments besides.
-    """
-    p = checked(points, (None, None, 3), "points")
-    f = checked(forces, (p.shape[0], p.shape[1], 3), "forces")
-    free = np.zeros_like(p) if moments is None else checked(moments, (p.shape[0], p.shape[1], 3), "moments")
-    return np.concatenate([free + np.cross(p, f), f], axis=2)
-
-
-def wrenches_of_bodies(
-    mb: Multibody, q: ArrayLike, wrenches: ArrayLike, bodies: Sequence[int] | IntArray
-) -> FloatArray:
-    """Return wrenches (T, K, 6) about the world origin of wrenches given about body origins in body axes.
-
-    q (T, nq); wrenches (T, K, 6), [moment; force], the k-th in the frame of bodies[k].
-    """
-    index = np.asarray(bodies, dtype=np.int64)
-    R_WB, p_WB = body_poses(mb, q)
-    given = checked(wrenches, (R_WB.shape[0], len(index), 6), "wrenches")
-    force = np.einsum("tkij,tkj->tki", R_WB[:, index], given[..., 3:])
-    moment = np.einsum("tkij,tkj->tki", R_WB[:, index], given[..., :3])
-    return wrenches_at_points(p_WB[:, index], force, moment)
-
-
-@dataclass(frozen=True)
-class Passive:
-    """Dampers and springs in the joints.
-
-    Attributes:
-        damping: (nv,) N m s/rad or N s/m, force -damping v.
-        stiffness: (nv,) N m/rad or N/m, force stiffness (q_rest - q), differences as by `difference`.
-        q_rest: (nq,) where the springs are slack.
-    """
-
-    damping: ArrayLike | None = None
-    stiffness: ArrayLike | None = None
-    q_rest: ArrayLike | None = None
-
-    def forces(self, mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
-        """Return the generalised forces (T, nv) of the dampers and springs at q (T, nq), v (T, nv)."""
-        positions, rates = state(mb, q, v=v)
-        result = np.zeros_like(rates)
-        if self.damping is not None:
-            result -= checked(self.damping, (mb.nv,), "damping") * rates
-        if self.stiffness is not None:
-            rest = checked(mb.neutral() if self.q_rest is None else self.q_rest, (mb.nq,), "q_rest")
-            result += checked(self.stiffness, (mb.nv,), "stiffness") * difference(mb, positions, rest[None])
-        return result
 
 
 def subtree_mass(tree: Tree) -> FloatArray:
@@ -113,131 +60,39 @@ def normal_matrix(mb: Multibody, q: ArrayLike, bodies: IntArray, p_BM: FloatArra
     return _mass_matrix(tree, positions)
 
 
-def solve_with_mass(mb: Multibody, M: ArrayLike, right: ArrayLike) -> FloatArray:
-    """Return M^-1 right (T, nv) for M (T, nv, nv) of `mass_matrix` and right (T, nv), by its sparse Cholesky factors.
-
-    So vdot = solve_with_mass(mb, M, tau - bias): the other way to forward dynamics, cheaper where M is known.
-    Featherstone 2008, section 6.5.
-    """
-    matrices = checked(M, (None, mb.nv, mb.nv), "M")
-    given = checked(right, (matrices.shape[0], mb.nv), "right")
-    result = np.empty_like(given)
-    tree = mb.tree
-    rows = np.zeros(mb.nv * linear_algebra.stride(int(tree.dof_depth.max(initial=0))))
-    linear_algebra.solve_with_mass(tree.dof_path, tree.dof_depth, matrices, given, result, rows, np.zeros(mb.nv))
-    return result
-
-
-def subtree_masses(mb: Multibody) -> FloatArray:
-    """Return the mass of each body with all it carries (B,), kg."""
-    return np.asarray(subtree_mass(mb.tree)[mb.link_of_body])
-
-
-def momentum_rate(
-    mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, about: Literal["world", "com"] = "world"
-) -> FloatArray:
-    """Return d/dt of `momentum` (T, 6), N m and N, world axes, for q (T, nq), v, vdot (T, nv).
-
-    What the world must exert: ground reaction and weight together. The sum of the root joints' wrenches without
-    gravity (Featherstone 2008, section 5.3). About the centre of mass the moving point costs nothing (Newton-Euler).
-    """
-    positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
-    frames, n = positions.shape[0], mb.tree.parent.shape[0]
-    loads, path, start = external(mb, frames, None, None)
-    tau, transmitted = np.empty((frames, mb.nv)), np.empty((frames, n, 6))
-    work = workspace(kernels.work_size(mb.tree))
-    kernels.inverse_dynamics(mb.weightless, positions, rates, accelerations, loads, path, start, tau, transmitted, work)
-    R_WB, p_WB = body_poses(mb, positions)
-    result = np.zeros((frames, 6))
-    for b in np.flatnonzero(mb.parents < 0):
-        wrench = transmitted[:, mb.link_of_body[b]]
-        force = np.einsum("tij,tj->ti", R_WB[:, b], wrench[:, 3:])
-        result[:, :3] += np.einsum("tij,tj->ti", R_WB[:, b], wrench[:, :3]) + cross(p_WB[:, b], force)
-        result[:, 3:] += force
-    if about == "com":
-        result[:, :3] -= cross(centre_of_mass(mb, positions), result[:, 3:])
-    elif about != "world":
-        raise ModelError(f"about must be 'world' or 'com', found {about!r}.")
-    return result
-
-
-def _of(mb: Multibody, bodies: Indices | None) -> Tree:
-    """Return the tree with only the mass of `bodies`; raises ModelError where they have none."""
-    if bodies is None:
-        tree = mb.tree
-    else:
-        index = np.asarray(bodies, dtype=np.int64)
-        if index.ndim != 1 or (index.size and not (index.min() >= 0 and index.max() < len(mb.bodies))):
-            raise ModelError(f"bodies must be indices below {len(mb.bodies)}, found {bodies!r}.")
-        keep = np.zeros(mb.tree.parent.shape[0])
-        keep[mb.link_of_body[index]] = 1.0
-        tree = mb.tree._replace(
-            mass=mb.tree.mass * keep,
-            first_moment=mb.tree.first_moment * keep[:, None],
-            inertia_origin=mb.tree.inertia_origin * keep[:, None],
-        )
-    if not tree.mass.sum() > 0:
-        raise ModelError("The bodies have no mass, so no centre of mass.")
-    return tree
-
-
-def _sums(mb: Multibody, q: ArrayLike, v: ArrayLike | None, bodies: Indices | None) -> tuple[FloatArray, float]:
+def _sums(mb: Multibody, q: ArrayLike, v: ArrayLike | None) -> FloatArray:
     frames = np.shape(q)[0] if np.ndim(q) else 0
     positions, rates = state(mb, q, v=np.zeros((frames, mb.nv)) if v is None else v)
-    tree = _of(mb, bodies)
+    if not mb.total_mass_kg > 0.0:
+        raise ModelError("The bodies have no mass, so no centre of mass.")
     result = np.empty((positions.shape[0], kernels.COLUMNS))
-    kernels.whole_body(tree, positions, rates, result, workspace(kernels.work_size(tree)))
-    return result, float(tree.mass.sum())
+    kernels.whole_body(mb.tree, positions, rates, result, workspace(kernels.work_size(mb.tree)))
+    return result
 
 
-def centre_of_mass(mb: Multibody, q: ArrayLike, bodies: Indices | None = None) -> FloatArray:
-    """Return the centre of mass p_WBcm (T, 3), m, of all bodies or of those with the given indices."""
-    sums, mass = _sums(mb, q, None, bodies)
-    return sums[:, :3] / mass
+def centre_of_mass(mb: Multibody, q: ArrayLike) -> FloatArray:
+    """Return the centre of mass p_WBcm (T, 3), m, of all bodies."""
+    return np.asarray(_sums(mb, q, None)[:, :3] / mb.total_mass_kg)
 
 
-def centre_of_mass_velocity(mb: Multibody, q: ArrayLike, v: ArrayLike, bodies: Indices | None = None) -> FloatArray:
-    """Return the velocity of the centre of mass (T, 3), m/s, world axes."""
-    sums, mass = _sums(mb, q, v, bodies)
-    return sums[:, 6:9] / mass
-
-
-def momentum(
-    mb: Multibody,
-    q: ArrayLike,
-    v: ArrayLike,
-    about: Literal["world", "com"] = "world",
-    bodies: Indices | None = None,
-) -> FloatArray:
+def momentum(mb: Multibody, q: ArrayLike, v: ArrayLike, about: Literal["world", "com"] = "world") -> FloatArray:
     """Return the spatial momentum (T, 6), [angular N m s; linear N s] in world axes.
 
-    about: the point of the angular part, the world origin or the centre of mass (of the same bodies).
+    about: the point of the angular part, the world origin or the centre of mass.
     """
-    sums, mass = _sums(mb, q, v, bodies)
+    sums = _sums(mb, q, v)
     result = sums[:, 3:9].copy()
     if about == "com":
-        result[:, :3] -= cross(sums[:, :3] / mass, sums[:, 6:9])
+        result[:, :3] -= cross(sums[:, :3] / mb.total_mass_kg, sums[:, 6:9])
     elif about != "world":
         raise ModelError(f"about must be 'world' or 'com', found {about!r}.")
     return result
 
 
-def energies(mb: Multibody, q: ArrayLike, v: ArrayLike, bodies: Indices | None = None) -> tuple[FloatArray, FloatArray]:
+def energies(mb: Multibody, q: ArrayLike, v: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return kinetic and potential energy (T,), (T,), J; the potential is zero with the mass at the world origin."""
-    sums, _ = _sums(mb, q, v, bodies)
+    sums = _sums(mb, q, v)
     return sums[:, 9].copy(), sums[:, 10].copy()
-
-
-def centroidal_momentum_matrix(mb: Multibody, q: ArrayLike) -> FloatArray:
-    """Return A (T, 6, nv): [angular momentum about the centre of mass; linear momentum] = A v, world axes.
-
-    Orin, Goswami & Lee 2013, doi 10.1007/s10514-013-9341-4.
-    """
-    (positions,) = state(mb, q)
-    A = np.empty((len(positions), 6 * mb.nv))
-    work = workspace(kernels.work_size(mb.tree, 6 * mb.nv))
-    kernels.momentum_matrix(mb.tree, subtree_mass(mb.tree), positions, A, work)
-    return A.reshape(-1, 6, mb.nv)
 
 
 def _sweep(tree: Tree) -> second_order.Sweep:
@@ -265,17 +120,6 @@ def _sweep(tree: Tree) -> second_order.Sweep:
         qdd=fields(nv),
         wrench=fields(6),
     )
-
-
-def coriolis_matrix(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
-    """Return C (T, nv, nv) with C v the Coriolis and centrifugal forces and dM/dt - 2 C skew-symmetric.
-
-    q (T, nq), v (T, nv). Echeandia & Wensing 2021, doi 10.1115/1.4051169.
-    """
-    positions, rates = state(mb, q, v=v)
-    C = np.empty((positions.shape[0], mb.nv * mb.nv))
-    second_order.coriolis_matrix(mb.tree, positions, rates, C, workspace(mb.nv * mb.nv * WIDTH), _sweep(mb.tree))
-    return C.reshape(-1, mb.nv, mb.nv)
 
 
 def inertial_parameters(mb: Multibody) -> FloatArray:
@@ -370,17 +214,6 @@ def inverse_dynamics_derivatives(
     return by_q, by_v, by_vdot
 
 
-def inverse_mass_times(mb: Multibody, q: ArrayLike, forces: ArrayLike) -> FloatArray:
-    """Return M(q)^-1 f (T, nv) for f (T, nv) in O(n), without M: forward dynamics at rest without gravity."""
-    positions, right = state(mb, q, forces=forces)
-    tree = mb.weightless
-    result = np.empty_like(right)
-    loads, path, start = external(mb, len(right), None, None)
-    work = workspace(kernels.forward_dynamics_work_size(tree))
-    kernels.forward_dynamics(tree, positions, np.zeros_like(right), right, loads, path, start, result, work)
-    return result
-
-
 Indices = Sequence[int] | IntArray
 
 
@@ -393,7 +226,6 @@ def inverse_dynamics(
     wrenches: ArrayLike | None = None,
     wrench_bodies: Indices | None = None,
     joint_wrenches: Literal[False] = False,
-    passive: Passive | None = None,
 ) -> FloatArray: ...
 
 
@@ -407,7 +239,6 @@ def inverse_dynamics(
     wrench_bodies: Indices | None = None,
     *,
     joint_wrenches: Literal[True],
-    passive: Passive | None = None,
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
@@ -419,7 +250,6 @@ def inverse_dynamics(
     wrenches: ArrayLike | None = None,
     wrench_bodies: Indices | None = None,
     joint_wrenches: bool = False,
-    passive: Passive | None = None,
 ) -> FloatArray | tuple[FloatArray, FloatArray]:
     """Return the generalised forces tau (T, nv) that make the motion (recursive Newton-Euler algorithm).
 
@@ -429,7 +259,6 @@ def inverse_dynamics(
             bodies with index wrench_bodies (K,).
         joint_wrenches: return also the wrenches (T, B, 6) that each joint hands from its parent to its body,
             [moment; force] about the body origin in body axes.
-        passive: dampers and springs in the joints, with forces that tau need not supply.
 
     Returns tau, dual to v: N m for angles, N for travel, [moment; force] in body axes for a free joint. NaN in a
     frame gives NaN in that frame. Raises ModelError for wrong shapes, indices or infinite numbers.
@@ -442,8 +271,6 @@ def inverse_dynamics(
     transmitted = np.empty((frames if joint_wrenches else 0, n, 6))
     work = workspace(kernels.work_size(mb.tree))
     kernels.inverse_dynamics(mb.tree, positions, rates, accelerations, loads, path, start, tau, transmitted, work)
-    if passive is not None:
-        tau -= passive.forces(mb, positions, rates)
     return (tau, of_bodies(mb, transmitted)) if joint_wrenches else tau
 
 
@@ -458,17 +285,6 @@ def bias_forces(
     return inverse_dynamics(mb, q, v, np.zeros_like(np.asarray(v, dtype=np.float64)), wrenches, wrench_bodies)
 
 
-def gravity_forces(mb: Multibody, q: ArrayLike) -> FloatArray:
-    """Return the forces (T, nv) that hold the bodies still against gravity at q (T, nq)."""
-    still = np.zeros((np.shape(q)[0], mb.nv))
-    return inverse_dynamics(mb, q, still, still)
-
-
-def coriolis_forces(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
-    """Return the Coriolis and centrifugal forces C(q, v) v (T, nv): the bias without gravity."""
-    return bias_forces(replace(mb, gravity_W=(0.0, 0.0, 0.0)), q, v)
-
-
 def forward_dynamics(
     mb: Multibody,
     q: ArrayLike,
@@ -476,7 +292,6 @@ def forward_dynamics(
     tau: ArrayLike,
     wrenches: ArrayLike | None = None,
     wrench_bodies: Indices | None = None,
-    passive: Passive | None = None,
 ) -> FloatArray:
     """Return the accelerations vdot (T, nv) under the forces tau (T, nv) (articulated-body algorithm).
 
@@ -484,10 +299,73 @@ def forward_dynamics(
     gives NaN or infinity. Featherstone 2008, Table 7.1.
     """
     positions, rates, forces = state(mb, q, v=v, tau=tau)
-    if passive is not None:
-        forces = forces + passive.forces(mb, positions, rates)
     loads, path, start = external(mb, positions.shape[0], wrenches, wrench_bodies)
     vdot = np.empty((positions.shape[0], mb.nv))
     work = workspace(kernels.forward_dynamics_work_size(mb.tree))
     kernels.forward_dynamics(mb.tree, positions, rates, forces, loads, path, start, vdot, work)
     return vdot
+
+
+def _bracket(mb: Multibody, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the Lie bracket of two steps (T, nv), joint by joint (zero where the joint's motions commute)."""
+    result = np.zeros_like(a)
+    for body in mb.bodies:
+        if body.joint.kind in ("spherical", "free"):
+            at = mb.v_slice(body.name)
+            turn_a, turn_b = a[:, at][:, :3], b[:, at][:, :3]
+            parts = [np.cross(turn_a, turn_b)]
+            if body.joint.kind == "free":
+                parts.append(np.cross(turn_a, b[:, at][:, 3:]) + np.cross(a[:, at][:, 3:], turn_b))
+            result[:, at] = np.concatenate(parts, axis=1)
+    return result
+
+
+def _step_rate(mb: Multibody, step: FloatArray, v: FloatArray) -> FloatArray:
+    """Return the rate of `step` for which q (+) step moves with v: dexp^-1 to the order a fourth-order method needs."""
+    once = _bracket(mb, step, v)
+    return v + 0.5 * once + _bracket(mb, step, once) / 12.0
+
+
+def simulate(
+    mb: Multibody,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    times: ArrayLike,
+    forces: Callable[[float, FloatArray, FloatArray], ArrayLike] | None = None,
+    wrenches: Callable[[float, FloatArray, FloatArray], ArrayLike] | None = None,
+    wrench_bodies: Indices | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return q (N, nq) and v (N, nv) at the times (N,), by one Runge-Kutta-Munthe-Kaas step of fourth order each.
+
+    Args:
+        q0, v0: (nq,), (nv,) at times[0].
+        forces: generalised forces (1, nv) at time t, q (1, nq), v (1, nv); None = the joints move freely.
+        wrenches, wrench_bodies: likewise, as for `forward_dynamics`.
+
+    Raises ModelError for times that do not increase, or wrong shapes. Munthe-Kaas 1998, doi 10.1007/BF02510919.
+    """
+    q, v = checked(q0, (mb.nq,), "q0")[None], checked(v0, (mb.nv,), "v0")[None]
+    instants = checked(times, (None,), "times")
+    if not (np.diff(instants) > 0).all():
+        raise ModelError("times must increase.")
+
+    def vdot(t: float, q: FloatArray, v: FloatArray) -> FloatArray:
+        tau = np.zeros_like(v) if forces is None else forces(t, q, v)
+        loads = None if wrenches is None else wrenches(t, q, v)
+        return forward_dynamics(mb, q, v, tau, loads, wrench_bodies)
+
+    all_q, all_v = np.empty((len(instants), mb.nq)), np.empty((len(instants), mb.nv))
+    all_q[0], all_v[0] = q[0], v[0]
+    for k in range(1, len(instants)):
+        t, h = instants[k - 1], instants[k] - instants[k - 1]
+        k1, a1 = v, vdot(t, q, v)
+        s2, v2 = 0.5 * h * k1, v + 0.5 * h * a1
+        k2, a2 = _step_rate(mb, s2, v2), vdot(t + 0.5 * h, integrate(mb, q, s2), v2)
+        s3, v3 = 0.5 * h * k2, v + 0.5 * h * a2
+        k3, a3 = _step_rate(mb, s3, v3), vdot(t + 0.5 * h, integrate(mb, q, s3), v3)
+        s4, v4 = h * k3, v + h * a3
+        k4, a4 = _step_rate(mb, s4, v4), vdot(t + h, integrate(mb, q, s4), v4)
+        q = integrate(mb, q, h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
+        v = v + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+        all_q[k], all_v[k] = q[0], v[0]
+    return all_q, all_v

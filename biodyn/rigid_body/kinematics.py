@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +10,6 @@ from numpy.typing import ArrayLike
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels import dynamics, kinematics
-from biodyn.kernels.tree import FREE, SPHERICAL
 from biodyn.rigid_body.arguments import checked, of_bodies, state, workspace
 from biodyn.rigid_body.multibody import Multibody
 
@@ -74,33 +72,12 @@ def difference(mb: Multibody, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
     return steps
 
 
-def random_configuration(mb: Multibody, rng: np.random.Generator, frames: int = 1, spread: float = 1.0) -> FloatArray:
-    """Return configurations q (frames, nq): rotations uniform, one-axis coordinates uniform within their limits.
-
-    Where a limit is missing, `spread` (rad or m) replaces it, from the other limit or from 0; places of free joints
-    are uniform within +-spread m. rng: from `numpy.random.default_rng(seed)`.
-    """
-    tree = mb.tree
-    q = np.empty((frames, mb.nq))
-    for i in range(tree.parent.shape[0]):
-        at, kind = int(tree.idx_q[i]), int(tree.kind[i])
-        if kind in (FREE, SPHERICAL):
-            if kind == FREE:
-                q[:, at : at + 3] = rng.uniform(-spread, spread, size=(frames, 3))
-                at += 3
-            turns = rng.normal(size=(frames, 4))  # a normal vector points everywhere alike
-            q[:, at : at + 4] = turns / np.linalg.norm(turns, axis=1, keepdims=True)
-        elif tree.nv[i] == 1:
-            low, high = mb.lower[tree.idx_v[i]], mb.upper[tree.idx_v[i]]
-            if not np.isfinite(low):
-                low = min(-spread, high - spread)
-            if not np.isfinite(high):
-                high = max(spread, low + spread)
-            q[:, at] = rng.uniform(low, high, size=frames)
-    return q
-
-
-Axes = Literal["world", "body"]
+def coordinate_rates(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
+    """Return dq/dt (T, nq) of q (T, nq) moving with v (T, nv): quaternions by q (0, omega) / 2."""
+    positions, rates = state(mb, q, v=v)
+    result = np.empty_like(positions)
+    kinematics.coordinate_rates(mb.tree, positions, rates, result)
+    return result
 
 
 def joint_jacobians(mb: Multibody, q: ArrayLike) -> FloatArray:
@@ -120,65 +97,19 @@ def on_path(mb: Multibody, body: int) -> BoolArray:
     return mb.paths[body].copy()
 
 
-def _index(mb: Multibody, body: int | str) -> int:
-    index = mb.body_index(body) if isinstance(body, str) else int(body)
-    if not 0 <= index < len(mb.bodies):
-        raise ModelError(f"No body with index {index}; the model has {len(mb.bodies)}.")
-    return index
+def jacobian(mb: Multibody, q: ArrayLike, body: int | str, point: ArrayLike | None = None) -> FloatArray:
+    """Return the geometric Jacobian (T, 6, nv) in world axes: [omega; velocity of the point] = J v.
 
-
-def jacobian(
-    mb: Multibody,
-    q: ArrayLike,
-    body: int | str,
-    point: ArrayLike | None = None,
-    relative_to: int | str | None = None,
-    axes: Axes = "world",
-) -> FloatArray:
-    """Return the geometric Jacobian (T, 6, nv): [omega; velocity of the point] = J v.
-
-    Args:
-        body: name or index of the body that moves.
-        point: (3,) m, the point in body axes from the body origin; the origin where omitted.
-        relative_to: the body of the subtracted motion: the Jacobian along the path between the two; None = world.
-        axes: the result in world or in the moving body's axes.
-
-    Raises ModelError for an unknown body or wrong shapes.
+    point: (3,) m in axes of the body, from its origin; None = the origin. Raises ModelError for an unknown body or wrong shapes.
     """
-    b = _index(mb, body)
-    J = joint_jacobians(mb, q)
-    moving = on_path(mb, b).astype(np.float64)
-    if relative_to is not None:
-        moving -= on_path(mb, _index(mb, relative_to))
-    J *= moving
+    b = mb.body_index(body) if isinstance(body, str) else int(body)
+    if not 0 <= b < len(mb.bodies):
+        raise ModelError(f"No body with index {b}; the model has {len(mb.bodies)}.")
+    J = joint_jacobians(mb, q) * mb.paths[b]
     R_WB, p_WB = body_poses(mb, q)
     x = p_WB[:, b] if point is None else p_WB[:, b] + R_WB[:, b] @ checked(point, (3,), "point")
     J[:, 3:] += np.cross(J[:, :3], x[:, :, None], axisa=1, axisb=1, axisc=1)
-    if axes == "body":
-        return np.concatenate(
-            [R_WB[:, b].transpose(0, 2, 1) @ J[:, :3], R_WB[:, b].transpose(0, 2, 1) @ J[:, 3:]], axis=1
-        )
     return J
-
-
-def jacobian_rate_times_v(
-    mb: Multibody, q: ArrayLike, v: ArrayLike, body: int | str, point: ArrayLike | None = None
-) -> FloatArray:
-    """Return dJ/dt v (T, 6) in world axes: the [angular; classical linear] acceleration of the point at vdot = 0.
-
-    So the acceleration of the point is jacobian(...) vdot + this. Arguments as for `jacobian`.
-    """
-    b = _index(mb, body)
-    R_WB, _ = body_poses(mb, q)
-    velocity = body_velocities(mb, q, v)[:, b]
-    acceleration = body_accelerations(mb, q, v, np.zeros_like(np.asarray(v, dtype=np.float64)))[:, b]
-    x = np.zeros(3) if point is None else checked(point, (3,), "point")
-    w, dw = velocity[:, :3], acceleration[:, :3]
-    # classical acceleration: of the origin + dw x x + w x (w x x)
-    linear = acceleration[:, 3:] + np.cross(w, velocity[:, 3:]) + np.cross(dw, x) + np.cross(w, np.cross(w, x))
-    return np.concatenate(
-        [np.einsum("tij,tj->ti", R_WB[:, b], dw), np.einsum("tij,tj->ti", R_WB[:, b], linear)], axis=1
-    )
 
 
 @dataclass(frozen=True, eq=False)

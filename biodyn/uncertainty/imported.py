@@ -8,7 +8,7 @@ are averaged over the time that the filter spreads an error, which steadies what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -25,14 +25,12 @@ from biodyn.rigid_body import Body, Multibody, OpenSimModel
 from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.rigid_body.osim.model import Marker
 from biodyn.uncertainty.bands import TorqueUncertainty
-from biodyn.uncertainty.error_sources import LOWEST_CUTOFF_HZ
 from biodyn.uncertainty.inputs import Magnitudes, TrialInputs, load_magnitudes
 from biodyn.uncertainty.parameter_sensitivities import RATE_HZ, PointUncertainty, largest_extent
 from biodyn.uncertainty.settings import UncertaintySettings
 
 #: Draws of a source: the spread of so few is known to 16 % in a frame, to some 5 % over the time of the filter and all sources.
 DRAWS: Final = 20
-_SEED: Final = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +78,12 @@ def imported_bands(trial: ImportedInputs, settings: UncertaintySettings) -> Torq
     by_source = {}
     places = _DrawnPlaces.of(trial)
     missing = np.isnan(trial.inputs.dynamics.torques)
-    single = single_errors(trial, magnitudes)
-    for k, (name, draw) in enumerate(sources_of_error(trial, magnitudes, noise_m).items()):
-        rng = np.random.default_rng((_SEED, k))
+    for name, changes in changed_inputs(trial, magnitudes, noise_m).items():
         variance = np.zeros(missing.shape)
-        share = 1 if name in single else DRAWS
-        for drawn in single[name] if name in single else (draw(rng) for _ in range(DRAWS)):
+        for share, drawn in changes:
             q, tau = redone(trial, drawn)
-            variance += (tau - trial.tau)[:, columns] ** 2 / share
-            places.add(drawn.model, q, 1.0 / share)
+            variance += share * (tau - trial.tau)[:, columns] ** 2
+            places.add(drawn.model, q, share)
         smooth = uniform_filter1d(np.nan_to_num(variance), max(around, 1), axis=0, mode="nearest")
         by_source[name] = np.where(missing, np.nan, np.sqrt(np.maximum(smooth, 0.0)))
     names = tuple(c.name for c in trial.model.coordinates)
@@ -144,22 +139,6 @@ def as_it_was(trial: ImportedInputs) -> Drawn:
     return Drawn(trial.model.osim, trial.positions, trial.wrenches, trial.cutoff_hz)
 
 
-def single_errors(trial: ImportedInputs, magnitudes: Magnitudes) -> dict[str, list[Drawn]]:
-    """Return, of the sources with few independent errors, each of one standard deviation."""
-    bare = as_it_was(trial)
-    found: dict[str, list[Drawn]] = {"centre_of_pressure": []}
-    for k in range(trial.wrenches.shape[1]):
-        for axis in (0, 2):
-            shift = np.zeros(3)
-            shift[axis] = magnitudes.centre_of_pressure_m
-            loads = trial.wrenches.copy()
-            loads[:, k, :3] += np.cross(shift, loads[:, k, 3:])
-            found["centre_of_pressure"].append(replace(bare, wrenches=loads))
-    other = trial.cutoff_hz + magnitudes.cutoff_sd_hz(trial.cutoff_hz)
-    found["cutoff"] = [replace(bare, cutoff_hz=other)]
-    return found
-
-
 def redone(trial: ImportedInputs, drawn: Drawn) -> tuple[FloatArray, FloatArray]:
     """Return smoothed coordinates and torques (T, n) of one draw, from its markers on; NaN in frames without a motion."""
     q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks, report=False).q
@@ -183,10 +162,13 @@ def marker_noise(trial: ImportedInputs, magnitudes: Magnitudes) -> FloatArray:
     return np.fmax(measured_noise(raw, inputs.rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m)
 
 
-def sources_of_error(
-    trial: ImportedInputs, magnitudes: Magnitudes, noise_m: FloatArray
-) -> dict[str, Callable[[np.random.Generator], Drawn]]:
-    """What draws the errors of each source, in the order of tables."""
+def changed_inputs(
+    trial: ImportedInputs, magnitudes: Magnitudes, noise_m: FloatArray, seed: int = 0
+) -> dict[str, Iterator[tuple[float, Drawn]]]:
+    """Return changed inputs by source of error, in the order of tables, each with its share of the source's variance.
+
+    Draws share the variance; independent errors of one standard deviation (where a force acts, the cut-off) add up.
+    """
     bare = as_it_was(trial)
 
     def moved(change: FloatArray) -> Drawn:
@@ -207,24 +189,26 @@ def sources_of_error(
     def inertias(rng: np.random.Generator) -> Drawn:
         return replace(bare, model=with_drawn_inertias(trial.model, magnitudes, rng))
 
-    def pressure(rng: np.random.Generator) -> Drawn:
-        loads = trial.wrenches.copy()
-        shift = magnitudes.centre_of_pressure_m * rng.normal(size=(loads.shape[1], 3)) * (1.0, 0.0, 1.0)
-        loads[..., :3] += np.cross(shift, loads[..., 3:])
-        return replace(bare, wrenches=loads)
+    def draws(number: int, draw: Callable[[np.random.Generator], Drawn]) -> Iterator[tuple[float, Drawn]]:
+        rng = np.random.default_rng((seed, number))
+        return ((1.0 / DRAWS, draw(rng)) for _ in range(DRAWS))
 
-    def cutoff(rng: np.random.Generator) -> Drawn:
-        hz = trial.cutoff_hz + magnitudes.cutoff_sd_hz(trial.cutoff_hz) * rng.normal()
-        return replace(bare, cutoff_hz=max(hz, LOWEST_CUTOFF_HZ))
+    def pressure() -> Iterator[tuple[float, Drawn]]:
+        for k in range(trial.wrenches.shape[1]):
+            for axis in (0, 2):
+                shift = magnitudes.centre_of_pressure_m * np.eye(3)[axis]
+                loads = trial.wrenches.copy()
+                loads[:, k, :3] += np.cross(shift, loads[:, k, 3:])
+                yield 1.0, replace(bare, wrenches=loads)
 
-    found: dict[str, Callable[[np.random.Generator], Drawn]] = {
-        "marker_noise": noise,
-        "soft_tissue": skin,
-        "joint_centres": centres,
-        "inertias": inertias,
-    }
-    found |= {"centre_of_pressure": pressure} if trial.model.coordinates and trial.bodies else {}
-    return found | ({"cutoff": cutoff} if trial.cutoff_hz else {})
+    names = {"marker_noise": noise, "soft_tissue": skin, "joint_centres": centres, "inertias": inertias}
+    changes = {name: draws(number, draw) for number, (name, draw) in enumerate(names.items())}
+    if trial.model.coordinates and trial.bodies:
+        changes["centre_of_pressure"] = pressure()
+    if trial.cutoff_hz:
+        other_hz = trial.cutoff_hz + magnitudes.cutoff_sd_hz(trial.cutoff_hz)
+        changes["cutoff"] = iter([(1.0, replace(bare, cutoff_hz=other_hz))])
+    return changes
 
 
 def skin_movement(inputs: TrialInputs, magnitudes: Magnitudes, sd: FloatArray, rng: np.random.Generator) -> FloatArray:

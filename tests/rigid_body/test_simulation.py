@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 from support.trees import random_state, random_tree, relative
 
 from biodyn.errors import ModelError
@@ -12,8 +11,6 @@ from biodyn.rigid_body import (
     Body,
     Joint,
     Multibody,
-    Passive,
-    body_poses,
     coordinate_rates,
     energies,
     forward_dynamics,
@@ -21,9 +18,6 @@ from biodyn.rigid_body import (
     inverse_dynamics,
     momentum,
     simulate,
-    state_derivative,
-    wrenches_at_points,
-    wrenches_of_bodies,
 )
 
 STILL = (0.0, 0.0, 0.0)
@@ -55,15 +49,6 @@ def test_runge_kutta_is_of_fourth_order():
     assert 3.5 < np.log2(errors[0] / errors[1]) < 4.6
 
 
-def test_solve_ivp_agrees_with_the_manifold_steps():
-    mb, q0, v0 = floating(5)
-    q, v = simulate(mb, q0, v0, np.linspace(0.0, 0.5, 1001))
-    found = solve_ivp(state_derivative(mb), (0.0, 0.5), np.r_[q0, v0], rtol=1e-10, atol=1e-12).y[:, -1]
-    assert relative(found[mb.nq :], v[-1]) < 1e-7
-    for a, b in zip(body_poses(mb, found[None, : mb.nq]), body_poses(mb, q[-1:]), strict=True):
-        assert relative(a, b) < 1e-7
-
-
 def test_coordinate_rates_match_small_steps():
     mb = random_tree(6, 8)
     q, v, _ = random_state(mb, 6)
@@ -71,16 +56,6 @@ def test_coordinate_rates_match_small_steps():
     later, before = integrate(mb, q, h * v), integrate(mb, q, -h * v)
     # central difference: h^2 and rounding / h
     assert np.abs((later - before) / (2 * h) - coordinate_rates(mb, q, v)).max() < 1e-8
-
-
-def test_symplectic_steps_keep_the_energy_of_a_pendulum():
-    rod = Body("rod", None, Joint("revolute", (0, 0, 1)), mass_kg=1.0, com_m=[0, -1.0, 0], inertia_com=np.eye(3) * 1e-6)
-    mb = Multibody((rod,))
-    q, v = simulate(mb, [1.0], [0.0], np.arange(0.0, 60.0, 0.005), method="symplectic")
-    total = np.sum(energies(mb, q, v), axis=0)
-    # first order, but bounded: about h omega / 2 of the swing's 4.5 J at all times, also in the last period
-    assert np.abs(total - total[0]).max() < 0.05
-    assert np.abs(total[-400:] - total[0]).max() < 0.05
 
 
 def test_double_pendulum_against_lagrange():
@@ -107,37 +82,6 @@ def test_double_pendulum_against_lagrange():
     expected = np.einsum("tij,tj->ti", M, vdot) + C + weight
     assert relative(inverse_dynamics(mb, q, v, vdot), expected) < 1e-12
     assert relative(forward_dynamics(mb, q, v, expected), vdot) < 1e-10
-
-
-def test_dampers_and_springs():
-    mb, q0, v0 = floating(7)
-    rest = mb.neutral()
-    passive = Passive(damping=np.full(mb.nv, 2.0), stiffness=np.full(mb.nv, 5.0), q_rest=rest)
-    q, v = q0[None], v0[None]
-    vdot = np.ones((1, mb.nv))
-    plain = inverse_dynamics(mb, q, v, vdot)
-    helped = inverse_dynamics(mb, q, v, vdot, passive=passive)
-    np.testing.assert_allclose(helped, plain - passive.forces(mb, q, v))
-    np.testing.assert_allclose(forward_dynamics(mb, q, v, helped, passive=passive), vdot, rtol=1e-9)
-    assert not passive.forces(mb, rest[None], 0 * v).any()
-    # energy can only be lost through dampers
-    loss = Passive(damping=np.full(mb.nv, 0.5))
-    q, v = simulate(mb, q0, v0, np.linspace(0, 1, 501), forces=lambda t, q, v: loss.forces(mb, q, v))
-    assert (np.diff(energies(mb, q, v)[0]) < 0).all()
-
-
-def test_wrenches_from_points_and_bodies_agree():
-    mb = random_tree(9, 6)
-    q, _, _ = random_state(mb, 9, frames=3)
-    rng = np.random.default_rng(9)
-    local, bodies = rng.normal(size=(3, 2, 6)), [1, 4]
-    R_WB, p_WB = body_poses(mb, q)
-    force = np.einsum("tkij,tkj->tki", R_WB[:, bodies], local[..., 3:])
-    moment = np.einsum("tkij,tkj->tki", R_WB[:, bodies], local[..., :3])
-    expected = wrenches_at_points(p_WB[:, bodies], force, moment)
-    assert relative(wrenches_of_bodies(mb, q, local, bodies), expected) < 1e-13
-    along = wrenches_at_points(p_WB[:, bodies] + 3.0 * force, force, moment)  # a force slides along its line
-    assert relative(along, expected) < 1e-13
 
 
 def test_wrong_times_are_refused():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
@@ -148,22 +146,16 @@ def torques(
 ) -> tuple[FloatArray, float]:
     """Return tau (T, n) and the proof: the largest difference to mass matrix times acceleration plus bias, over the largest tau.
 
-    Rows of tau are NaN where q is, and where the loads are not known. Blocks run side by side; memory beyond the result does
-    not grow with the motion.
+    Rows of tau are NaN where q is, and where the loads are not known. Memory beyond the result does not grow with the motion.
     """
     tau = np.empty_like(q)
-
-    def solve(start: int) -> tuple[float, float]:
+    difference = largest = 0.0
+    for start in range(0, len(q), _BLOCK):
         at = slice(start, start + _BLOCK)
-        wrenches = loads.wrenches(at, q[at])
-        tau[at], other = model.coupled.twice(q[at], v[at], vdot[at], wrenches, loads.bodies)
-        return _largest(other - tau[at]), _largest(tau[at])
-
-    starts = range(0, len(q), _BLOCK)
-    with ThreadPoolExecutor(max(1, min(len(starts), os.cpu_count() or 1))) as pool:
-        torque_rows = np.array(list(pool.map(solve, starts)))
+        tau[at], other = model.coupled.twice(q[at], v[at], vdot[at], loads.wrenches(at, q[at]), loads.bodies)
+        difference, largest = max(difference, _largest(other - tau[at])), max(largest, _largest(tau[at]))
     tau[~loads.covered] = np.nan
-    return tau, float(torque_rows[:, 0].max() / max(float(torque_rows[:, 1].max()), 1e-12))
+    return tau, difference / max(largest, 1e-12)
 
 
 def unborne(model: OpenSimModel, tau: FloatArray) -> BoolArray:
