@@ -18,7 +18,7 @@ from biodyn.model.from_library.anthropometry import Sex
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.scaling import ScalingOptions, scale
+from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
 from simulator.curves import motion
 from simulator.outfits import Outfit, Patch, load_outfit, outfit_names, patches, standing_places
@@ -199,7 +199,9 @@ def embody(person: Person, joint_offsets_rad: Mapping[str, float] | None = None)
         foot_flat=True,
         joint_offsets_rad=joint_offsets_rad or {},
     )
-    model, _ = scale(load_skeleton(person.skeleton), recognise(tuple(points)), points, frozenset(points), options)
+    model, _ = SubjectScaling(
+        load_skeleton(person.skeleton), recognise(tuple(points)), points, frozenset(points), options
+    ).model()
     root = model.bodies[0]
     return Body(person, model, points, sizes, model.static_configuration(root.R_PB, root.p_PB))
 

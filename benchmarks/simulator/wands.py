@@ -10,8 +10,8 @@ from biodyn.conventions import SIDE_SIGN
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
 from biodyn.model.body_model import with_misplaced_centre
-from biodyn.model.from_library.constructions import about_y
 from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.recognition.person import rotation_about_y
 from simulator.person import Body, Person, embody
 
 # How people differ: the lateral malleolus below the medial one, the malleoli turned against the knee (joint_offsets.toml).
@@ -62,7 +62,7 @@ def worn_by(person: Person, placement: Placement, rng: np.random.Generator) -> B
     landmark_of = {role.label: role.landmark for role in recognise(tuple(body.static_points)).roles}
     markers = []
     for marker in model.markers:
-        turned = about_y(wands.get(landmark_of[marker.label], 0.0)) @ marker.p_BM
+        turned = rotation_about_y(wands.get(landmark_of[marker.label], 0.0)) @ marker.p_BM
         markers.append(replace(marker, p_BM=turned + placement.landmark_m * rng.normal(size=3)))
     model = replace(model, markers=tuple(markers))
     root = model.bodies[0]

@@ -25,8 +25,6 @@ _KINDS = {
     "prismatic": "prismatic",
     "floating": "free",
 }
-# how the one-axis parts of our joints are called there
-_PARTS = {"revolute": "revolute", "universal": "revolute", "cardan": "revolute", "prismatic": "prismatic"}
 
 
 # No length, mass or inertia of a machine comes near; squares and sums of such numbers stay finite.
@@ -136,6 +134,20 @@ def _text(values: FloatArray | tuple[float, ...]) -> str:
     return " ".join(repr(float(x)) for x in values)
 
 
+def _one_axis_parts(joint: Joint) -> list[tuple[str, Vector3]] | None:
+    """Return kind (revolute or prismatic) and axis of the one-axis joints that make up a joint; None where it has others."""
+    if joint.kind in ("revolute", "universal", "cardan"):
+        return [("revolute", axis) for axis in joint.axes]
+    if joint.kind == "prismatic":
+        return [("prismatic", joint.axes[0])]
+    if joint.kind == "cylindrical":
+        return [("revolute", joint.axes[0]), ("prismatic", joint.axes[0])]
+    if joint.kind == "planar":
+        x, y, z = np.cross(joint.axes[0], joint.axes[1])
+        return [("prismatic", joint.axes[0]), ("prismatic", joint.axes[1]), ("revolute", (x, y, z))]
+    return None
+
+
 def to_urdf(mb: Multibody, name: str = "model") -> str:
     """Return the model as URDF text; joints with several axes become chains of massless links.
 
@@ -145,18 +157,14 @@ def to_urdf(mb: Multibody, name: str = "model") -> str:
     ET.SubElement(robot, "link", name="world")
     for body in mb.bodies:
         joint = body.joint
+        parts = _one_axis_parts(joint)
         steps: list[tuple[str, Vector3 | None]]
         if joint.kind in ("weld", "free"):
             steps = [("fixed" if joint.kind == "weld" else "floating", None)]
-        elif joint.kind in _PARTS:
-            steps = [(_PARTS[joint.kind], axis) for axis in joint.axes]
-        elif joint.kind == "cylindrical":
-            steps = [("revolute", joint.axes[0]), ("prismatic", joint.axes[0])]
-        elif joint.kind == "planar":
-            x, y, z = np.cross(joint.axes[0], joint.axes[1])
-            steps = [("prismatic", joint.axes[0]), ("prismatic", joint.axes[1]), ("revolute", (x, y, z))]
-        else:
+        elif parts is None:
             raise ModelError(f"URDF has no {joint.kind} joint, which carries body '{body.name}'.")
+        else:
+            steps = [*parts]
         parent = body.parent or "world"
         for k, (kind, axis) in enumerate(steps):
             last = k == len(steps) - 1
@@ -194,10 +202,6 @@ def _write_link(robot: ET.Element, name: str, body: Body | None) -> None:
     ET.SubElement(inertial, "inertia", {key: repr(float(value)) for key, value in names.items()})
 
 
-def _numbers_text(values: FloatArray) -> str:
-    return " ".join(repr(float(x)) for x in values)
-
-
 def _joints(joint: Joint, name: str, root: bool) -> list[dict[str, str]]:
     """Return the attributes of the MJCF joints, in the order MuJoCo applies them: from the parent outwards."""
     if joint.kind == "weld":
@@ -206,27 +210,19 @@ def _joints(joint: Joint, name: str, root: bool) -> list[dict[str, str]]:
         return [{"type": "free", "name": name}]
     if joint.kind == "spherical":
         return [{"type": "ball", "name": name}]
-    if joint.kind == "cylindrical":
-        parts = [("hinge", joint.axes[0]), ("slide", joint.axes[0])]
-    elif joint.kind == "planar":
-        x, y, z = np.cross(joint.axes[0], joint.axes[1])
-        parts = [("slide", joint.axes[0]), ("slide", joint.axes[1]), ("hinge", (x, y, z))]
-    elif joint.kind == "prismatic":
-        parts = [("slide", joint.axes[0])]
-    elif joint.kind in ("revolute", "universal", "cardan"):
-        parts = [("hinge", axis) for axis in joint.axes]
-    else:
+    parts = _one_axis_parts(joint)
+    if parts is None:
         where = " away from the world" if joint.kind == "free" else ""
         raise ModelError(f"MJCF has no {joint.kind} joint{where}, which carries body '{name}'.")
     result = []
     for k, (kind, axis) in enumerate(parts):
         made = {
-            "type": kind,
+            "type": {"revolute": "hinge", "prismatic": "slide"}[kind],
             "name": name if len(parts) == 1 else f"{name}_{k + 1}",
-            "axis": _numbers_text(np.array(axis)),
+            "axis": _text(axis),
         }
         if joint.lower and joint.upper and np.isfinite([joint.lower[k], joint.upper[k]]).all():
-            made["range"] = _numbers_text(np.array([joint.lower[k], joint.upper[k]]))
+            made["range"] = _text((joint.lower[k], joint.upper[k]))
         result.append(made)
     return result
 
@@ -275,7 +271,7 @@ def _carried(joint: dict[str, str], R_LB: FloatArray, p_LB: FloatArray) -> dict[
     """A joint of a link, in the frame of the body at R_LB, p_LB in the link."""
     place = np.array([float(x) for x in joint.get("pos", "0 0 0").split()])
     axis = np.array([float(x) for x in joint["axis"].split()])
-    return {**joint, "pos": _numbers_text(R_LB.T @ (place - p_LB)), "axis": _numbers_text(R_LB.T @ axis)}
+    return {**joint, "pos": _text(R_LB.T @ (place - p_LB)), "axis": _text(R_LB.T @ axis)}
 
 
 def _require_foldable(link: _Segment, children: int) -> None:
@@ -312,7 +308,7 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
     """
     root = ET.Element("mujoco", model=name)
     ET.SubElement(root, "compiler", angle="radian", inertiafromgeom="false", balanceinertia="false")
-    option = ET.SubElement(root, "option", gravity=_numbers_text(np.array(mb.gravity_W)))
+    option = ET.SubElement(root, "option", gravity=_text(mb.gravity_W))
     ET.SubElement(option, "flag", constraint="disable", contact="disable")
     world = ET.SubElement(root, "worldbody")
     elements: dict[str | None, ET.Element] = {None: world}
@@ -320,8 +316,8 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
         body = segment.body
         x, y, z, w = Rotation.from_matrix(segment.R).as_quat()
         element = ET.SubElement(elements[segment.parent], "body", name=body.name)
-        element.set("pos", _numbers_text(segment.p))
-        element.set("quat", _numbers_text(np.array([w, x, y, z])))
+        element.set("pos", _text(segment.p))
+        element.set("quat", _text((w, x, y, z)))
         for attributes in segment.joints:
             ET.SubElement(element, "joint", attributes)
         if body.mass_kg > 0.0:
@@ -330,9 +326,9 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
             ET.SubElement(
                 element,
                 "inertial",
-                pos=_numbers_text(body.com_m),
+                pos=_text(body.com_m),
                 mass=repr(body.mass_kg),
-                fullinertia=_numbers_text(entries),
+                fullinertia=_text(entries),
             )
         elements[body.name] = element
     ET.indent(root)

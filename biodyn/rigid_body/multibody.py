@@ -118,18 +118,6 @@ class Joint:
         return self.nv + (self.kind in _QUATERNION_KINDS)
 
 
-def _identity() -> FloatArray:
-    return np.eye(3)
-
-
-def _zeros3() -> FloatArray:
-    return np.zeros(3)
-
-
-def _zeros33() -> FloatArray:
-    return np.zeros((3, 3))
-
-
 def _is_rotation(R: FloatArray) -> bool:
     """Whether R (3, 3) is a right-handed rotation, in plain floats: trials build thousands of bodies, arrays take far longer."""
     (a, b, c), (d, e, f), (g, h, i) = R.tolist()
@@ -166,11 +154,11 @@ class Body:
     name: str
     parent: str | None
     joint: Joint
-    R_PJ: FloatArray = field(default_factory=_identity)
-    p_PJ: FloatArray = field(default_factory=_zeros3)
+    R_PJ: FloatArray = field(default_factory=lambda: np.eye(3))
+    p_PJ: FloatArray = field(default_factory=lambda: np.zeros(3))
     mass_kg: float = 0.0
-    com_m: FloatArray = field(default_factory=_zeros3)
-    inertia_com: FloatArray = field(default_factory=_zeros33)
+    com_m: FloatArray = field(default_factory=lambda: np.zeros(3))
+    inertia_com: FloatArray = field(default_factory=lambda: np.zeros((3, 3)))
     any_inertia: bool = False
 
     def __post_init__(self) -> None:
@@ -407,9 +395,6 @@ class Multibody:
     Attributes:
         bodies: in topological order (sorted on creation, otherwise as given); q and v follow this order.
         gravity_W: (3,) m/s^2 in world axes.
-        nq, nv: numbers of position and velocity coordinates.
-        body_names, parents: names, and index of the parent body (-1 = world), in order.
-        lower, upper: (nv,) limits of the coordinates, rad or m, -inf/inf = none.
         tree: the kernels' arrays; a joint with several axes is a chain of massless links there.
         link_of_body: (B,) index in `tree` of each body.
 
@@ -418,17 +403,8 @@ class Multibody:
 
     bodies: tuple[Body, ...]
     gravity_W: tuple[float, float, float] = GRAVITY_W
-    nq: int = field(init=False)
-    nv: int = field(init=False)
-    body_names: tuple[str, ...] = field(init=False)
-    parents: IntArray = field(init=False)
-    lower: FloatArray = field(init=False)
-    upper: FloatArray = field(init=False)
     tree: Tree = field(init=False, repr=False)
     link_of_body: IntArray = field(init=False, repr=False)
-    _index: dict[str, int] = field(init=False, repr=False)
-    _q_slices: tuple[slice, ...] = field(init=False, repr=False)
-    _v_slices: tuple[slice, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.bodies:
@@ -436,29 +412,58 @@ class Multibody:
         gravity = np.array(self.gravity_W, dtype=np.float64)
         if gravity.shape != (3,) or not np.isfinite(gravity).all():
             raise ModelError(f"Gravity must be three finite numbers, found {self.gravity_W!r}.")
-        bodies = _topological(self.bodies)
-        joints = [body.joint for body in bodies]
-        q_ends, v_ends = np.cumsum([joint.nq for joint in joints]), np.cumsum([joint.nv for joint in joints])
-        index = {body.name: i for i, body in enumerate(bodies)}
-        parents = np.array([-1 if body.parent is None else index[body.parent] for body in bodies], dtype=np.int64)
-        tree, link_of_body = tree_of_links(bodies, parents, gravity)
-        values = {
-            "bodies": bodies,
-            "gravity_W": (float(gravity[0]), float(gravity[1]), float(gravity[2])),
-            "nq": int(q_ends[-1]),
-            "nv": int(v_ends[-1]),
-            "body_names": tuple(index),
-            "parents": parents,
-            "lower": _limits([joint.lower for joint in joints], joints, -np.inf),
-            "upper": _limits([joint.upper for joint in joints], joints, np.inf),
-            "tree": tree,
-            "link_of_body": link_of_body,
-            "_index": index,
-            "_q_slices": tuple(slice(int(e) - j.nq, int(e)) for e, j in zip(q_ends, joints, strict=True)),
-            "_v_slices": tuple(slice(int(e) - j.nv, int(e)) for e, j in zip(v_ends, joints, strict=True)),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "bodies", _topological(self.bodies))
+        object.__setattr__(self, "gravity_W", (float(gravity[0]), float(gravity[1]), float(gravity[2])))
+        tree, link_of_body = tree_of_links(self.bodies, self.parents, gravity)
+        object.__setattr__(self, "tree", tree)
+        object.__setattr__(self, "link_of_body", link_of_body)
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return sum(body.joint.nq for body in self.bodies)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of velocity coordinates."""
+        return sum(body.joint.nv for body in self.bodies)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {body.name: i for i, body in enumerate(self.bodies)}
+
+    @cached_property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies."""
+        return tuple(self._index)
+
+    @cached_property
+    def parents(self) -> IntArray:
+        """(B,) index of the parent body, -1 = world."""
+        parents = [-1 if body.parent is None else self._index[body.parent] for body in self.bodies]
+        return np.array(parents, dtype=np.int64)
+
+    @cached_property
+    def lower(self) -> FloatArray:
+        """(nv,) lower limits of the coordinates, rad or m, -inf = none."""
+        limits = [body.joint.lower or (-np.inf,) * body.joint.nv for body in self.bodies]
+        return np.array([value for part in limits for value in part], dtype=np.float64)
+
+    @cached_property
+    def upper(self) -> FloatArray:
+        """(nv,) upper limits of the coordinates, rad or m, inf = none."""
+        limits = [body.joint.upper or (np.inf,) * body.joint.nv for body in self.bodies]
+        return np.array([value for part in limits for value in part], dtype=np.float64)
+
+    @cached_property
+    def _q_slices(self) -> tuple[slice, ...]:
+        ends = np.cumsum([body.joint.nq for body in self.bodies]).tolist()
+        return tuple(slice(end - body.joint.nq, end) for end, body in zip(ends, self.bodies, strict=True))
+
+    @cached_property
+    def _v_slices(self) -> tuple[slice, ...]:
+        ends = np.cumsum([body.joint.nv for body in self.bodies]).tolist()
+        return tuple(slice(end - body.joint.nv, end) for end, body in zip(ends, self.bodies, strict=True))
 
     def body_index(self, name: str) -> int:
         """Return the index of a body. Raises ModelError for an unknown name."""
@@ -501,8 +506,3 @@ class Multibody:
     def total_mass_kg(self) -> float:
         """Mass of all bodies, kg."""
         return float(sum(body.mass_kg for body in self.bodies))
-
-
-def _limits(given: list[tuple[float, ...]], joints: list[Joint], otherwise: float) -> FloatArray:
-    parts = [values or (otherwise,) * joint.nv for values, joint in zip(given, joints, strict=True)]
-    return np.array([value for part in parts for value in part], dtype=np.float64)

@@ -25,7 +25,7 @@ from biodyn.model.body_model import (
     with_moved_centres,
 )
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.scaling import ScalingOptions, scale
+from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.model.observability import without_unseen
 from biodyn.model.skeleton import BodyDefinition, Inertia, Rotation, SkeletonDefinition
@@ -122,7 +122,9 @@ def test_a_point_at_a_centre_is_no_marker() -> None:
 def test_no_recipe_is_left_in_a_scaled_model() -> None:
     points = template_points(1.75, "plug_in_gait_lower")
     options = ScalingOptions(70.0, 1.75, "mean", measures(1.75), "de_leva_1996", "harrington_2007", 0.007, True)
-    model, _ = scale(load_skeleton("full_body"), recognise(tuple(points)), points, frozenset(points), options)
+    model, _ = SubjectScaling(
+        load_skeleton("full_body"), recognise(tuple(points)), points, frozenset(points), options
+    ).model()
     assert {type(body) for body in model.skeleton.bodies} == {BodyDefinition}
     assert all(mine is body.definition for mine, body in zip(model.skeleton.bodies, model.bodies, strict=True))
     assert set(model.uncertain_turns) == {"femur_r", "femur_l"}

@@ -15,7 +15,7 @@ from biodyn.errors import MarkerSetError, StaticTrialError
 from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.body_model import SubjectModel, with_mass, with_moved_centres
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.scaling import ScalingOptions, scale
+from biodyn.model.from_library.scaling import ScalingOptions, SubjectScaling
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.rigid_body import body_poses
 
@@ -46,7 +46,7 @@ def scaled(
 ) -> SubjectModel:
     """Scale the full-body skeleton; labels `without` are seen while standing but not while walking."""
     tracked = frozenset(points) - set(without)
-    return scale(load_skeleton("full_body"), recognise(tuple(points)), points, tracked, options)[0]
+    return SubjectScaling(load_skeleton("full_body"), recognise(tuple(points)), points, tracked, options).model()[0]
 
 
 def standing(model: SubjectModel) -> tuple[FloatArray, FloatArray]:
@@ -211,7 +211,7 @@ def test_a_pelvis_that_was_not_seen_is_refused() -> None:
     mapping = recognise(tuple(points))
     seen = {label: p for label, p in points.items() if label not in ("LASI",)}
     with pytest.raises(StaticTrialError, match="pelvis"):
-        scale(load_skeleton("full_body"), mapping, seen, frozenset(points), OPTIONS)
+        SubjectScaling(load_skeleton("full_body"), mapping, seen, frozenset(points), OPTIONS).model()
 
 
 # -- changes --------------------------------------------------------------------------------------------------------
@@ -246,13 +246,13 @@ def test_a_moved_centre_takes_the_segment_along() -> None:
 
 def test_height_is_estimated_from_the_legs_where_nobody_tells() -> None:
     """Within 5 %: the template's legs are those of an average person (Winter 2009)."""
-    model, notes = scale(
+    model, notes = SubjectScaling(
         load_skeleton("full_body"),
         recognise(tuple(skewed(FULL))),
         skewed(FULL),
         frozenset(skewed(FULL)),
         replace(OPTIONS, height_m=None),
-    )
+    ).model()
     assert model.height_m == pytest.approx(HEIGHT_M, rel=0.05)
     assert "height-estimated" in {note.code for note in notes}
 
@@ -260,7 +260,9 @@ def test_height_is_estimated_from_the_legs_where_nobody_tells() -> None:
 def test_missing_widths_are_assumed_and_said() -> None:
     points = skewed(LOWER)
     options = replace(OPTIONS, measures={})
-    _, notes = scale(load_skeleton("full_body"), recognise(tuple(points)), points, frozenset(points), options)
+    _, notes = SubjectScaling(
+        load_skeleton("full_body"), recognise(tuple(points)), points, frozenset(points), options
+    ).model()
     said = " ".join(note.message for note in notes if note.code == "assumed-measure" and note.severity == "warning")
     for name in ("knee_width_r", "knee_width_l", "ankle_width_r", "ankle_width_l"):
         assert name in said

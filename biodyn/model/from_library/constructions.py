@@ -35,12 +35,6 @@ def axes_from(
     return axes
 
 
-def about_y(angle: float) -> FloatArray:
-    """Return the rotation (3, 3) about a segment's long axis Y, rad."""
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
-
-
 def chord(
     proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, same_side: bool
 ) -> FloatArray | None:

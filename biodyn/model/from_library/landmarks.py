@@ -14,7 +14,6 @@ from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, sided_rows
 from biodyn.model.from_library.constructions import (
-    about_y,
     alignment_device_corner,
     axes_about,
     axes_from,
@@ -40,7 +39,6 @@ class StaticPose:
         hip_regression: row of `library/body/joint_centres/hip.toml`, or a path.
         marker_radius_m: of the skin markers.
         foot_flat: the feet are flat on the floor.
-        turns_rad: by body, additional rotation of its axes about its long axis.
         joint_offsets_rad: by name, measured offset angles of the wands.
         known: by body, axes R_WB (3, 3) and joint centre p_WB (3,) m in World that replace the recipes.
 
@@ -58,7 +56,6 @@ class StaticPose:
         hip_regression: str,
         marker_radius_m: float,
         foot_flat: bool,
-        turns_rad: Mapping[str, float] | None = None,
         joint_offsets_rad: Mapping[str, float] | None = None,
         known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
     ) -> None:
@@ -69,7 +66,6 @@ class StaticPose:
         self.substitutes: dict[str, str] = {}
         self._measures = dict(measures)
         self._flags = {"foot_flat": foot_flat}
-        self._turns_rad = dict(turns_rad or {})
         self._hip_regression = hip_regression
         self._recipes = {entry["name"]: entry["recipes"] for _, entry in sided_rows("body/landmarks", "landmark")}
         self._origin_of = {body.origin: body for body in skeleton.bodies}
@@ -309,8 +305,8 @@ class StaticPose:
                     continue
                 axes = axes_from(exact, plane, *ends)  # type: ignore[arg-type]
                 if axes is not None:
-                    self._frames[body.name] = axes @ about_y(self._turns_rad.get(body.name, 0.0))
-                    return self._frames[body.name]
+                    self._frames[body.name] = axes
+                    return axes
         finally:
             self._pending.discard(key)
         self._frames[body.name] = None

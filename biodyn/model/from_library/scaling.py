@@ -217,66 +217,17 @@ class ScalingOptions:
     given: Mapping[str, float | None] = field(default_factory=dict)
 
 
-def scale(
-    skeleton: SkeletonRecipe,
-    mapping: MarkerMapping,
-    static_points: Mapping[str, FloatArray],
-    tracked: frozenset[str],
-    options: ScalingOptions,
-    turns_rad: Mapping[str, float] | None = None,
-    known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
-) -> tuple[SubjectModel, list[Diagnostic]]:
-    """Return the subject's model and findings about assumptions.
-
-    Args:
-        static_points: (3,) m in World by label, mean positions in the static trial.
-        tracked: labels seen in the walk; they decide which coordinates are observable.
-        turns_rad: by segment, additional rotation of its axes about its long axis.
-        known: by segment, R_WB (3, 3) and joint centre p_WB (3,) m in World that replace the recipes.
-    """
-    pose = standing_pose(skeleton, mapping, static_points, options, turns_rad, known)
-    inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
-    bodies = tuple(_scaled(skeleton, pose, body, inertias) for body in skeleton.bodies)
-    markers = attached_by_role(mapping, static_points, pose)
-    inside, inside_notes = points_inside(mapping.unknown, static_points, pose)
-    outside = [label for label in mapping.unknown if label not in inside]
-    markers += attached_by_place(outside, static_points, pose, segment_lines(options.anthropometry, pose))
-    outlines, sole_body = foot_outlines(pose)
-    _require_markers(markers, static_points, tracked)
-    model = body_model(
-        definition_of(skeleton),
-        bodies,
-        frozenset(c for body in bodies if not body.located for c in body.definition.coordinates),
-        mass_kg=options.mass_kg,
-        height_m=pose.height_m,
-        sex=options.sex,
-        markers=tuple(marker for marker in markers if marker.label in tracked),
-        foot_outlines=outlines,
-        sole_body=sole_body,
-    )
-    model = without_unseen(model, *pose.pose(skeleton.root))
-    model, leg_notes = with_seen_legs(model, pose, markers, tracked)
-    notes = inside_notes + leg_notes + not_in_walk(mapping, markers, tracked) + assumptions(model, pose)
-    notes += given_measures(pose, options.given) + doubtful_person(pose, options.given)
-    model = replace(
-        model,
-        computed_points=inside,
-        inner_centres=inner_centres(pose),
-        refined_centres=frozenset(body.name for body in skeleton.bodies if body.refined_centre),
-        uncertain_turns=_uncertain_turns(skeleton, model, mapping, static_points),
-    )
-    return model, notes
-
-
 def standing_pose(
     skeleton: SkeletonRecipe,
     mapping: MarkerMapping,
     points: Mapping[str, FloatArray],
     options: ScalingOptions,
-    turns_rad: Mapping[str, float] | None = None,
     known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
 ) -> StaticPose:
-    """Return landmarks and segment poses with the markers at `points`, (3,) m in World by label; other arguments as `scale`."""
+    """Return landmarks and segment poses with the markers at `points`, (3,) m in World by label.
+
+    known: by segment, R_WB (3, 3) and joint centre p_WB (3,) m in World that replace the recipes.
+    """
     landmarks = {role.landmark: points[role.label] for role in mapping.roles if role.landmark and role.label in points}
     return StaticPose(
         skeleton,
@@ -286,7 +237,6 @@ def standing_pose(
         options.hip_centre,
         options.marker_radius_m,
         options.foot_flat,
-        turns_rad,
         options.joint_offsets_rad,
         known,
     )
@@ -337,7 +287,8 @@ class SubjectScaling:
 
     Attributes:
         skeleton, mapping: the recipes, and the role of each marker.
-        points: (3,) m by label in the static trial. tracked: labels seen in the walk.
+        points: (3,) m in World by label, mean positions in the static trial.
+        tracked: labels seen in the walk; they decide which coordinates are observable.
         options: mass, height, tables and so on.
     """
 
@@ -348,12 +299,42 @@ class SubjectScaling:
     options: ScalingOptions
 
     def model(
-        self,
-        turns_rad: Mapping[str, float] | None = None,
-        known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
+        self, known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None
     ) -> tuple[SubjectModel, list[Diagnostic]]:
-        """Return the subject's model and findings about assumptions; `turns_rad` and `known` as in `scale`."""
-        return scale(self.skeleton, self.mapping, self.points, self.tracked, self.options, turns_rad, known)
+        """Return the subject's model and findings about assumptions; `known` as for `standing_pose`."""
+        skeleton, mapping, points, options = self.skeleton, self.mapping, self.points, self.options
+        pose = standing_pose(skeleton, mapping, points, options, known)
+        inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
+        bodies = tuple(_scaled(skeleton, pose, body, inertias) for body in skeleton.bodies)
+        markers = attached_by_role(mapping, points, pose)
+        inside, inside_notes = points_inside(mapping.unknown, points, pose)
+        outside = [label for label in mapping.unknown if label not in inside]
+        markers += attached_by_place(outside, points, pose, segment_lines(options.anthropometry, pose))
+        outlines, sole_body = foot_outlines(pose)
+        _require_markers(markers, points, self.tracked)
+        model = body_model(
+            definition_of(skeleton),
+            bodies,
+            frozenset(c for body in bodies if not body.located for c in body.definition.coordinates),
+            mass_kg=options.mass_kg,
+            height_m=pose.height_m,
+            sex=options.sex,
+            markers=tuple(marker for marker in markers if marker.label in self.tracked),
+            foot_outlines=outlines,
+            sole_body=sole_body,
+        )
+        model = without_unseen(model, *pose.pose(skeleton.root))
+        model, leg_notes = with_seen_legs(model, pose, markers, self.tracked)
+        notes = inside_notes + leg_notes + not_in_walk(mapping, markers, self.tracked) + assumptions(model, pose)
+        notes += given_measures(pose, options.given) + doubtful_person(pose, options.given)
+        model = replace(
+            model,
+            computed_points=inside,
+            inner_centres=inner_centres(pose),
+            refined_centres=frozenset(body.name for body in skeleton.bodies if body.refined_centre),
+            uncertain_turns=_uncertain_turns(skeleton, model, mapping, points),
+        )
+        return model, notes
 
     def landmark_markers(self) -> dict[str, tuple[str, FloatArray]]:
         """Return segment and position (3,) m in World, static trial, of the markers with a landmark, by label."""

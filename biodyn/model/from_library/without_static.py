@@ -7,7 +7,7 @@ segments are averaged, and the mean segments are assembled in an upright posture
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -185,22 +185,6 @@ _UP = np.array([0.0, 1.0, 0.0])
 _LEAST_FLAT_FRAMES = 5  # in which a foot must be flat for its sole to be known
 
 
-@dataclass(frozen=True)
-class AssembledPose:
-    """A standing posture from averaged segments.
-
-    Attributes:
-        points: (3,) m by label, in World axes; markers of segments located by the motion.
-        frames: number of averaged frames. flat_frames: by foot, the number with the foot flat on the floor.
-        spread_m: median RMS distance of a marker from its mean position on its segment.
-    """
-
-    points: dict[str, FloatArray]
-    frames: int
-    flat_frames: dict[str, int]
-    spread_m: float
-
-
 #: Attitudes R (F, 3, 3) and origins p (F, 3) m of every segment in some frames, NaN where it is not located.
 _Segments = tuple[dict[str, FloatArray], dict[str, FloatArray]]
 
@@ -212,8 +196,10 @@ def assembled_pose(
     positions: FloatArray,
     flat: Mapping[str, BoolArray],
     options: ScalingOptions,
-) -> AssembledPose:
-    """Return the standing posture estimated from a motion.
+) -> tuple[dict[str, FloatArray], float]:
+    """Return a standing posture from averaged segments of a motion: (3,) m in World axes by label, of located segments.
+
+    Also returned is the median RMS distance of a marker from its mean position on its segment, m.
 
     Args: `labels` (M,) and `positions` (T, M, 3) m in World; `flat`: by foot, frames (T,) in which it is flat on the floor.
     Raises StaticTrialError if no frame shows the pelvis and a leg.
@@ -239,12 +225,7 @@ def assembled_pose(
         label: origins[body] + attitudes[body] @ place for label, (body, place, _) in places.items() if body in origins
     }
     spread = [spread for _, _, spread in places.values()]
-    return AssembledPose(
-        points=points,
-        frames=len(sampled),
-        flat_frames={name: len(rows) for name, rows in by_foot.items()},
-        spread_m=float(np.median(spread)) if spread else float("nan"),
-    )
+    return points, float(np.median(spread)) if spread else float("nan")
 
 
 def _chosen(positions: FloatArray, flat: Mapping[str, BoolArray]) -> tuple[IntArray, dict[str, IntArray]]:

@@ -257,8 +257,8 @@ def _quiet_part(
 
 def _assembled(walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions) -> Standing:
     flat = {foot: _flat(walk, mapping, foot) for foot in foot_bodies(skeleton)}
-    pose = assembled_pose(skeleton, mapping, walk.labels, walk.positions, flat, options)
-    return Standing(pose.points, 0, walk.frame_count - 1, pose.spread_m, ())
+    points, spread_m = assembled_pose(skeleton, mapping, walk.labels, walk.positions, flat, options)
+    return Standing(points, 0, walk.frame_count - 1, spread_m, ())
 
 
 def _flat(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:

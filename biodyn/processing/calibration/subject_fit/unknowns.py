@@ -319,9 +319,7 @@ _Pose = tuple[FloatArray, FloatArray]
 class Scaling(Protocol):
     """Source of the model of the subject, which can be built again with other segment poses."""
 
-    def model(
-        self, turns_rad: Mapping[str, float] | None = None, known: Mapping[str, _Pose] | None = None
-    ) -> tuple[SubjectModel, list[Diagnostic]]:
+    def model(self, known: Mapping[str, _Pose] | None = None) -> tuple[SubjectModel, list[Diagnostic]]:
         """Return the model for axes (3, 3) and joint centres (3,) m in World by segment, and findings about assumptions."""
 
     def landmark_markers(self) -> Mapping[str, tuple[str, FloatArray]]:
