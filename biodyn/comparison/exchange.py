@@ -23,6 +23,7 @@ from biodyn.comparison.segments import (
 )
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.rotations import angle_between
+from biodyn.model.body_model import swing
 from biodyn.processing.signals.filtering import finite_stretches
 
 # Tested cut-offs, Hz.
@@ -267,7 +268,7 @@ class Exchange:
                 if angle_between(_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < along_rad and (
                     angle_between(line_a, np.array([0.0, -1.0, 0.0])) < along_rad
                 ):
-                    turns[s] = _least_turn(line_a, line_b)
+                    turns[s] = swing(line_a, line_b)
         return turns
 
     @property
@@ -455,12 +456,3 @@ def _line(motion: SegmentMotion, segment: int, child: int) -> FloatArray:
     apart = motion.p[:, child] - motion.p[:, segment]
     mean = np.nanmean(np.einsum("tji,tj->ti", motion.R[:, segment], apart), axis=0)
     return np.asarray(mean / np.linalg.norm(mean))
-
-
-def _least_turn(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the smallest rotation (3, 3) from one direction to another."""
-    axis = np.cross(a, b)
-    sine = float(np.linalg.norm(axis))
-    if sine < 1e-12:
-        return np.eye(3)
-    return np.asarray(Rotation.from_rotvec(axis / sine * np.arctan2(sine, float(a @ b))).as_matrix())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -49,19 +51,21 @@ class IkSetup:
     notes: tuple[Diagnostic, ...] = ()
 
 
+@contextmanager
+def _as_input_errors() -> Iterator[None]:
+    try:
+        yield
+    except ModelError as error:
+        raise InputFileError(error.message, error.hint) from error
+
+
+@_as_input_errors()
 def read_ik_setup(path: str | Path) -> IkSetup:
     """Return the tasks of an inverse kinematics set-up.
 
     Raises InputFileError: no OpenSim XML, no tasks in it, weights that are negative or not numbers.
     """
     path = Path(path)
-    try:
-        return _read(path)
-    except ModelError as error:
-        raise InputFileError(error.message, error.hint) from error
-
-
-def _read(path: Path) -> IkSetup:
     root = read_document(path, _BARE)
     tool = next((element for element in root.iter() if element.tag in _TOOLS), root)
     tasks = next((element for element in tool.iter() if element.tag == "IKTaskSet"), None)
@@ -76,8 +80,7 @@ def _read(path: Path) -> IkSetup:
     markers, coordinates = tasks_of(tasks, path.name)
     if not markers and not coordinates:
         raise InputFileError(f"'{path.name}' names no marker and no coordinate to follow.")
-    stated = text_of(tool, "coordinate_file")
-    file = named_file(path, stated) if stated and stated.lower() != "unassigned" else None
+    file = _file(path, tool, "coordinate_file")
     held = next((element for element in (tool, *tool.iter("IKTrial")) if element.find("marker_file") is not None), tool)
     return IkSetup(path, markers, coordinates, file, text_of(held, "marker_file"), _range(held), _notes(tool))
 
@@ -160,19 +163,13 @@ class ScaleSetup:
     place_range_s: tuple[float, float] | None
 
 
+@_as_input_errors()
 def read_scale_setup(path: str | Path) -> ScaleSetup:
     """Return the settings of a ScaleTool XML.
 
     Raises InputFileError: no OpenSim XML, no <ScaleTool>, pairs that are not two names, axes other than X Y Z, no numbers.
     """
     path = Path(path)
-    try:
-        return _read_scale_setup(path)
-    except ModelError as error:
-        raise InputFileError(error.message, error.hint) from error
-
-
-def _read_scale_setup(path: Path) -> ScaleSetup:
     root = read_document(path, ("ScaleTool",))
     tool = next((element for element in root.iter() if element.tag == "ScaleTool"), None)
     if tool is None:

@@ -15,9 +15,9 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray, IntArray
 from biodyn.errors import StaticTrialError
-from biodyn.geometry.rotations import cross3
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
+from biodyn.model.body_model import swing
 from biodyn.model.from_library.constructions import axes_about, turn_about, turned_chord
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
@@ -301,10 +301,7 @@ def _mean_rotation(R: FloatArray) -> FloatArray:
 
 def _stand_on(skeleton: SkeletonRecipe, attitudes: dict[str, FloatArray], foot: str) -> None:
     """Rotate a whole leg by the smallest rotation that makes its foot flat on the floor."""
-    up = attitudes[foot][:, 1]
-    axis = cross3(up, _UP)
-    sine = float(np.linalg.norm(axis))
-    turn = Rotation.from_rotvec(axis / max(sine, 1e-12) * np.arctan2(sine, float(up @ _UP))).as_matrix()
+    turn = swing(attitudes[foot][:, 1], _UP)
     body = skeleton.body(foot)
     while body.parent:
         attitudes[body.name] = turn @ attitudes[body.name]

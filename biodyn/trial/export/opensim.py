@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from biodyn.conventions import SIDE_NAMES, FloatArray, Side
+from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray, Side
 from biodyn.errors import ResultError
 from biodyn.geometry.rotations import matrices_from_quaternions
 from biodyn.io.opensim.storage import SMOOTH
@@ -55,43 +55,12 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
     names = [coordinate.name for coordinate in motion.model.coordinates]
     turning = np.array([coordinate.rotational for coordinate in motion.model.coordinates])
     title = component_name(str(view.record["input"].get("file", "walk")).rsplit(".", 1)[0])
-    times = {"time": motion.time_s}
-    angles = np.where(turning, np.degrees(motion.q), motion.q)
     text = {
         MODEL: osim_text(motion.model, _credits(view)),
-        COORDINATES: storage_text(
-            f"{title} coordinates",
-            times | dict(zip(names, angles.T, strict=True)),
-            (
-                SMOOTH,
-                "The motion that the torques were computed from: smoothed already, so filter it no further.",
-                "Rates and accelerations belong to quintic splines through these rows. Degrees and metres.",
-            ),
-            in_degrees=True,
-        ),
-        TORQUES: storage_text(
-            f"{title} inverse dynamics of biodyn",
-            times | {_load_name(n, t): c for n, t, c in zip(names, turning, motion.tau.T, strict=True)},
-            (
-                "Generalised forces along the coordinates, Nm and N, positive where they accelerate their coordinate positively.",
-                "The first six are the residual. nan: not known, a ground contact beyond was not measured.",
-            ),
+        **_tables(
+            f"{title} ", MODEL, motion.time_s, (names, turning), motion.q, motion.tau, _loads(view, actuated, motion)
         ),
     }
-    loads, columns = _loads(view, actuated, motion)
-    text[FORCES] = storage_text(
-        f"{title} ground reaction",
-        times | columns,
-        (
-            "Forces (N), points (m) and torques (Nm) about the points on the feet, in ground, as the torques were computed "
-            "with them.",
-            "Zero where a foot is in the air, and where its contact was not measured (torques beyond are nan there).",
-        ),
-    )
-    text[LOADS] = external_loads_text(loads, FORCES)
-    slack = 0.5 / actuated.rate_hz
-    span = (float(motion.time_s[0]) - slack, float(motion.time_s[-1]) + slack)
-    text[SETUP] = inverse_dynamics_setup({"model": MODEL, "coordinates": COORDINATES, "loads": LOADS}, span, _OPENSIMS)
     notes = list(motion.notes)
     if "markers_W" in view.arrays:
         text[MARKERS] = _markers_text(view, motion)
@@ -100,19 +69,78 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
     return {name: content.encode() for name, content in text.items()}, tuple(notes)
 
 
+def _tables(
+    title: str,
+    model: str,
+    time_s: FloatArray,
+    coordinates: tuple[Sequence[str], BoolArray],
+    q: FloatArray,
+    tau: FloatArray,
+    forces: tuple[dict[str, tuple[str, str]], dict[str, FloatArray]],
+) -> dict[str, str]:
+    """Return the tables of motion, torques and loads, and the set-up of OpenSim's inverse dynamics, by name.
+
+    coordinates: names, and which turn (n,). q, tau: (T, n) rad, m, N m, N. forces: loads, and their columns (T,) by name.
+    """
+    names, turning = coordinates
+    loads, columns = forces
+    times, angles = {"time": time_s}, np.where(turning, np.degrees(q), q)
+    load_names = [f"{name}_{'moment' if turns else 'force'}" for name, turns in zip(names, turning, strict=True)]
+    text = {
+        COORDINATES: storage_text(
+            f"{title}coordinates",
+            times | dict(zip(names, angles.T, strict=True)),
+            (
+                SMOOTH,
+                "The motion that the torques were computed from is smoothed already: filter it no further.",
+                "Rates and accelerations belong to quintic splines through these rows. Degrees and metres.",
+            ),
+            in_degrees=True,
+        ),
+        TORQUES: storage_text(
+            f"{title}inverse dynamics of biodyn",
+            times | dict(zip(load_names, tau.T, strict=True)),
+            (
+                "Generalised forces along the coordinates, Nm and N, positive where they accelerate their coordinate positively.",
+                "Those of the joint to ground are the residual. nan: not known, a ground contact was not measured.",
+            ),
+        ),
+    }
+    if loads:
+        text[FORCES] = storage_text(
+            f"{title}ground reaction",
+            times | columns,
+            (
+                "Forces (N), points (m) and torques (Nm) about the points, in ground, as the torques were computed with them.",
+                "Zero where a foot is in the air, and where its contact was not measured (torques beyond are nan there).",
+            ),
+        )
+        text[LOADS] = external_loads_text(loads, FORCES)
+    slack = 0.5 * float(time_s[1] - time_s[0])
+    span = (float(time_s[0]) - slack, float(time_s[-1]) + slack)
+    files = {"model": model, "coordinates": COORDINATES, "loads": LOADS if loads else ""}
+    text[SETUP] = inverse_dynamics_setup(files, span, _OPENSIMS)
+    return text
+
+
+def _longest_stretch(posed: BoolArray) -> slice:
+    """Return the longest run of frames (T,) with a pose; ResultError where it is too short for accelerations."""
+    first, stop = max(finite_stretches(posed), key=lambda run: run[1] - run[0], default=(0, 0))
+    if stop - first < MIN_STRETCH_FRAMES:
+        raise ResultError("The result holds no stretch of motion that is long enough for accelerations.")
+    return slice(first, stop)
+
+
 def opensim_motion(view: TrialView, actuated: ActuatedMotion) -> OpenSimMotion:
     """Return model, coordinates and torques of the longest stretch with a pose in every frame."""
     arrays = view.arrays
     posed = np.isfinite(actuated.q).all(axis=1)
-    stretches = finite_stretches(np.asarray(posed))
-    first, stop = max(stretches, key=lambda run: run[1] - run[0], default=(0, 0))
-    if stop - first < MIN_STRETCH_FRAMES:
-        raise ResultError("The result holds no stretch of motion that is long enough for accelerations.")
-    rows = slice(first, stop)
+    rows = _longest_stretch(np.asarray(posed))
+    time_s = actuated.time_s[rows]
     notes = []
-    if missing_frames := int(posed.sum()) - (stop - first):
+    if missing_frames := int(posed.sum()) - len(time_s):
         notes.append(
-            f"Only the longest part without gaps is written ({actuated.time_s[first]:.2f}-{actuated.time_s[stop - 1]:.2f} s); "
+            f"Only the longest part without gaps is written ({time_s[0]:.2f}-{time_s[-1]:.2f} s); "
             f"{missing_frames} more frames have a pose."
         )
     base, coordinates, valid = _named(view)
@@ -127,7 +155,7 @@ def opensim_motion(view: TrialView, actuated: ActuatedMotion) -> OpenSimMotion:
     base = [_standing(coordinate, q[0, k]) for k, coordinate in enumerate(base)]
     coordinates = [_standing(coordinate, q[0, 6 + k]) for k, coordinate in enumerate(coordinates)]
     model = with_cardan_base(actuated.multibody, base, coordinates, _model_markers(arrays, actuated), _title(view))
-    return OpenSimMotion(model, rows, actuated.time_s[rows], q, tau, tuple(notes))
+    return OpenSimMotion(model, rows, time_s, q, tau, tuple(notes))
 
 
 def _title(view: TrialView) -> str:
@@ -211,10 +239,6 @@ def marker_names(labels: Iterable[Any]) -> list[str]:
     return names
 
 
-def _load_name(name: str, turning: bool) -> str:
-    return f"{name}_{'moment' if turning else 'force'}"
-
-
 def _markers_text(view: TrialView, motion: OpenSimMotion) -> str:
     positions = np.asarray(view.arrays["markers_W"], dtype=np.float64)[motion.rows]
     first = int(view.record["input"].get("first_frame") or 1) + motion.rows.start
@@ -290,52 +314,18 @@ _LEAST_POINT_N = 1.0
 def model_files(view: TrialView, model_file: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Return the files by name and sentences on what they lack. ResultError where the result holds no motion."""
     arrays, start_s = view.arrays, float(view.record["input"].get("start_s", 0.0))
-    q, tau, turning = arrays["own_q"], arrays["own_tau"], np.asarray(arrays["own_rotational"], dtype=bool)
-    posed = np.isfinite(q).all(axis=1)
-    first, stop = max(finite_stretches(np.asarray(posed)), key=lambda run: run[1] - run[0], default=(0, 0))
-    if stop - first < MIN_STRETCH_FRAMES:
-        raise ResultError("The result holds no stretch of motion that is long enough for accelerations.")
-    rows = slice(first, stop)
+    posed = np.isfinite(arrays["own_q"]).all(axis=1)
+    rows = _longest_stretch(np.asarray(posed))
     time_s = start_s + arrays["time_s"][rows]
-    names = [str(name) for name in arrays["own_coordinates"]]
-    angles = np.where(turning, np.degrees(q[rows]), q[rows])
-    loads, columns = _model_loads(view, rows)
-    text = {
-        COORDINATES: storage_text(
-            "coordinates",
-            {"time": time_s} | dict(zip(names, angles.T, strict=True)),
-            (SMOOTH, "The motion that the torques were computed from: smoothed already, so filter it no further."),
-            in_degrees=True,
-        ),
-        TORQUES: storage_text(
-            "inverse dynamics of biodyn",
-            {"time": time_s}
-            | {
-                f"{name}_{'moment' if turns else 'force'}": column
-                for name, turns, column in zip(names, turning.tolist(), tau[rows].T, strict=True)
-            },
-            ("Generalised forces along the coordinates, Nm and N. nan: not known.",),
-        ),
-    }
-    if loads:
-        text[FORCES] = storage_text(
-            "ground reaction",
-            {"time": time_s} | columns,
-            (
-                "Forces (N), points (m) and torques (Nm) about the points, in ground, as the torques were computed with them.",
-            ),
-        )
-        text[LOADS] = external_loads_text(loads, FORCES)
-    slack = 0.5 * float(time_s[1] - time_s[0])
-    span = (float(time_s[0]) - slack, float(time_s[-1]) + slack)
-    named = {"model": MODEL_NAME, "coordinates": COORDINATES, "loads": LOADS if loads else ""}
-    text[SETUP] = inverse_dynamics_setup(named, span, _OPENSIMS)
+    coordinates = [str(name) for name in arrays["own_coordinates"]], np.asarray(arrays["own_rotational"], dtype=bool)
+    q, tau = arrays["own_q"][rows], arrays["own_tau"][rows]
+    text = _tables("", MODEL_NAME, time_s, coordinates, q, tau, _model_loads(view, rows))
     if "markers_W" in arrays and len(arrays["marker_labels"]):
         positions = np.asarray(arrays["markers_W"], dtype=np.float64)[rows] @ arrays["own_R_WG"]
-        begin = int(view.record["input"].get("first_frame") or 1) + first
+        begin = int(view.record["input"].get("first_frame") or 1) + rows.start
         labels = [str(label) for label in arrays["marker_labels"]]
         text[MARKERS] = trc_text(MARKERS, labels, positions, time_s, begin)
-    missing_frames = int(posed.sum()) - (stop - first)
+    missing_frames = int(posed.sum()) - len(time_s)
     notes = (
         (f"Only the longest stretch without a gap is written; {missing_frames} more frames have a motion.",)
         if missing_frames
