@@ -26,7 +26,7 @@ from biodyn.processing.signals.smoothing.spline import automatic_cutoff
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_estimate import balanced_fit
 from biodyn.trial.bodies.opensim_loads import table_loads, torques
-from biodyn.trial.bodies.opensim_motion import run_coordinates, run_markers
+from biodyn.trial.bodies.opensim_motion import follow_markers, followed_torques, run_coordinates
 from biodyn.trial.bodies.opensim_reading import read_points
 from biodyn.uncertainty.inputs import Magnitudes, load_magnitudes
 
@@ -78,7 +78,7 @@ def _walks() -> dict[str, float]:
     }  # fmt: skip
     told = {}
     for name, (walk, model, forces) in files.items():
-        result = run_markers(walk, model, forces, estimate=True)
+        result = followed_torques(follow_markers(walk, model, forces), estimate=True)
         found = result.estimated.record
         print(f"{name}: residual RMS before", _short(found["residual_rms_before"]))
         print(f"{' ' * len(name)}  residual RMS after ", _short(result.residual))

@@ -23,7 +23,7 @@ from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.recording import ForcePlate, Markers
 from biodyn.rigid_body import from_osim
 from biodyn.trial.bodies.opensim_loads import plate_loads, table_loads
-from biodyn.trial.bodies.opensim_motion import run_markers, solved
+from biodyn.trial.bodies.opensim_motion import follow_markers, followed_torques, solved
 from biodyn.trial.bodies.opensim_reading import read_points, tasks_of
 
 PLACES = {
@@ -153,7 +153,7 @@ def test_opensims_optimum(case):
 def test_markers_and_forces_alone_give_the_torques(subject):
     folder = recordings() / "opensim/arnold2013_synthetic" / subject
     walk = folder / "trials/walk2"
-    result = run_markers(walk / "markers.trc", folder / f"{subject}.osim", walk / "grf.mot")
+    result = followed_torques(follow_markers(walk / "markers.trc", folder / f"{subject}.osim", walk / "grf.mot"))
     assert result.cutoff_hz == 0.0  # the markers are the model's own
     theirs = read_storage(folder / "id.sto")
     for k, c in enumerate(result.model.coordinates):
@@ -210,7 +210,7 @@ def test_frames_without_markers_have_no_torques(hinge, tmp_path):
     gone = recording.markers.positions.copy()
     gone[40:60] = np.nan  # longer than what is filled
     write_trc(walk, Markers(recording.markers.labels, gone, 100.0))
-    result = run_markers(walk, model, cutoff_hz=0.0)
+    result = followed_torques(follow_markers(walk, model, cutoff_hz=0.0))
     missing = np.isnan(result.tau).all(axis=1)
     assert missing[40:60].all()
     assert not missing[:40].any()
@@ -234,7 +234,7 @@ def test_hidden_markers_kick_no_torque(tmp_path, hidden, seconds, most_nm):
     gone[first : first + max(round(seconds * markers.rate_hz), 1), columns] = np.nan
     part = tmp_path / walk.name
     write_trc(part, Markers(markers.labels, gone, markers.rate_hz))
-    whole, left = (run_markers(path, model, forces, cutoff_hz=6.0) for path in (walk, part))
+    whole, left = (followed_torques(follow_markers(path, model, forces, cutoff_hz=6.0)) for path in (walk, part))
     off = np.abs(left.tau - whole.tau)[:, [not c.to_ground for c in whole.model.coordinates]]
     assert off.max() < most_nm
 
@@ -260,7 +260,7 @@ def test_what_cannot_be_followed_is_refused_in_a_sentence(hinge, tmp_path, fault
         "other markers": "0 markers in common with a task in the set-up",
     }
     with pytest.raises((InputFileError, ModelError), match=words[fault]):
-        run_markers(walk, model, ik_setup=setup)
+        followed_torques(follow_markers(walk, model, ik_setup=setup))
 
 
 def test_tasks_that_nobody_can_follow_are_named(hinge, tmp_path):
@@ -318,14 +318,18 @@ def test_forces_beside_a_walk_are_used_where_a_setup_names_a_part_of_it():
     """They were said to be used, and were not: the joint to ground bore the body, 725 N."""
     data = recordings() / "opensim"
     case, model = data / "gait2354_tutorial", data / "core_ik/subject01_simbody.osim"
-    result = run_markers(case / "subject01_walk1.trc", model, ik_setup=case / "subject01_Setup_IK.xml", cutoff_hz=6.0)
+    result = followed_torques(
+        follow_markers(case / "subject01_walk1.trc", model, ik_setup=case / "subject01_Setup_IK.xml", cutoff_hz=6.0)
+    )
     assert len(result.time_s) == 73
     assert [body for _, body in result.loads] == ["calcn_r", "calcn_l"]
     assert result.residual["pelvis_ty"] < 60.0
     assert {path.name for name, path in result.files.items() if name.startswith("also_read")} >= {
         "subject01_walk1_grf.xml"
     }
-    without = run_markers(case / "subject01_walk1.trc", model, "none", case / "subject01_Setup_IK.xml", cutoff_hz=6.0)
+    without = followed_torques(
+        follow_markers(case / "subject01_walk1.trc", model, "none", case / "subject01_Setup_IK.xml", cutoff_hz=6.0)
+    )
     assert not without.loads
     assert not any("ground forces are those" in note.message for note in without.notes)
     assert "forces-missing" in {note.code for note in without.findings}

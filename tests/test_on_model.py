@@ -248,7 +248,7 @@ def test_an_age_in_the_settings_chooses_norms_on_a_model_too():
 def test_what_is_free_moves_as_it_moved(walk):
     """Forward dynamics in the free coordinates gives back the accelerations that the torques were computed from."""
     arrays = result_arrays(walk.analysis)
-    moved = model_motion(arrays, stored_actuated_motion(arrays), walk.analysis.imported.model_file).actuated
+    moved, _ = model_motion(arrays, stored_actuated_motion(arrays), walk.analysis.imported.model_file)
     assert isinstance(moved.reduced, ReducedTree)
     rows = np.flatnonzero(moved.known)[::7]
     args = moved.q[rows], moved.v[rows]
@@ -261,7 +261,7 @@ def test_what_is_free_moves_as_it_moved(walk):
 def test_the_kernels_of_the_free_coordinates_say_what_the_layers_say(walk):
     """Place, rates, G and the bias beneath, by compiled functions and by the layers' own in NumPy."""
     arrays = result_arrays(walk.analysis)
-    moved = model_motion(arrays, stored_actuated_motion(arrays), walk.analysis.imported.model_file).actuated
+    moved, _ = model_motion(arrays, stored_actuated_motion(arrays), walk.analysis.imported.model_file)
     own, rows = moved.reduced, np.flatnonzero(moved.known)[::20]
     zq, zv, G, bias = own.tree_state(moved.q[rows], moved.v[rows])
     top, rates = np.repeat(own.held[None], len(rows), axis=0), np.zeros((len(rows), len(own.held)))

@@ -229,7 +229,7 @@ def with_forces(recording: Recording, path: str | Path) -> Recording:
 def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
     """Return a recording with ground forces that were read; see `with_forces`."""
     markers = recording.markers
-    made = frame_forces(
+    plates, first, stop, notes = frame_forces(
         forces.table,
         forces.forces,
         markers.frame_count,
@@ -238,10 +238,10 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
         markers.positions,
         forces.plates,
     )
-    covered = replace(recording, plates=()).part(made.first, made.stop)
+    covered = replace(recording, plates=()).part(first, stop)
     return replace(
         covered,
-        plates=made.plates,
+        plates=plates,
         also_read=(*recording.also_read, *forces.files),
         diagnostics=(
             *recording.diagnostics,
@@ -249,7 +249,7 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
             *forces.table.notes,
             *forces.notes,
             *_ignored_note(forces),
-            *made.notes,
+            *notes,
         ),
     )
 

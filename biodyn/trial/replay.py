@@ -181,8 +181,7 @@ def replay(
     actuated = stored_actuated_motion(arrays)
     coordinates: Mapping[str, tuple[int, int]] = _places(arrays, "", "") | _places(arrays, "assumed_", " (assumed)")
     if model_file is not None:
-        reached = model_motion(arrays, actuated, model_file)
-        actuated, coordinates = reached.actuated, reached.coordinates
+        actuated, coordinates = model_motion(arrays, actuated, model_file)
     replayed = replay_forwards(actuated, options, progress if progress is not None else _silent)
     return ReplayResult(
         actuated=actuated,

@@ -196,7 +196,6 @@ def own_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple[Consist
     )
 
 
-# A coordinate that hardly carries anything is not compared with its own noise but with this share of the largest one.
 # -- all checks ---------------------------------------------------------------------------------------------------------
 
 _FRAMES_AT_ONCE = 1024
@@ -216,64 +215,47 @@ def verify(actuated: ActuatedMotion, own: ModelMotion | None = None) -> Consiste
         _differences(actuated, rows[first : first + _FRAMES_AT_ONCE])
         for first in range(0, max(len(rows), 1), _FRAMES_AT_ONCE)
     ]
-    return Consistency(
-        (*path, *(_check(equation, [part[equation.code] for part in parts], known) for equation in _EQUATIONS))
-    )
+    return Consistency((*path, *(_check(code, [part[code] for part in parts], known) for code in _EQUATIONS)))
 
 
-@dataclass(frozen=True)
-class _Equation:
-    """Definition of a consistency check."""
-
-    code: str
-    title: str
-    equation: str
-    words: str
-    unit: str
-
-
-_EQUATIONS = (
-    _Equation(
-        "forward-dynamics",
+#: By code: title, equation, words and unit of a check.
+_EQUATIONS = {
+    "forward-dynamics": (
         "Forward dynamics returns the accelerations",
         "ABA(q, v, tau) = vdot",
         "The articulated-body algorithm, given the recorded torques and ground wrenches, returns the accelerations "
         "they were computed from.",
         "rad/s² or m/s²",
     ),
-    _Equation(
-        "mass-matrix",
+    "mass-matrix": (
         "The mass matrix gives the same torques",
         "CRBA(q) vdot + bias(q, v) = tau",
         "The mass matrix of the composite-rigid-body algorithm times the accelerations, with the forces that remain at "
         "zero acceleration, gives the recorded torques.",
         "Nm or N",
     ),
-    _Equation(
-        "momentum",
+    "momentum": (
         "Rate of whole-body momentum equals gravity, GRF and residual",
         "residual = d(momentum)/dt - gravity - ground wrench",
         "The rate of the whole body's linear and angular momentum, summed over the segments in world axes, less gravity "
         "and the measured ground wrench, is the recorded residual at the root.",
         "Nm or N",
     ),
-    _Equation(
-        "free-bodies",
+    "free-bodies": (
         "Each torque balances the segments distal to its joint",
         "axis · (sum of d(momentum)/dt - gravity - ground) = tau",
         "For every coordinate, the segments distal to the joint, as one free body, require the recorded torque about "
         "its axis.",
         "Nm",
     ),
-    _Equation(
-        "power",
+    "power": (
         "Power equals the rate of mechanical energy",
         "sum of joint powers + ground power + residual power = dE/dt",
         "The powers of all joint torques, of the ground wrenches and of the residual add up to the rate of the "
         "segments' kinetic and potential energy.",
         "W",
     ),
-)
+}
 
 
 @dataclass(frozen=True)
@@ -289,8 +271,9 @@ class _Difference:
     natural: float | None = None
 
 
-def _check(equation: _Equation, parts: Sequence[_Difference], known: BoolArray) -> ConsistencyCheck:
-    """Return the check of an equation over all frames (T,), from its errors in the known frames."""
+def _check(code: str, parts: Sequence[_Difference], known: BoolArray) -> ConsistencyCheck:
+    """Return the check `code` over all frames (T,), from its errors in the known frames."""
+    # A coordinate that hardly carries anything is not compared with its own noise but with this share of the largest one.
     smallest_scale = 1e-3
     error = np.full(len(known), np.nan)
     absolute = float("nan")
@@ -303,9 +286,8 @@ def _check(equation: _Equation, parts: Sequence[_Difference], known: BoolArray) 
         size = np.nan_to_num(np.abs(residual), nan=np.inf)
         error[known] = (size / np.maximum(largest, least)).max(axis=1)
         absolute = float(size.max())
-    return ConsistencyCheck(
-        equation.code, equation.title, equation.equation, equation.words, error, absolute, equation.unit
-    )
+    title, equation, words, unit = _EQUATIONS[code]
+    return ConsistencyCheck(code, title, equation, words, error, absolute, unit)
 
 
 def _differences(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Difference]:

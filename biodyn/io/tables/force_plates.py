@@ -9,7 +9,6 @@ column map tells the plate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -113,21 +112,6 @@ MARGIN_M = 0.10
 _LARGEST_M = 25.0
 
 
-@dataclass(frozen=True)
-class FrameForces:
-    """Forces at the frames of a walk.
-
-    Attributes:
-        plates: one for each force that is ever there. first, stop: the walk's frames that the forces cover, stop exclusive.
-        notes: what was decided on the way.
-    """
-
-    plates: tuple[ForcePlate, ...]
-    first: int
-    stop: int
-    notes: tuple[Diagnostic, ...]
-
-
 def frame_forces(
     table: Storage,
     forces: Sequence[ForceColumns],
@@ -136,8 +120,10 @@ def frame_forces(
     start_s: float,
     positions: FloatArray | None = None,
     measured: Sequence[PlateColumns] = (),
-) -> FrameForces:
+) -> tuple[tuple[ForcePlate, ...], int, int, tuple[Diagnostic, ...]]:
     """Return a plate for each of the forces and each of the `measured` plates, at a whole number of samples to a frame.
+
+    Then the walk's frames [first, stop) that the forces cover, and the notes on what was decided.
 
     `frame_count`, `frame_hz`: of the motion; `start_s`: time of its first frame by the clock of the table; `positions` (T, M, 3)
     m of its markers in the frame of the forces, which stand above the plates; None = the forces point up. Between rows
@@ -184,7 +170,7 @@ def frame_forces(
         notes.append(
             _shortened(table, frame_count, (start_s + first / frame_hz, start_s + (stop - 1) / frame_hz), stop - first)
         )
-    return FrameForces(tuple(plates), first, stop, tuple(notes))
+    return tuple(plates), first, stop, tuple(notes)
 
 
 def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -> tuple[int, int]:

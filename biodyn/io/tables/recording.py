@@ -139,12 +139,14 @@ def recording_of(
     gait, event_notes = gait_events(events, len(table.time_s), rate_hz, own_name, others)
     start_s = float(table.time_s[0])
     single = [force for force in roles.forces if force not in doubled]
-    forces = frame_forces(table, single, len(table.time_s), rate_hz, start_s, positions, roles.plates)
+    plates, _, _, force_notes = frame_forces(
+        table, single, len(table.time_s), rate_hz, start_s, positions, roles.plates
+    )
     recording = Recording(
         path=table.path,
         sha256=sha256,
         motion=StoredMotion(markers, poses, coordinates),
-        plates=forces.plates,
+        plates=plates,
         events=gait,
         start_s=start_s,
         diagnostics=(
@@ -155,7 +157,7 @@ def recording_of(
             *coordinate_notes,
             *event_notes,
             *_unclear_note(table, [force.force[0] for force in doubled]),
-            *forces.notes,
+            *force_notes,
             *_other_note(roles.others),
         ),
     )

@@ -96,7 +96,7 @@ def run_on_model(
     in `FOLLOWED` apply; `signals.method` is "estimate" or "auto".
 
     Returns the torques alone for rows at uneven times, more than `MOST_ROWS` rows, or several bodies attached to ground.
-    Raises InputFileError, ModelError, SettingsError as `run_markers` and `run_coordinates`.
+    Raises InputFileError, ModelError, SettingsError as `follow_markers` and `run_coordinates`.
     """
     settings, model = request.settings, Path(str(request.settings.model.osim))
     clock = Clock(progress)
@@ -118,11 +118,11 @@ def run_on_model(
     else:
         inputs = (request.path, model, request.forces, request.ik_setup, *sizes, cutoff_hz, settings)
         followed = follow_markers(*inputs, clock.begin, request.plate_calibration)
-        torques = followed_torques(followed, request.forces, estimate, clock.begin)
+        torques = followed_torques(followed, estimate, clock.begin)
         result = whole(torques)
         plates, corner_notes = ((), ()) if result is None else plates_in_order(result.analysis)
         if corner_notes:
-            torques = followed_torques(followed.with_plates(plates), request.forces, estimate, clock.begin)
+            torques = followed_torques(followed.with_plates(plates), estimate, clock.begin)
             torques = replace(torques, notes=(*torques.notes, *corner_notes))
             result = whole(torques)
     clock.end()

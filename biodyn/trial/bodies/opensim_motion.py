@@ -67,7 +67,7 @@ def run_coordinates(
         cutoff_hz: low-pass of the coordinates, as OpenSim's tool has it; 0 = none; None = 6 Hz, or none where the file says that
             it is smooth (`biodyn export` writes so). Forces are taken as they are, by OpenSim's splines between their rows.
         estimate: motion, masses and the trunk's mass centre become what explains coordinates and forces best together
-            (`balanced_coordinates`), starting from the coordinates low-passed so; None = the coordinates are taken as they are.
+            (`balanced`), starting from the coordinates low-passed so; None = the coordinates are taken as they are.
 
     Raises InputFileError, ModelError: a file that cannot be read, a load on a body the model does not have, too few rows, gaps.
     """
@@ -251,7 +251,7 @@ class Followed:
         model: scaled where it was (`sized`). points: of the recording, short gaps filled. kept: the frames that were fitted.
         time_s: (T,) and positions: (T, M, 3) m in those frames, gaps as recorded.
         fit, tasks: of the coordinates. cutoff_hz: of their low-pass, and the note on its choice.
-        files: what was read, by what it is. setup_notes: of the inverse kinematics set-up.
+        forces: their file as it was named. files: what was read, by what it is. setup_notes: of the inverse kinematics set-up.
     """
 
     model: OpenSimModel
@@ -264,6 +264,7 @@ class Followed:
     tasks: Tasks
     cutoff_hz: float
     cutoff_notes: tuple[Diagnostic, ...]
+    forces: str | Path | None
     files: Mapping[str, Path]
     setup_notes: tuple[Diagnostic, ...]
 
@@ -273,7 +274,7 @@ class Followed:
         return replace(self, points=replace(self.points, recording=recording))
 
 
-def run_markers(
+def follow_markers(
     walk: str | Path,
     model: str | Path,
     forces: str | Path | None = None,
@@ -283,9 +284,10 @@ def run_markers(
     mass_kg: float | None = None,
     cutoff_hz: float | None = None,
     settings: Settings | None = None,
-    estimate: bool = False,
-) -> CoordinateResult:
-    """Return the joint torques of an OpenSim model that follows the markers of a recording.
+    progress: Callable[[str], None] = lambda step: None,
+    plates: PlateCalibration | None = None,
+) -> Followed:
+    """Return an OpenSim model with coordinates that follow the markers of a recording.
 
     Parameters:
         walk: .trc or .c3d. model: .osim with the marker names of the recording.
@@ -298,29 +300,10 @@ def run_markers(
             (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
         settings: how long gaps are filled (`processing.signals.gaps`), over what time weights fade next to them, and weights by
             label, with precedence over the set-up; None = the usual ones.
-        estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
-            (`balanced_fit`), starting from the coordinates low-passed so; None = the low-passed coordinates are used.
+        plates: calibration of the recording's plates.
 
     Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
     """
-    followed = follow_markers(walk, model, forces, ik_setup, static, scale_setup, mass_kg, cutoff_hz, settings)
-    return followed_torques(followed, forces, estimate)
-
-
-def follow_markers(
-    walk: str | Path,
-    model: str | Path,
-    forces: str | Path | None,
-    ik_setup: str | Path | None,
-    static: str | Path | None,
-    scale_setup: str | Path | None,
-    mass_kg: float | None,
-    cutoff_hz: float | None,
-    settings: Settings | None,
-    progress: Callable[[str], None] = lambda step: None,
-    plates: PlateCalibration | None = None,
-) -> Followed:
-    """Return the model with coordinates that follow the markers; see `run_markers`."""
     progress("reading")
     sized = _sized(model, static, scale_setup, mass_kg)
     body = from_osim(model) if sized is None else sized.model
@@ -341,19 +324,22 @@ def follow_markers(
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     setup_notes = () if setup is None else tuple(setup.notes)
-    return Followed(body, sized, filled, rows, time_s, positions, fit, tasks, hz, tuple(chosen), files, setup_notes)
+    return Followed(
+        body, sized, filled, rows, time_s, positions, fit, tasks, hz, tuple(chosen), forces, files, setup_notes
+    )
 
 
 def followed_torques(
-    followed: Followed,
-    forces: str | Path | None = None,
-    estimate: bool = False,
-    progress: Callable[[str], None] = lambda step: None,
+    followed: Followed, estimate: bool = False, progress: Callable[[str], None] = lambda step: None
 ) -> CoordinateResult:
-    """Return the joint torques of a model that follows markers; see `run_markers`."""
+    """Return the joint torques of a model that follows markers.
+
+    estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
+    (`balanced_fit`), starting from the coordinates low-passed so; False = the low-passed coordinates are used.
+    """
     model, fit, time_s, hz = followed.model, followed.fit, followed.time_s, followed.cutoff_hz
     progress("contacts")
-    loads, named, files, notes, on_plates = _loads(followed, forces)
+    loads, named, files, notes, on_plates = _loads(followed)
     progress("estimate" if estimate else "inverse dynamics")
     problem = (model, fit, time_s, loads, hz)
     result = estimated(*problem) if estimate else solved(*problem)
@@ -398,10 +384,11 @@ def _filled(model: OpenSimModel, points: Points, gaps: SignalSettings) -> FloatA
 
 
 def _loads(
-    followed: Followed, forces: str | Path | None
+    followed: Followed,
 ) -> tuple[Loads, Sequence[tuple[str, str]], Mapping[str, Path], Sequence[Diagnostic], OnPlates | None]:
     """Loads of a file of forces, else of the plates of the recording; name and body of each, files, notes, and the plates."""
     model, points, kept, time_s = followed.model, followed.points, followed.kept, followed.time_s
+    forces = followed.forces
     if forces is not None and str(forces) != NO_FORCES:
         measured = read_external_loads(forces)
         named = [(load.name, load.body) for load in measured.loads]

@@ -247,16 +247,13 @@ def _fit_record(fit: ModelFit) -> dict[str, Any]:
 _STILL = 1e-9
 
 
-@dataclass(frozen=True)
-class ModelReplay:
-    """Motion and forces for the replay, and the place in q and in v of every free coordinate, by name."""
+def model_motion(
+    arrays: Mapping[str, np.ndarray], stored: ActuatedMotion, model_file: bytes
+) -> tuple[ActuatedMotion, dict[str, tuple[int, int]]]:
+    """Return motion and forces of a result on a model in its free coordinates, and their places in q and v by name.
 
-    actuated: ActuatedMotion
-    coordinates: Mapping[str, tuple[int, int]]
-
-
-def model_motion(arrays: Mapping[str, np.ndarray], stored: ActuatedMotion, model_file: bytes) -> ModelReplay:
-    """Return the motion of a result on a model in its free coordinates; ResultError where it cannot be replayed."""
+    ResultError where it cannot be replayed.
+    """
     model = model_of(model_element(document_of(model_file, MODEL_NAME), MODEL_NAME))
     tree = floating_tree(model.coupled)
     if tree is None:
@@ -286,7 +283,7 @@ def model_motion(arrays: Mapping[str, np.ndarray], stored: ActuatedMotion, model
         vdot=np.hstack([stored.vdot[:, :6], vdot[:, places]]),
         tau=_forces(reduced, configurations, speeds, stored.tau),
     )
-    return ModelReplay(actuated, {name: (7 + k, 6 + k) for k, name in enumerate(free)})
+    return actuated, {name: (7 + k, 6 + k) for k, name in enumerate(free)}
 
 
 def _free(model: OpenSimModel, names: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:

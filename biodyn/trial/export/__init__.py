@@ -35,38 +35,26 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Export", "export"]
 
 
-@dataclass(frozen=True)
-class Request:
-    """Input of an export: record, tables and arrays of a trial; convention of names and signs, "" = the usual one.
-
-    recording: the walk's own file, where it is not where the record says.
-    """
-
-    view: TrialView
-    convention: str = ""
-    recording: Path | None = None
-
-
 #: Files by name, and sentences on what they lack.
 Files = tuple[dict[str, bytes], tuple[str, ...]]
 
 
-def _opensim(request: Request) -> Files:
-    if request.convention not in ("", "opensim"):
+def _opensim(view: TrialView, convention: str, _: Path | None) -> Files:
+    if convention not in ("", "opensim"):
         raise ResultError(
-            f"Files for OpenSim have OpenSim's conventions, not '{request.convention}'.",
+            f"Files for OpenSim have OpenSim's conventions, not '{convention}'.",
             "Leave --convention out, or export to c3d, mat or xlsx.",
         )
-    view = request.view
     return opensim_files(view) if view.model_file is None else model_files(view, view.model_file)
 
 
-#: What makes the files of each format.
-FORMATS: Final[dict[str, Callable[[Request], Files]]] = {
+#: What makes the files of each format from a trial, the convention of names and signs ("" = the usual one), and the path of the
+#: walk's own file where it is not where the record says.
+FORMATS: Final[dict[str, Callable[[TrialView, str, Path | None], Files]]] = {
     "opensim": _opensim,
-    "c3d": lambda request: c3d_file(request.view, request.convention, request.recording),
-    "mat": lambda request: mat_file(request.view, request.convention),
-    "xlsx": lambda request: xlsx_file(request.view, request.convention),
+    "c3d": c3d_file,
+    "mat": lambda view, convention, _: mat_file(view, convention),
+    "xlsx": lambda view, convention, _: xlsx_file(view, convention),
 }
 # Formats for a result that has tables alone.
 _OF_TABLES: Final = ("mat", "xlsx")
@@ -110,8 +98,7 @@ def export(
         raise ResultError("A result that was not saved has no folder of its own.", "Say where to export it.")
     target = Path(folder) if folder is not None else _beside(Path(str(place)), to)
     view = _view(source, to, convention)
-    request = Request(view, convention, None if recording is None else Path(recording))
-    files, notes = FORMATS[to](request)
+    files, notes = FORMATS[to](view, convention, None if recording is None else Path(recording))
     made = view.record.get("input", {})
     record = {
         "export": to,
