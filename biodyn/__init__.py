@@ -12,9 +12,39 @@ Packages import only those below them. Along the data's way: `recording` (what a
 `geometry`, `kernels` and `rigid_body` (dynamics), `statistics`, `variables` (what a number means). Begin with `trial/steps.py`.
 """
 
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import lazy_loader
 
 from biodyn.version import VERSION as __version__
 
-__getattr__, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
-__all__ = ["__version__", *_names]
+if TYPE_CHECKING:
+    from biodyn.study import StudyResult
+    from biodyn.trial.stored import LoadedResult
+
+__getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)
+__all__ = ["__version__", "load", *_names]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
+def load(result_dir: str | Path) -> LoadedResult | StudyResult:
+    """Open the result folder of a trial, session or study, of this or an older version.
+
+    Returns the result with the same attributes as that of `run_trial`, `run_session` or `run_study`:
+    `load(folder).joint_torques`, `load(study).summary`. Raises ResultError if the folder is not a result, a file is missing or
+    damaged, or was written by a newer biodyn.
+    """
+    folder = Path(result_dir)
+    if (folder / "study.json").is_file():
+        from biodyn.study import StudyResult  # requires the extra `study`
+
+        return StudyResult(folder)
+    from biodyn.trial.stored import LoadedResult
+
+    return LoadedResult(folder)

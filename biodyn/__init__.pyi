@@ -1,3 +1,5 @@
+import pathlib
+
 __version__: str
 
 from .io import read as read
@@ -16,6 +18,8 @@ from .trial.replay import replay as replay
 from .trial.result import TrialResult as TrialResult
 from .trial.run import run_trial as run_trial
 from .trial.sensitivity import vary_trial as vary_trial
-from .trial.stored import load as load
+from .trial.stored import LoadedResult as LoadedResult
 from .trial.unpack import Unpacked as Unpacked
 from .trial.unpack import unpack as unpack
+
+def load(result_dir: str | pathlib.Path) -> LoadedResult | StudyResult: ...

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from biodyn.output.store.read import StoredResult
 
 if TYPE_CHECKING:
-    from biodyn import StudyResult
     from biodyn.trial.export import Export
 
 
@@ -23,18 +22,3 @@ class LoadedResult(StoredResult):
         from biodyn.trial.export import export
 
         return export(self, to, folder, convention=convention, force=force)
-
-
-def load(result_dir: str | Path) -> LoadedResult | StudyResult:
-    """Open the result folder of a trial, session or study, of this or an older version.
-
-    Returns the result with the same attributes as that of `run_trial`, `run_session` or `run_study`:
-    `load(folder).joint_torques`, `load(study).summary`. Raises ResultError if the folder is not a result, a file is missing or
-    damaged, or was written by a newer biodyn.
-    """
-    folder = Path(result_dir)
-    if (folder / "study.json").is_file():
-        from biodyn import StudyResult  # requires the extra `study`
-
-        return StudyResult(folder)
-    return LoadedResult(folder)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_SIGN, FloatArray
 from biodyn.library.load import load_table
@@ -27,64 +26,6 @@ _LAST = len(PERCENT) - 1
 def default_definitions() -> tuple[ParameterDefinition, ...]:
     """Return the parameters of the library's table."""
     return tuple(ParameterDefinition.model_validate(entry) for entry in load_table("study/parameters")["parameter"])
-
-
-def trial_parameters(
-    gait_cycles: pd.DataFrame, spatiotemporal: pd.DataFrame, names: Sequence[str] | None = None
-) -> pd.DataFrame:
-    """Return the parameters of every cycle of a trial, tidy; rows without a value are omitted.
-
-    Args:
-        gait_cycles, spatiotemporal: tables of a trial, in the signs of the coordinates.
-        names: parameters, None = all of the library's table.
-    Returns:
-        parameter, title, variable, side, cycle, value, unit, at_percent: instant of a maximum or minimum, else NaN.
-    """
-    columns = ["parameter", "title", "variable", "side", "cycle", "value", "unit", "at_percent"]
-    strides = spatiotemporal.assign(side=spatiotemporal["side"].astype(str)).set_index(["side", "cycle"])
-    heads = gait_cycles.iloc[::CYCLE_POINTS]
-    values = gait_cycles["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
-    variables = heads["variable"].astype(str).to_numpy()
-    rows: list[dict[str, object]] = []
-    for definition in default_definitions():
-        if names is not None and definition.name not in names:
-            continue
-        if definition.operation == "stride":
-            if definition.variable not in strides:
-                continue
-            keys, unit = list(strides.index), definition.unit
-            results = strides[definition.variable].to_numpy(dtype=np.float64) * signs(definition, [k[0] for k in keys])
-            instants = np.full(len(keys), np.nan)
-        else:
-            own = variables == definition.variable
-            if not own.any():
-                continue
-            keys = list(zip(heads["side"][own].astype(str), heads["cycle"][own], strict=True))
-            known = strides.reindex(keys)
-            turned = values[own] * signs(definition, [key[0] for key in keys])[:, None]
-            start, end = window_ends(definition.interval, known["stance_percent"].to_numpy(dtype=np.float64))
-            duration_s = known["stride_time_s"].to_numpy(dtype=np.float64)
-            results = operate(turned, start, end, definition, duration_s)
-            instants = np.full(len(keys), np.nan)
-            if definition.operation in ("max", "min"):
-                timed = definition.model_copy(update={"operation": f"time_of_{definition.operation}"})
-                instants = operate(turned, start, end, timed, duration_s)
-            unit = unit_of(definition, str(heads["unit"][own].iloc[0]))
-        rows += [
-            {
-                "parameter": definition.name,
-                "title": definition.label,
-                "variable": definition.variable,
-                "side": side,
-                "cycle": cycle,
-                "value": float(value),
-                "unit": unit,
-                "at_percent": float(at),
-            }
-            for (side, cycle), value, at in zip(keys, results, instants, strict=True)
-            if np.isfinite(value)
-        ]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def signs(definition: ParameterDefinition, sides: Sequence[str]) -> FloatArray:

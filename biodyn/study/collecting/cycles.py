@@ -22,6 +22,7 @@ from biodyn.library.load import load_table
 from biodyn.output.store.folder import RECORD_NAME, listed_files
 from biodyn.output.store.read import read_record
 from biodyn.output.tables.csv import spreadsheet_text
+from biodyn.output.tables.gait import trial_parameters
 from biodyn.processing.dynamics.solve import distal_feet, lost_distally
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.spatiotemporal import CycleSignal
@@ -30,7 +31,6 @@ from biodyn.recording import GroundReaction
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, STRIDES_NAME, TrialRecord, read_strides
 from biodyn.trial.result import TrialResult
-from biodyn.variables.cycle_parameters import trial_parameters
 
 # -- columns of the data set
 

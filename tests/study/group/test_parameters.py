@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from biodyn.conventions import CYCLE_POINTS, FloatArray
 from biodyn.errors import SettingsError
 from biodyn.library.study_parameters import ParameterDefinition
+from biodyn.output.tables.gait import trial_parameters
 from biodyn.study.options import all_definitions, require_known
-from biodyn.variables.cycle_parameters import default_definitions, operate, trial_parameters, unit_of, window_ends
+from biodyn.variables.cycle_parameters import default_definitions, operate, unit_of, window_ends
 
 PERCENT = np.linspace(0.0, 100.0, CYCLE_POINTS)
 # between two samples everything is a straight line; results of straight lines are exact to round-off

@@ -27,8 +27,8 @@ from biodyn.library.load import UserFile
 from biodyn.library.registry import Registry
 from biodyn.output.figures.curves import TORQUE_SD, Bands, CycleCurves, curves_by_variable, display_table, torque_bands
 from biodyn.output.figures.description import Figure
+from biodyn.output.tables.gait import trial_parameters
 from biodyn.variables import Norms
-from biodyn.variables.cycle_parameters import trial_parameters
 from biodyn.variables.norms import norms_of_record, reasons_of_record
 
 
@@ -132,7 +132,7 @@ class TrialView:
 
     @cached_property
     def parameters(self) -> pd.DataFrame:
-        """Windowed parameters of every cycle, tidy (`variables.cycle_parameters.trial_parameters`)."""
+        """Windowed parameters of every cycle, tidy (`output.tables.gait.trial_parameters`)."""
         return trial_parameters(self.tables["gait_cycles"], self.tables["spatiotemporal"])
 
     @cached_property

@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.library.load import load_table
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.report.numbers import NumberRow, decimal, evidence_words, number_rows, parameter_label
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.processing.signals.prepare import FULL_BANDWIDTH_HZ
+from biodyn.statistics.gait_measures import gait_profile_score, gait_variable_score
+from biodyn.variables import score_reference, variable
 from biodyn.variables.norms import walker_of
 
 
@@ -127,3 +130,50 @@ def numbers_against_norms(page: TrialPage) -> list[NumberRow]:
     }
     curves = {name: {side: cycles.mean for side, cycles in sides.items()} for name, sides in page.curves.items()}
     return number_rows(means, curves, walker_of(page.record, view.speed_m_s), view.norms)
+
+
+@SECTIONS.section(
+    "scores", place=22.5, title="Movement analysis profile and gait profile score", link="GPS", folded=True
+)
+def scores(page: TrialPage) -> Data | None:
+    """Return gait variable scores of both sides with those of the reference, and the GPS; None without a reference.
+
+    Baker R et al. (2009) Gait Posture 30:265-269: RMS over the cycle of the mean curve minus the mean of the reference.
+    """
+    view = page.view
+    setting = str((page.record["settings"].get("report") or {}).get("norms", "auto"))
+    if not view.walking or setting == "none" or not page.curves:
+        return None
+    own = next((norms for norms in view.norms if norms.name == setting), None)
+    reference = score_reference("auto" if own is None else setting, walker_of(page.record, view.speed_m_s))
+    norms = reference.norms if own is None else own
+    rows: list[tuple[str, ...]] = []
+    by_side: dict[str, list[float]] = {side: [] for side in SIDES}
+    pelvis: list[int] = []
+    for entry in load_table("study/analysis")["gait_scores"]["variable"]:
+        known, norm = variable(entry["variable"]), norms.curves.get(entry["variable"])
+        score = dict.fromkeys(SIDES, np.nan)
+        for side, curves in page.curves.get(known.name, {}).items():
+            if norm is not None and len(curves.values):
+                score[side] = float(gait_variable_score(curves.mean, known.clinical(SIDES[0]) * norm.mean))
+        usual = np.nan if norm is None or norm.sd is None else float(np.sqrt(np.mean(norm.sd**2)))
+        pelvis += [len(rows)] if entry.get("pelvis") else []
+        for side in SIDES:
+            by_side[side].append(score[side])
+        rows.append((known.title, *(_degrees(score[side]) for side in SIDES), _degrees(usual)))
+    profile = [_degrees(float(gait_profile_score(by_side[side]))) for side in SIDES]
+    without_pelvis = [value for k, value in enumerate(by_side["r"]) if k not in pelvis]
+    rows.append(("Gait profile score (GPS)", *profile, ""))
+    overall = _degrees(float(gait_profile_score([*by_side["l"], *without_pelvis])))
+    words = reference.words if own is None else norms.words
+    return {
+        "heads": ("variable", *(f"#{SIDE_NAMES[side]}, degrees" for side in SIDES), "#reference people, degrees"),
+        "rows": rows,
+        "overall": overall,
+        "words": f"{words} ({norms.citation})",
+        "other_age": reference.of_another_age and own is None,
+    }
+
+
+def _degrees(value: float) -> str:
+    return f"{value:.1f}" if np.isfinite(value) else "–"
