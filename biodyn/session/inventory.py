@@ -50,22 +50,15 @@ class FoundFile:
     twin: Path | None = None
 
 
-@dataclass(frozen=True)
-class Inventory:
-    """All recordings of a folder by path; folders that could not be opened, and files in folders passed over, with the reason."""
-
-    files: tuple[FoundFile, ...]
-    closed: tuple[tuple[Path, str], ...]
-    passed: tuple[tuple[Path, str], ...] = ()
-
-
 IsRecording = Callable[[Path], bool]
 
 
 def take_inventory(
     root: Path, is_named: Callable[[Path], bool] = lambda path: False, on_model: bool = False
-) -> Inventory:
+) -> tuple[list[FoundFile], list[tuple[Path, str]]]:
     """Find the recordings below `root` and read their headers. Raises InputFileError if `root` is not a folder.
+
+    Also returns files and folders that were passed over, with the reason.
 
     is_named: whether study.toml names a spreadsheet. on_model: whether coordinates (.mot, .sto) are recordings.
     """
@@ -82,13 +75,11 @@ def take_inventory(
     if not root.is_dir():
         what = "is not a folder" if root.exists() else "does not exist"
         raise InputFileError(f"'{root}' {what}; expected the folder of a study.", "Check the path.")
-    closed: list[tuple[Path, str]] = []
     passed: list[tuple[Path, str]] = []
-    paths = sorted(_recording_paths(root, holds, closed, passed))
-    if not paths and any(path == Path(".") for path, _ in closed):
-        raise InputFileError(f"'{root}' cannot be opened: {closed[0][1]}.", "Check the permissions.")
-    twins = _twins(root, paths)
-    twins |= _copies(root, [path for path in paths if path not in twins])
+    paths = sorted(_recording_paths(root, holds, passed))
+    if not paths and (closed := next((why for path, why in passed if path == Path()), "")):
+        raise InputFileError(f"'{root}': {closed}", "Check the permissions.")
+    twins = _copies(root, paths)
     twins |= _conversions([path for path in paths if path not in twins])
     files = []
     for path in paths:
@@ -97,7 +88,7 @@ def take_inventory(
             files.append(file)
         else:
             passed.append((path, file))
-    return Inventory(tuple(files), tuple(sorted(closed)), tuple(sorted(passed)))
+    return files, sorted(passed)
 
 
 def _looked_into(root: Path, path: Path) -> FoundFile | str:
@@ -129,23 +120,8 @@ def _is_forces(path: Path, facts: FileFacts) -> bool:
     return not any(name.lower().startswith(beginnings) for name in facts.coordinates)
 
 
-def _twins(root: Path, paths: list[Path]) -> dict[Path, Path]:
-    """Return every second path of one file (a link to it) -> the first; files themselves come before links."""
-    seen: dict[tuple[int, int], Path] = {}
-    twins: dict[Path, Path] = {}
-    for path in sorted(paths, key=lambda path: (root / path).is_symlink()):
-        try:
-            status = (root / path).stat()
-        except OSError:
-            continue
-        first = seen.setdefault((status.st_dev, status.st_ino), path)
-        if first != path:
-            twins[path] = first
-    return twins
-
-
 def _copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
-    """Return every file with the content of another -> that one: the one with fewer folders and the shorter name."""
+    """Return every file with the content of another -> that one: no link, the one with fewer folders and the shorter name."""
     by_size: dict[int, list[Path]] = defaultdict(list)
     for path in paths:
         with suppress(OSError):
@@ -153,7 +129,11 @@ def _copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
     copies: dict[Path, Path] = {}
     for size, same in by_size.items():
         first: dict[str, Path] = {}
-        for path in sorted(same, key=lambda p: (len(p.parts), len(p.name), p)) if size and len(same) > 1 else ():
+        for path in (
+            sorted(same, key=lambda p: ((root / p).is_symlink(), len(p.parts), len(p.name), p))
+            if size and len(same) > 1
+            else ()
+        ):
             with suppress(OSError, InputFileError):
                 original = first.setdefault(_content(root / path, size), path)
                 if original != path:
@@ -200,12 +180,10 @@ def _direct(root: Path, folder: Path, holds: IsRecording) -> list[Path]:
     return [folder / name for name in names if holds(folder / name)]
 
 
-def _recording_paths(
-    root: Path, holds: IsRecording, closed: list[tuple[Path, str]], passed: list[tuple[Path, str]]
-) -> Iterator[Path]:
+def _recording_paths(root: Path, holds: IsRecording, passed: list[tuple[Path, str]]) -> Iterator[Path]:
     """Yield every path of a possible recording. Linked folders come last, each real folder once.
 
-    Folders that cannot be opened go to `closed`, files of folders that are passed over to `passed`, with the reason.
+    Folders that cannot be opened, and files of folders that are passed over, go to `passed` with the reason.
     """
     visited: set[tuple[int, int]] = set()
     linked: list[Path] = []
@@ -220,7 +198,7 @@ def _recording_paths(
             with os.scandir(root / folder) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            closed.append((folder, error.strerror or "it cannot be read"))
+            passed.append((folder, f"This folder cannot be opened: {error.strerror or 'it cannot be read'}."))
             continue
         if folder != Path() and any(entry.name in RESULT_MARKS for entry in listed):
             passed += [(path, "It is in a result folder of biodyn.") for path in _direct(root, folder, holds)]

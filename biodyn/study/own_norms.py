@@ -22,6 +22,7 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import StudyError, printable
 from biodyn.library.faults import require_valid
 from biodyn.library.load import read_user_toml
+from biodyn.output.figures.curves import nan_statistics
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, curve_model
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.group.registry import mean_of_person
@@ -120,7 +121,10 @@ def _means(
         counts[mean_curve.key[1]] = counts.get(mean_curve.key[1], 0) + 1
     for mean_curve in selected:
         _, condition, _, side = mean_curve.key
-        strides = {name: _mean(data.stride(name)[mean_curve.rows[mean_curve.used]]) for name in data.stride_columns}
+        strides = {
+            name: float(nan_statistics(data.stride(name)[mean_curve.rows[mean_curve.used]])[0])
+            for name in data.stride_columns
+        }
         strides |= size_free(strides, walker)
         speed = strides.get(SIZE_FREE[0].name, float("nan"))
         if not np.isfinite(speed):
@@ -129,11 +133,6 @@ def _means(
         curves = {name: signs[i] * mean_curve.mean[i] for i, name in enumerate(data.variables)}
         whole = {name: curve for name, curve in curves.items() if np.isfinite(curve).all()}
         yield Means(person, speed, whole, strides, 1.0 / counts[condition])
-
-
-def _mean(values: FloatArray) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else float("nan")
 
 
 # -- The TOML file --------------------------------------------------------------------------------------------------

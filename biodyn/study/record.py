@@ -87,6 +87,11 @@ def _is_metric(value: Any) -> bool:
     return value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 trial", "2 trials"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 # -- Strides --------------------------------------------------------------------------------------------------------
 
 

@@ -375,17 +375,8 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-@dataclass(frozen=True)
-class ScoreReference:
-    """Reference of gait scores: norms, group in words, and whether the person has another age."""
-
-    norms: Norms
-    words: str
-    of_another_age: bool = False
-
-
-def score_reference(setting: str, walker: Walker | None) -> ScoreReference:
-    """Return the reference norms of gait scores.
+def score_reference(setting: str, walker: Walker | None) -> tuple[Norms, str, bool]:
+    """Return the reference norms of gait scores, the group in words, and whether the person has another age.
 
     A score is the distance to one fixed reference, so that conditions and sessions can be compared: children at their free
     speed, the only published norms with all nine variables on comparable axes, or the norms in the settings at the speed of the
@@ -400,11 +391,11 @@ def score_reference(setting: str, walker: Walker | None) -> ScoreReference:
     if automatic:
         norms = norm_set.at(norm_set.usual_speed)
         remark = "; no published norms of adults have all nine variables on comparable axes"
-        return ScoreReference(norms, norms.words + (remark if other else ""), other)
+        return norms, norms.words + (remark if other else ""), other
     speed = norm_set.usual_speed if walker is None else walker.speed(norm_set.measure)
     low, high = norm_set.speeds
     norms = norm_set.at(min(max(speed if math.isfinite(speed) else norm_set.usual_speed, low), high))
-    return ScoreReference(norms, norms.words, other)
+    return norms, norms.words, other
 
 
 #: Name of the entry of norms in a record.

@@ -70,7 +70,7 @@ def test_a_study_takes_measurements_and_passes_over_other_files_of_matlab(
     write_qtm_mat(tmp_path / "walk.mat", laboratory.trials["walk"])
     savemat(tmp_path / "results.mat", {"moments": np.eye(3)})
     (tmp_path / "notes.mat").write_text("no file of MATLAB")
-    assert [file.path.name for file in take_inventory(tmp_path).files] == ["walk.mat"]
+    assert [file.path.name for file in take_inventory(tmp_path)[0]] == ["walk.mat"]
     assert [holds_measurement(tmp_path / f"{name}.mat") for name in ("walk", "results", "notes")] == [
         True,
         False,

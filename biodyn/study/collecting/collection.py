@@ -40,7 +40,7 @@ from biodyn.study.collecting.cycles import (
 )
 from biodyn.study.collecting.read import DATA_SET_NAME, data_set_path
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import TrialRecord, excluded_trials, exclusion_finding, read_record, trial_failed
+from biodyn.study.record import TrialRecord, counted, excluded_trials, exclusion_finding, read_record, trial_failed
 from biodyn.study.running.task import program_version
 from biodyn.trial.export.sheets import text_cell
 
@@ -300,15 +300,11 @@ def _impossible(source: _Source) -> Diagnostic:
     return Diagnostic(
         "cycle-impossible",
         "warning",
-        f"Values beyond physiological limits: in {_count(source.impossible_cycles, 'cycle')} of "
-        f"{_count(source.impossible_trials, 'trial')}. They and what depends on them are not valid, and in no group result.",
+        f"Values beyond physiological limits: in {counted(source.impossible_cycles, 'cycle')} of "
+        f"{counted(source.impossible_trials, 'trial')}. They and what depends on them are not valid, and in no group result.",
         value=float(source.impossible_cycles),
         hint="study.parquet has the reason in each row; the findings of the trials name the values.",
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _too_long(name: str, rows: int) -> Diagnostic:

@@ -29,6 +29,7 @@ from biodyn.session.words import plain_text
 from biodyn.settings import Settings, joined, with_table_paths
 from biodyn.study.options import AnalysisOptions, OutputOptions
 from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.study.record import counted
 
 LAYOUT_FIELDS = ("subject", "session", "condition", "group", "trial", "any")
 
@@ -388,7 +389,9 @@ def _conditions(trials: Sequence[PlannedTrial]) -> list[str]:
     if not counts:
         return ["# [conditions]          # found condition, or a pattern = its name\n"]
     lines = ["# Found condition, or a pattern = its name; two with one name are one condition.", "[conditions]"]
-    lines += [f"{_quoted(name)} = {_quoted(name)}  # {_many(count)}" for name, count in sorted(counts.items())]
+    lines += [
+        f"{_quoted(name)} = {_quoted(name)}  # {counted(count, 'trial')}" for name, count in sorted(counts.items())
+    ]
     return ["\n".join(lines) + "\n"]
 
 
@@ -421,7 +424,7 @@ def _subjects(plan: StudyPlan) -> list[str]:
         )
         statics = dict.fromkeys(path for trial in own for path in (trial.statics or (trial.static,)))
         lines = [
-            f"[subjects.{_quoted(subject)}]  # {_many(len(own))}",
+            f"[subjects.{_quoted(subject)}]  # {counted(len(own), 'trial')}",
             f"# mass_kg = {mass}",
             "# height_m = 1.75  # instead of the stored height, or one estimated from the segments",
             *(
@@ -431,10 +434,6 @@ def _subjects(plan: StudyPlan) -> list[str]:
         ]
         blocks.append("\n".join(lines) + "\n")
     return blocks
-
-
-def _many(count: int, noun: str = "trial") -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _quoted(text: str) -> str:
@@ -491,13 +490,15 @@ def _counts(plan: StudyPlan) -> str:
     roles = Counter(file.role for file in plan.files)
     searched = sum(trial.static is None for trial in plan.trials)
     parts = [
-        _many(len(plan.files), "C3D file" if all(f.path.suffix.lower() == ".c3d" for f in plan.files) else "recording"),
-        _many(len(plan.trials), "trial"),
-        _many(len(subjects), "subject"),
-        *([_many(len(sessions), "session")] if sessions else []),
-        *([_many(len(conditions), "condition")] if conditions else []),
-        _many(roles["static"], "static trial"),
-        *([_many(roles["functional"], "functional trial")] if roles["functional"] else []),
+        counted(
+            len(plan.files), "C3D file" if all(f.path.suffix.lower() == ".c3d" for f in plan.files) else "recording"
+        ),
+        counted(len(plan.trials), "trial"),
+        counted(len(subjects), "subject"),
+        *([counted(len(sessions), "session")] if sessions else []),
+        *([counted(len(conditions), "condition")] if conditions else []),
+        counted(roles["static"], "static trial"),
+        *([counted(roles["functional"], "functional trial")] if roles["functional"] else []),
         f"{roles['other'] + roles['excluded']} left out",
         *([f"{roles['unreadable']} cannot be read"] if roles["unreadable"] else []),
         *([f"static trial searched when run for {searched}"] if searched else []),

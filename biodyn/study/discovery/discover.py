@@ -354,22 +354,21 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
     """
     definition = definition or StudyDefinition()
     root = Path(folder).resolve()
-    inventory = take_inventory(root, partial(is_named, definition=definition), on_model=definition.on_model)
-    paths = [file.path for file in inventory.files]
+    recordings, passed = take_inventory(root, partial(is_named, definition=definition), on_model=definition.on_model)
+    paths = [file.path for file in recordings]
     out = left_out(paths, definition)
     words = words_about(paths, definition)
     for path, word in words.items():
         why = word.last(lambda entry: entry.exclude)
         if why is not None:
             out[path] = why
-    files = [file for file in inventory.files if file.path not in out]
+    files = [file for file in recordings if file.path not in out]
     given = {path: word.subject for path, word in words.items() if word.subject is not None}
     findings = apply_definition(_findings(files, root, given, definition.on_model), words, definition)
     findings = _without_fitted(_with_named_statics(findings, root))
     listed = [StudyFile(path, "excluded", reason) for path, reason in out.items()]
     listed += [StudyFile(f.path, f.role, f.reason, f.facts.mass_kg if f.facts else None) for f in findings]
-    listed += [StudyFile(p, "other", f"This folder cannot be opened: {why}.") for p, why in inventory.closed]
-    listed += [StudyFile(p, "other", why) for p, why in inventory.passed]
+    listed += [StudyFile(path, "other", why) for path, why in passed]
     return StudyPlan(
         name=printable(plain_text(definition.name or root.name or "study")),
         root=root,

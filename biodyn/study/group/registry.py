@@ -179,16 +179,12 @@ class Observations:
         self._sides = tuple(sides)  # that count in the means of the trials
         self.cells: list[Cell] = []
         self.trials: list[TrialMean] = []
-        self.units: dict[str, str] = {}
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
         """Add a subject: its mean curves and its parameters (N, P)."""
-        place = [data.variables.index(name) if name in data.variables else -1 for name in self.variables]
-        missing = np.array(place) < 0
         for mean_curve in curves:
             rows = mean_curve.rows[mean_curve.used]
-            means = mean_curve.mean[place]
-            means[missing] = np.nan
+            means = data.selected(mean_curve.mean, self.variables)
             session, condition, group, side = mean_curve.key
             self.cells.append(
                 Cell(
@@ -198,8 +194,6 @@ class Observations:
             )  # fmt: skip
         used = np.concatenate([np.empty(0, dtype=np.int64), *(curve.rows[curve.used] for curve in curves)])
         self._add_trials(data, parameters, np.sort(used))
-        for name in data.variables:
-            self.units.setdefault(name, data.units[name])
 
     def _add_trials(self, data: SubjectCycles, parameters: FloatArray, used: np.ndarray) -> None:
         cycles = data.cycles.iloc[used]
@@ -215,11 +209,6 @@ class Observations:
                     data.subject, first["session"], first["condition"], first["group"], str(key), mean_and_sd(means)[0]
                 )
             )
-
-    @property
-    def subjects(self) -> list[str]:
-        """Subjects in their order."""
-        return list(dict.fromkeys(cell.subject for cell in self.cells))
 
     def per_subject(self, side: str) -> list[Cell]:
         """One cell a subject, condition and group: the mean over sessions, of one side or of both ("mean").

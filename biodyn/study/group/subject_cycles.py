@@ -12,12 +12,11 @@ import pyarrow as pa
 
 from biodyn.conventions import CYCLE_POINTS, BoolArray, FloatArray, IntArray, Side
 from biodyn.errors import ResultError
+from biodyn.output.figures.curves import nan_statistics
 from biodyn.statistics.gait_measures import typicality
 from biodyn.study.options import group_table
-from biodyn.variables import Norms, variable
+from biodyn.variables import PERCENT, Norms, variable
 
-PERCENT: FloatArray = np.linspace(0.0, 100.0, CYCLE_POINTS)
-PERCENT.setflags(write=False)
 CYCLE_KEYS = ["subject", "session", "condition", "group", "trial", "cycle", "side"]
 #: Columns of the data set that the cycles are made of.
 CYCLE_VALUES = [*CYCLE_KEYS, "percent", "variable", "value", "unit"]
@@ -69,6 +68,14 @@ class SubjectCycles:
     def curves(self, variable: str) -> FloatArray:
         """The cycles of one variable (N, 101)."""
         return self.values[:, self.variables.index(variable)]
+
+    def selected(self, values: FloatArray, names: Sequence[str]) -> FloatArray:
+        """Return the curves (..., names, 101) of values (..., V, 101); NaN for variables that the data lack."""
+        curves = np.full((*values.shape[:-2], len(names), values.shape[-1]), np.nan)
+        for number, name in enumerate(names):
+            if name in self.variables:
+                curves[..., number, :] = values[..., self.variables.index(name), :]
+        return curves
 
     def cells(self) -> list[tuple[tuple[str, ...], IntArray]]:
         """Values of `CELL_KEYS` and the rows of the cycles that share them, in order of first appearance."""
@@ -249,13 +256,7 @@ def mean_curves(data: SubjectCycles, left_out: BoolArray | None = None) -> list[
 
 def mean_and_sd(values: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
     """Mean, standard deviation (n - 1; NaN below two) and number of the values along the first axis, NaN left out."""
-    known = np.isfinite(values)
-    count = known.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(known, values, 0.0).sum(axis=0) / count
-        squares = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
-        sd = np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
-    return np.where(count > 0, mean, np.nan), sd, count
+    return *nan_statistics(values), np.isfinite(values).sum(axis=0)
 
 
 def subject_curve_table(data: SubjectCycles, curves: Sequence[MeanCurves]) -> pa.Table:

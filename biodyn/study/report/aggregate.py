@@ -27,7 +27,7 @@ from biodyn.statistics.spm.inference import PERMUTATIONS, SEED
 from biodyn.study.collecting.cycles import NOT_RUN
 from biodyn.study.group.registry import MEAN_OF_SIDES
 from biodyn.study.group.subject_cycles import MeanCurves, RunningMean, SubjectCycles, mean_and_sd, over_sessions
-from biodyn.study.record import FAILED
+from biodyn.study.record import FAILED, counted
 from biodyn.study.report.source import StudySource, Trial
 from biodyn.variables import variable as shown
 
@@ -57,15 +57,11 @@ class CurveMeans:
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves]) -> None:
         """Take in one subject."""
-        place = [data.variables.index(name) if name in data.variables else -1 for name in self.variables]
-        seen = np.array(place) >= 0
         self.units.update({name: data.units[name] for name in self.variables if name in data.units})
         found: dict[Cell, list[FloatArray]] = {}
         for (condition, group, side), means in over_sessions(curves).items():
-            own = np.full((len(self.variables), CYCLE_POINTS), np.nan)
             signs = np.array([shown(name).clinical(side) for name in self.variables])
-            own[seen] = means[np.array(place)[seen]]
-            own *= signs[:, None]
+            own = data.selected(means, self.variables) * signs[:, None]
             self._sum(condition, group, side).add(own)
             found.setdefault((condition, group), []).append(own)
         for (condition, group), sides in found.items():
@@ -261,20 +257,16 @@ def outcome(trials: Sequence[Trial]) -> str:
     done = sum(trial.done for trial in trials)
     parts = [f"{counts[status]} {text}" for status, text in reversed(STATUS_WORDS.items()) if counts[status]]
     analysed = "all" if done == len(trials) else str(done) if done else "none"
-    lost = [f"{_count(counts[FAILED], 'trial')} failed"] if counts["failed"] else []
+    lost = [f"{counted(counts[FAILED], 'trial')} failed"] if counts["failed"] else []
     lost += [f"{counts[NOT_RUN]} {'was' if counts[NOT_RUN] == 1 else 'were'} not run"] if counts[NOT_RUN] else []
     none_lost = "" if counts["fail"] else "; none failed"  # would contradict "1 fail"
     excluded = sum(bool(trial.excluded) for trial in trials)
-    kept_out = f" {_count(excluded, 'trial')} excluded from the group results." if excluded else ""
+    kept_out = f" {counted(excluded, 'trial')} excluded from the group results." if excluded else ""
     return (
-        f"{_count(people, 'subject')}, {_count(len(trials), 'trial')}: "
+        f"{counted(people, 'subject')}, {counted(len(trials), 'trial')}: "
         f"{analysed} analysed{' (' + ', '.join(parts) + ')' if parts else ''}"
         f"{'; ' + ' and '.join(lost) if lost else none_lost}.{kept_out}"
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 PACKAGE = "biodyn.study.report"

@@ -38,6 +38,7 @@ from biodyn.study.collecting.cycles import DECISIONS
 from biodyn.study.group.registry import MEAN_OF_SIDES
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.group.statistics.session_means import SCORE
+from biodyn.study.record import counted
 from biodyn.study.report.aggregate import Cell, CurveMeans
 from biodyn.study.report.source import Names, StudySource, Trial, level_words, parts_of, probability, rows_of
 from biodyn.variables import PERCENT, variable
@@ -411,7 +412,10 @@ def profile_figure(
         title = ", ".join(
             filter(
                 None,
-                (cell_words(cell, cells) or "All", _subjects(cell_scores["subject"].nunique()) if several else ""),
+                (
+                    cell_words(cell, cells) or "All",
+                    counted(cell_scores["subject"].nunique(), "subject") if several else "",
+                ),
             )
         )
         panels.append(Panel(title, x, Axis(_score_axis(scores), floor=0.0, grid=True), tuple(bars)))
@@ -426,10 +430,6 @@ def profile_figure(
     most = max(largest, min(max((bars.reach for bars in drawn), default=0.0), max_of_score * largest))
     panels = [replace(panel, y=replace(panel.y, limits=(0.0, 1.04 * most or 1.0))) for panel in panels]
     return Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0)
-
-
-def _subjects(count: int) -> str:
-    return f"{count} subject{'' if count == 1 else 's'}"
 
 
 def cell_words(cell: Cell, cells: Sequence[Cell]) -> str:
@@ -459,11 +459,7 @@ def _profile_bars(
     rows: pd.DataFrame, columns: Sequence[str], shift: float, color: str, width: float, start: int = 0
 ) -> Bars:
     values = rows[list(columns)].to_numpy(dtype=np.float64)
-    known = np.isfinite(values).sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(known > 0, np.nansum(values, axis=0) / known, np.nan)
-        squares = np.nansum((values - mean) ** 2, axis=0)
-        sd = np.where(known > 1, np.sqrt(squares / np.maximum(known - 1, 1)), np.nan)
+    mean, sd = nan_statistics(values)
     place = start + np.arange(len(columns), dtype=np.float64) + shift
     return Bars(place, np.zeros(len(columns)), mean, width, color, sd)
 

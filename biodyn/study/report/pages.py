@@ -31,7 +31,7 @@ from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves, subject_cycles
 from biodyn.study.options import AnalysisOptions, recorded_options
-from biodyn.study.record import STRIDES_NAME, read_strides, without_trials
+from biodyn.study.record import STRIDES_NAME, counted, read_strides, without_trials
 from biodyn.study.report.aggregate import PACKAGE, CurveMeans, Findings, RunFacts, outcome, parameter_means
 from biodyn.study.report.figures import (
     Norm,
@@ -245,7 +245,7 @@ def session_outcome(person: SubjectPage) -> str:
     failed = sum(not trial.done for trial in person.trials)
     words += [f"{failed} without result"] if failed else []
     count = len(person.trials)
-    return f"{count} walk{'' if count == 1 else 's'}: {', '.join(words)}."
+    return f"{counted(count, 'walk')}: {', '.join(words)}."
 
 
 _TABLE = (

@@ -71,22 +71,14 @@ class Design:
         return f"{names[1]} - {names[0]}" if len(names) == 2 else ", ".join(names)
 
 
-@dataclass(frozen=True)
-class Designs:
-    """Comparisons, and notes on comparisons that are not possible."""
-
-    designs: tuple[Design, ...]
-    notes: tuple[str, ...]
-
-
-def designs_of(cells: Sequence[Cell], options: AnalysisOptions) -> Designs:
-    """Return the comparisons that options and data allow; `cells` one per subject, condition and group."""
+def designs_of(cells: Sequence[Cell], options: AnalysisOptions) -> tuple[list[Design], list[str]]:
+    """Return the comparisons that options and data allow, and notes on the others; a cell is one subject, condition and group."""
     conditions = _levels([cell.condition for cell in cells], options.conditions)
     groups = _levels([cell.group for cell in cells], options.groups)
     designs: list[Design] = []
     notes: list[str] = []
     if options.tests == ():
-        return Designs((), ("No comparisons were asked for.",))
+        return [], ["No comparisons were asked for."]
     if wants(options, "paired", "anova"):
         for group in groups if len(conditions) > 1 else ():
             rows = _rows(cells, "condition", conditions, group)
@@ -99,7 +91,7 @@ def designs_of(cells: Sequence[Cell], options: AnalysisOptions) -> Designs:
         designs += _regressions(cells, conditions, options, notes)
     elif len(conditions) < 2 and len(groups) < 2:
         notes.append("Nothing is compared: all trials have one condition and one group.")
-    return Designs(tuple(designs), tuple(notes))
+    return designs, notes
 
 
 def wants(options: AnalysisOptions, *tests: str) -> bool:
@@ -509,13 +501,13 @@ def comparisons(data: GroupData) -> Found:
     names = [definition.name for definition in observations.definitions]
     for side in sides:
         cells = observations.per_subject(side)
-        designs = designs_of(cells, options)
-        reasons += [note for note in designs.notes if note not in reasons]
+        designs, design_notes = designs_of(cells, options)
+        reasons += [note for note in design_notes if note not in reasons]
         predictor = np.full(len(cells), np.nan)
         if options.predictor is not None:
             predictor = np.array([cell.parameters[names.index(options.predictor)] for cell in cells])
-        side_tests, curve_notes, findings = curve_tests(cells, designs.designs, side, curves, predictor, options)
-        side_rows, number_notes = number_tests(cells, designs.designs, side, parameters, options)
+        side_tests, curve_notes, findings = curve_tests(cells, designs, side, curves, predictor, options)
+        side_rows, number_notes = number_tests(cells, designs, side, parameters, options)
         tests += side_tests
         rows += side_rows
         notes["spm"] += curve_notes

@@ -66,9 +66,8 @@ def score_reference_of(data: GroupData) -> Reference:
     observations, options, person = data.observations, data.options, mean_walker(data.walkers)
     if options.reference_group is not None:
         return group_reference(observations.cells, options.reference_group, observations.variables)
-    norms = score_reference(options.norms, person)
-    reference = norm_reference(norms.norms, norms.words)
-    return replace(reference, of_another_age=norms.of_another_age)
+    norms, words, of_another_age = score_reference(options.norms, person)
+    return replace(norm_reference(norms, words), of_another_age=of_another_age)
 
 
 def score_variables() -> tuple[ScoreVariable, ...]:

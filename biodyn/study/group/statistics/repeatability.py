@@ -50,15 +50,12 @@ class Repeatabilities:
 
     def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
         """Take in one subject: its mean curves and its parameters (N, P)."""
-        place = [data.variables.index(name) if name in data.variables else -1 for name in self._variables]
         by_place: dict[Place, list[FloatArray]] = {}
         for mean_curve in curves:
             _, condition, _, side = mean_curve.key
             rows = mean_curve.rows[mean_curve.used]
             self._pool(self._parameters, (condition, side), parameters[rows][:, :, None])
-            cycles = np.full((len(rows), len(place), data.values.shape[2]), np.nan)
-            seen = np.array(place) >= 0
-            cycles[:, seen] = data.values[rows][:, np.array(place)[seen]]
+            cycles = data.selected(data.values[rows], self._variables)
             self._pool(self._curves, (condition, side), cycles)
             self._curves[(condition, side)].cmc.append(_within_cmc(cycles))
             by_place.setdefault((condition, side), []).append(cycles)

@@ -135,15 +135,10 @@ def _start(definitions: Sequence[ParameterDefinition], options: AnalysisOptions)
 def _walks_of(
     data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray
 ) -> Iterator[tuple[tuple[str, str, str], _Walks]]:
-    places = [
-        data.variables.index(mean_curve.variable) if mean_curve.variable in data.variables else -1
-        for mean_curve in score_variables()
-    ]
+    scored = [score_variable.variable for score_variable in score_variables()]
 
     def curves_of(rows: np.ndarray) -> FloatArray:
-        means = mean_and_sd(data.values[rows])[0][places]
-        means[np.array(places) < 0] = np.nan
-        return means
+        return data.selected(mean_and_sd(data.values[rows])[0], scored)
 
     def strides_of(rows: np.ndarray) -> dict[str, float]:
         return {name: float(mean_and_sd(data.stride(name)[rows])[0]) for name in data.stride_columns}
