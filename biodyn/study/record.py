@@ -126,13 +126,9 @@ def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
 # -- Excluded trials ------------------------------------------------------------------------------------------------
 
 
-#: What a record says of a trial that was analysed and must not be trusted: today's verdict, and the status of version 0.1.
-_FAILED_WORDS = frozenset({"fail", "checks failed"})
-
-
 def trial_failed(record: TrialRecord) -> bool:
     """Whether a trial has a result that failed its checks."""
-    return not record.failed and record.status in _FAILED_WORDS
+    return record.status == "fail"
 
 
 def exclusion_reason(record: TrialRecord) -> str:

@@ -349,12 +349,7 @@ def _record_of(result: TrialResult, key: str) -> TrialRecord:
 
 
 def _portable(text: str, task: Task) -> str:
-    """The text without the place of the study's files on this machine."""
-    return replace_root(text, task.root)
-
-
-def replace_root(text: str, root: Path) -> str:
-    """Return the text with paths relative to `root`."""
-    for place in (str(root), printable(str(root))):
+    """Return the text with paths relative to the study's folder."""
+    for place in (str(task.root), printable(str(task.root))):
         text = text.replace(f"{place}/", "").replace(place, ".")
     return printable(text, keep="\n\t")

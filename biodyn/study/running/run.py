@@ -20,6 +20,7 @@ from biodyn.errors import BiodynError, StudyError
 from biodyn.rigid_body import is_compiled
 from biodyn.study.record import FAILED, TrialRecord
 from biodyn.study.running.task import (
+    TASK,
     Limits,
     Outcome,
     Task,
@@ -194,7 +195,7 @@ class TrialProcess:
         assert self._process is not None
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(task.as_dict()).encode() + b"\n")
+            self._process.stdin.write(TASK.dump_json(task) + b"\n")
             self._process.stdin.flush()
         except OSError as error:
             if not _is_broken_pipe(error):
@@ -280,17 +281,13 @@ def _how(code: int) -> str:
 OnOutcome = Callable[[Outcome], None]
 
 
-def _silent_run(*_: object) -> None:
-    """Do nothing."""
-
-
 def run_local(
     tasks: Sequence[Task],
     workers: int | None,
     limits: Limits,
     on_outcome: OnOutcome,
     keep_open: tuple[int, ...] = (),
-    say: Callable[[str], None] = _silent_run,
+    say: Callable[[str], None] = _silent,
 ) -> None:
     """Perform the tasks in `workers` processes of this machine (None: one per core).
 
@@ -331,7 +328,7 @@ def run_on_cluster(
     scheduler: str,
     limits: Limits,
     on_outcome: OnOutcome,
-    say: Callable[[str], None] = _silent_run,
+    say: Callable[[str], None] = _silent,
 ) -> None:
     """Perform the tasks on the workers of a Dask cluster that share this machine's files; see `run_local`.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import filelock
+from pydantic import TypeAdapter
 
 from biodyn.errors import StudyError
 from biodyn.output.store.folder import RECORD_NAME, remove_unfinished, replacing, trial_files
@@ -59,35 +59,9 @@ class Task:
         """The trial's result folder."""
         return self.out / self.trial.folder
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values for `task_from`."""
-        values = asdict(self)
-        trial = values["trial"]
-        trial["settings"] = dict(self.trial.settings)
-        trial["statics"] = [str(path) for path in self.trial.statics]
-        trial["companions"] = [str(path) for path in self.trial.companions]
-        for place, name in ((trial, "path"), (trial, "static"), (trial, "plates"), (values, "root"), (values, "out")):
-            place[name] = None if place[name] is None else str(place[name])
-        return values
 
-
-def task_from(values: Mapping[str, Any]) -> Task:
-    """Return the task that `Task.as_dict` described."""
-    trial = dict(values["trial"])
-    trial["path"] = Path(trial["path"])
-    for name in ("static", "plates"):
-        trial[name] = None if trial[name] is None else Path(trial[name])
-    trial["statics"] = tuple(Path(path) for path in trial["statics"])
-    trial["companions"] = tuple(Path(path) for path in trial["companions"])
-    return Task(
-        PlannedTrial(**trial),
-        Path(values["root"]),
-        Path(values["out"]),
-        str(values["program"]),
-        Limits(**values["limits"]),
-        bool(values["retry"]),
-        str(values["reports"]),
-    )
+#: Reads and writes tasks as JSON, for trial processes.
+TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 
 def limited(key: str, limits: Limits) -> str:

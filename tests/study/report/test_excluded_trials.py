@@ -40,9 +40,13 @@ def with_failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("status", ["fail", "checks failed"])
-def test_both_words_for_a_failed_trial_are_understood(status: str) -> None:
-    assert trial_failed(TrialRecord("key", status))  # type: ignore[arg-type]
-    assert exclusion_reason(TrialRecord("key", status)) == "the trial failed its checks"  # type: ignore[arg-type]
+def test_both_words_for_a_failed_trial_are_understood(status: str, tmp_path: Path) -> None:
+    stored = {"record_version": 1, "key": "key", "status": status}
+    (tmp_path / TRIAL_RECORD_NAME).write_text(json.dumps(stored), encoding="utf-8")
+    record = read_record(tmp_path)
+    assert record is not None
+    assert trial_failed(record)
+    assert exclusion_reason(record) == "the trial failed its checks"
 
 
 @pytest.mark.parametrize("status", ["fine", "look", "pass", "warn", "not_assessed", "failed"])
