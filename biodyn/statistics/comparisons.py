@@ -222,20 +222,16 @@ def compare_groups(values: ArrayLike, groups: ArrayLike) -> GroupComparison:
     parts = [y[valid & (code == number)] for number in range(len(labels))]
     _at_least(2, len(parts), "groups")
     _at_least(2, min(len(part) for part in parts), "values in each group")
-    grand = float(y[valid].mean())
-    between = float(sum(len(part) * (part.mean() - grand) ** 2 for part in parts))
-    within = float(sum(np.sum((part - part.mean()) ** 2) for part in parts))
-    if not within > 0.0:
+    if not any(np.ptp(part) > 0.0 for part in parts):
         raise StatisticsError("The values do not vary within the groups.", "Are they copies of each other?")
-    df = (float(len(parts) - 1), float(valid.sum() - len(parts)))
-    error = within / df[1]
-    f = between / df[0] / error
-    ranks = stats.kruskal(*parts)
+    test, ranks = stats.f_oneway(*parts), stats.kruskal(*parts)
+    count, df = float(valid.sum()), float(len(parts) - 1)
+    surplus = max(0.0, df * (float(test.statistic) - 1.0))
     return GroupComparison(
-        f=f,
-        df=df,
-        p=float(stats.f.sf(f, *df)),
-        omega_squared=max(0.0, (between - df[0] * error) / (between + within + error)),
+        f=float(test.statistic),
+        df=(df, count - len(parts)),
+        p=float(test.pvalue),
+        omega_squared=surplus / (surplus + count),
         rank_test="Kruskal-Wallis test",
         rank_p=float(ranks.pvalue),
     )

@@ -55,7 +55,7 @@ class ReplayResult:
 
     def figures(self) -> dict[str, Any]:
         """Descriptions of the figures by the names of their files."""
-        from biodyn.output.figures.replay import convergence_figure, drift_figure, feedback_figure
+        from biodyn.output.figures.trial.quality import convergence_figure, drift_figure, feedback_figure
 
         cases = {f"Walk, {name} torques": loop for name, loop in self.walk.items()} | {"Standing still": self.rest}
         return {

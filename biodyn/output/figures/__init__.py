@@ -6,6 +6,6 @@ for files (`png.png`), vectors in PDF (`pdf.py`), a matplotlib Figure (`matplotl
 Read `description.py` (panels, axes, layers, legend), `style.py` (colours, sizes, font), `drawing.py` (layout, and the
 strokes, shapes and text that the pens of SVG, PNG and PDF draw), `curves.py` (gait cycles, stances, bands), then `trial/`: a
 function in a file of that folder is a figure. Figures over the gait cycle are entries of library/figures/display.toml;
-`svg.standard_grid` is the standard page of a report. `replay.py` has the figures of a forward replay.
+`svg.standard_grid` is the standard page of a report.
 Figures of studies are in study/report.
 """

@@ -213,7 +213,7 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
     frames = _included(iterate_subjects(out, CYCLE_VALUES), excluded)
     counted = [trial for trial in plan.trials if (trial.subject, trial.trial) not in excluded]
     walkers = walkers_of(counted, out)
-    return analyse_frames(frames, StridesOnDisk(plan.trials, out), out, options, possible_names(plan), walkers)
+    return analyse_frames(frames, strides_on_disk(plan.trials, out), out, options, possible_names(plan), walkers)
 
 
 def _included(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
@@ -406,22 +406,20 @@ def _missing_notes(summary: pd.DataFrame) -> Iterator[str]:
         )
 
 
-class StridesOnDisk:
-    """Reads the parameters of the strides of a subject from the result folders of its trials."""
+def strides_on_disk(trials: Iterable[PlannedTrial], out: Path) -> StridesOf:
+    """Return what reads the parameters of the strides of a subject from the result folders of its trials."""
+    by_subject: dict[str, list[PlannedTrial]] = {}
+    for trial in trials:
+        by_subject.setdefault(trial.subject, []).append(trial)
 
-    def __init__(self, trials: Iterable[PlannedTrial], out: Path) -> None:
-        self._out = out
-        self._trials: dict[str, list[PlannedTrial]] = {}
-        for trial in trials:
-            self._trials.setdefault(trial.subject, []).append(trial)
-
-    def __call__(self, subject: str) -> dict[tuple[str, str, int], dict[str, float]]:
-        """Parameters by (trial, side, cycle)."""
+    def read(subject: str) -> dict[tuple[str, str, int], dict[str, float]]:
         parameters: dict[tuple[str, str, int], dict[str, float]] = {}
-        for trial in self._trials.get(subject, ()):
+        for trial in by_subject.get(subject, ()):
             try:
-                strides = read_strides(self._out / trial.folder / STRIDES_NAME)
+                strides = read_strides(out / trial.folder / STRIDES_NAME)
             except ResultError:  # collecting listed the trial as failed for it, and took none of its cycles
                 continue
             parameters |= {(trial.trial, side, cycle): values for (side, cycle), values in strides.items()}
         return parameters
+
+    return read
