@@ -26,6 +26,7 @@ from biodyn.io.tables.column_map import map_file
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, exports_trajectories
 from biodyn.library.load import load_table
 from biodyn.recording import FileFacts
+from biodyn.session.same_person import is_folder
 
 # A folder that holds one of these is a result of this program: nothing in it is a recording to analyse.
 RESULT_MARKS = ("study.json", "run.json")
@@ -205,7 +206,7 @@ def _recording_paths(root: Path, holds: IsRecording, passed: list[tuple[Path, st
             continue
         for entry in listed:
             path = folder / entry.name
-            if _is_folder(entry):
+            if is_folder(entry):
                 if entry.is_symlink():
                     linked += [path] if not _leads_up(root, path) else []
                 elif not entry.name.startswith("."):
@@ -214,13 +215,6 @@ def _recording_paths(root: Path, holds: IsRecording, passed: list[tuple[Path, st
                     passed += [(below, "It is in a hidden folder.") for below in _direct(root, path, holds)]
             elif holds(path):
                 yield path
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 def _leads_up(root: Path, path: Path) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from biodyn.session.subjects import Subject, SubjectAssignment, looks_static
-from biodyn.session.words import Token, plain_text, tokens, vocabulary
+from biodyn.session.words import Token, numbered_sessions, plain_text, tokens, vocabulary
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _labels(
         text = plain_text(p.folders[level])
         is_session = p.folders[: level + 1] in sessions
         group += [t.text for t in folder_words if t.kind == "group" and above]
-        session += _numbered_sessions(text, folder_words)
+        session += numbered_sessions(text, folder_words)
         activity = next((t.text for t in folder_words if t.kind == "activity"), activity)
         said = [t for t in folder_words if t.kind == "condition"]
         if not above or len(person.sites) > 1:
@@ -132,16 +132,6 @@ def _joined(text: str, said: Sequence[Token]) -> list[str]:
             words.append(text[token.start : token.end])
         end = token.end
     return words
-
-
-def _numbered_sessions(text: str, words: Sequence[Token]) -> list[str]:
-    """Return session words of a folder, each with the number behind it: 'post 2' is not 'post 1'."""
-    following = [*words[1:], None]
-    return [
-        text[token.start : after.end if after is not None and after.kind == "counter" else token.end]
-        for token, after in zip(words, following, strict=False)
-        if token.kind == "session"
-    ]
 
 
 def _once(words: Iterable[str]) -> list[str]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 
 from biodyn.io.labels import STRANGERS
 from biodyn.recording import FileFacts
-from biodyn.session.words import Kind, Token, plain_text, tokens, vocabulary, walk_words
+from biodyn.session.words import Kind, Token, numbered_sessions, plain_text, tokens, vocabulary, walk_words
 
 #: Kinds of words that say only which kind of trials a folder holds.
 KINDS_OF_TRIALS: tuple[Kind, ...] = ("static", "other", "empty", "activity", "condition", "counter")
@@ -52,14 +52,14 @@ def folders_near(folder: Path) -> tuple[Path, ...]:
             if has_static_name(other):
                 kinds = [below for below in _subfolders(other) if names_a_kind(below)]
                 folders += [other / folder.name, other / parent.name, other, *kinds]
-    unique = dict.fromkeys(f for f in folders if _is_folder(f))
+    unique = dict.fromkeys(f for f in folders if is_folder(f))
     return tuple(unique)
 
 
-def _is_folder(path: Path) -> bool:
+def is_folder(entry: Path | os.DirEntry[str]) -> bool:
     """Return whether a path is a folder that can be accessed."""
     try:
-        return path.is_dir()
+        return entry.is_dir()
     except OSError:
         return False
 
@@ -69,7 +69,7 @@ def _subfolders(folder: Path) -> list[Path]:
         entries = sorted(folder.iterdir())
     except OSError:
         return []
-    return [entry for entry in entries if not entry.name.startswith(".") and _is_folder(entry)]
+    return [entry for entry in entries if not entry.name.startswith(".") and is_folder(entry)]
 
 
 def recordings_beside(folders: Sequence[Path], walk: Path, is_one: Callable[[Path], bool], limit: int) -> list[Path]:
@@ -180,12 +180,14 @@ def _words(parts: tuple[str, ...]) -> PathWords:
     codes |= {number for number in numbers if long_number <= len(number) < persons_number}
     subjects = {t.text.casefold() for t in words if t.kind == "subject"}
     subjects |= {number for number in numbers if len(number) >= persons_number}
+    sessions = [session for part in parts[:-1] for session in numbered_sessions(plain_text(part), tokens(part))]
+    sessions += [token.text for token in tokens(parts[-1]) if token.kind == "session"]
     return PathWords(
         frozenset(subjects),
         frozenset(codes),
         frozenset(t.text.casefold() for t in words if t.kind == "plain" and len(t.text) > 1),
         "_".join(sorted({text for part in parts for text in _conditions(tokens(part))})),
-        "_".join(sorted({_session(t, parts) for t in words if t.kind == "session"})),
+        "_".join(sorted({session.casefold() for session in sessions})),
     )
 
 
@@ -199,16 +201,6 @@ def _conditions(words: tuple[Token, ...]) -> list[str]:
         touches = before is not None and before.kind == "plain" and before.end == token.start
         texts.append((before.text if touches and before else "").casefold() + token.text.casefold())
     return texts
-
-
-def _session(token: Token, parts: tuple[str, ...]) -> str:
-    """Return a session's word with the number behind it, in folders: 'post 2' is not 'post 1'."""
-    for part in parts[:-1]:
-        words = tokens(part)
-        for here, after in pairwise(words):
-            if here is token and after.kind == "counter":
-                return part[here.start : after.end].casefold()
-    return token.text.casefold()
 
 
 def _otherwise(words: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -199,3 +199,13 @@ def _breaks(text: str, i: int, end: int) -> bool:
         return True
     after = text[i + 1] if i + 1 < end else ""
     return before.isupper() and here.isupper() and after.islower()
+
+
+def numbered_sessions(text: str, words: Sequence[Token]) -> list[str]:
+    """Return session words of a folder, each with the number behind it: 'post 2' is not 'post 1'."""
+    following = [*words[1:], None]
+    return [
+        text[token.start : after.end if after is not None and after.kind == "counter" else token.end]
+        for token, after in zip(words, following, strict=False)
+        if token.kind == "session"
+    ]
