@@ -65,21 +65,29 @@ class PlateCheck:
         )
         return lines
 
+    def errors_of(self, calibration: PlateCalibration) -> dict[int, tuple[float, float]]:
+        """Return by plate the RMS errors of centre of pressure (m) and direction (rad) that another calibration leaves here.
+
+        Raises PlateError where the calibration does not fit the recordings.
+        """
+        calibration.applied([_as_plate(result) for result in self.results])
+        corrections = {correction.number: correction for correction in calibration.plates}
+        errors = {}
+        for result in self.results:
+            number = result.correction.number
+            if number in corrections:
+                own = [q for q in self.placements if q.plate.number == number]
+                inputs = (own, self.pole, self.pole_mass_kg, result.nuisance)
+                errors[number] = corrected_errors(*inputs, corrections[number])
+        return errors
+
     def errors_with(self, calibration: PlateCalibration) -> list[str]:
-        """Return the errors that an earlier calibration leaves in these trials, a line a plate."""
-        calibration.applied([_as_plate(result) for result in self.results])  # raises PlateError where it does not fit
-        lines = []
-        nuisance = {result.correction.number: result.nuisance for result in self.results}
-        for correction in calibration.plates:
-            if correction.number in nuisance:
-                own = [q for q in self.placements if q.plate.number == correction.number]
-                inputs = (own, self.pole, self.pole_mass_kg, nuisance[correction.number])
-                cop, direction = corrected_errors(*inputs, correction)
-                lines.append(
-                    f"{calibration.title} leaves on plate {correction.number}: centre of pressure {1e3 * cop:.1f} mm, direction "
-                    f"{math.degrees(direction):.2f} degrees (RMS)."
-                )
-        return lines
+        """Return the errors that another calibration leaves in these trials, a line a plate."""
+        return [
+            f"{calibration.title} leaves on plate {number}: centre of pressure {1e3 * cop:.1f} mm, direction "
+            f"{math.degrees(direction):.2f} degrees (RMS)."
+            for number, (cop, direction) in self.errors_of(calibration).items()
+        ]
 
 
 def plates(
