@@ -540,7 +540,7 @@ def _estimate(
     posterior, spread = np.sqrt(np.diag(covariance)), samples.spread
     C, entry_sd = samples.sensitivity(x), np.sqrt(np.diag(spread @ covariance[6:42, 6:42] @ spread.T)).reshape(6, 6)
     entry_sd = np.where(
-        entry_sd > 0.95 * np.linalg.norm(spread, axis=1).reshape(6, 6), np.nan, entry_sd
+        entry_sd >= 0.95 * np.linalg.norm(spread, axis=1).reshape(6, 6), np.nan, entry_sd
     )  # the prior alone
     if resting is not None:
         shown = common * resting @ C[:3].T @ (rotation(x[3:6]) @ samples.plate.R_LP).T @ samples.up
