@@ -8,8 +8,9 @@ Read `person` (template markers scaled to a body; `outfits`: other laboratories'
 (published curves bent until physics holds; `solver`, `reaction` and `feet` are its parts), `laboratory`, `plates` and `skin`
 (what devices record of it), `trial` (one recording) and `files` (as C3D; `poses` as a markerless system stores them). `dataset`
 writes sample_data, `study` whole folders of people, `damage` what happens to files; `recovery` compares an analysis with the
-truth, `uncertain` makes people who are not what the analysis believes, `pole` pole trials over plates with errors. `rough_walks` puts together what does not flatter an
-analysis: `rough`, `landing` and `impacts` (feet that strike), `wobble`, `knees`, `styles`; `roughness` and `strikes` measure it.
+truth, `uncertain` makes people who are not what the analysis believes, `pole` pole trials over plates with errors. `rough_walks`
+puts together what does not flatter an analysis: `rough`, `landing` and `impacts` (feet that strike), `wobble`, `knees`, `styles`;
+`roughness` and `strikes` measure it.
 """
 
 from simulator.files import write_c3d, write_truth, write_truth_table
