@@ -27,7 +27,7 @@ from biodyn.estimation.parameters import (
 )
 from biodyn.estimation.problem import Knots, Path, Problem, TimeWindow, windows_of
 from biodyn.estimation.settings import EstimationSettings
-from biodyn.estimation.shared_parameters import EstimatedParameters, InformationForm
+from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.estimation.summary import EstimateSummary, require_plausible, summarise
 from biodyn.estimation.terms import marker_information
 from biodyn.model.body_model import SubjectModel
@@ -117,7 +117,7 @@ def estimate_trial(
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
     known = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
     axes = np.eye(3) if R_WL is None else R_WL
-    plates = plate_unknowns(inputs.contacts, sides, len(trial.moving), inputs.rate_hz, axes, settings, known)
+    plates = plate_unknowns(inputs.contacts, sides, len(trial.moving), inputs.rate_hz, axes, known)
     unknowns = inertia_unknowns(inputs.model, settings)
     motion, count = inputs.fit.motion, len(inputs.model.coordinates)
     update, unbalanced = np.zeros_like(motion.v), np.full((len(motion.v), 6), np.nan)
@@ -154,7 +154,8 @@ def estimate_trial(
     walks = 1 + len(others)
     effects = None
     if bands:
-        effects = _parameter_effects(trial.model, unknowns, plates, parameters, precision, dynamics, walks)
+        effects = _parameter_effects(trial.model, unknowns, precision, inputs.rate_hz, walks)
+    errors = parameters.of_plates
     summary = summarise(
         inputs,
         fit,
@@ -164,7 +165,7 @@ def estimate_trial(
         force_cutoff_hz,
         balance_of(trial.sizes, inputs.rate_hz),
         unbalanced,
-        plates.summary(parameters.plates, parameters.plates_sd, parameters.plates_prior_sd),
+        plates.summary(errors.values, errors.suggested, errors.suggested_sd),
         random,
         walks,
         effects,
@@ -252,21 +253,17 @@ def _keep_posterior(random: Posterior, window: TimeWindow, problem: Problem, sol
 def _parameter_effects(
     model: SubjectModel,
     unknowns: InertiaUnknowns,
-    plates: PlateUnknowns,
-    parameters: EstimatedParameters,
     precision: FloatArray,
-    dynamics: Dynamics,
+    rate_hz: float,
     walks: int,
 ) -> ParameterEffects | None:
-    """Return the parameters for the uncertainty of torques; other walks are assumed to have as much information as this one."""
-    if not unknowns.count + plates.count:
+    """Return the parameters for the uncertainty of torques: other walks are assumed to have as much information as this one."""
+    if not unknowns.count:
         return None
     return ParameterEffects(
         parameters=unknowns.parameter_changes(model),
-        wrenches=plates.changes(np.nan_to_num(dynamics.foot_wrenches)),
         precision=walks * precision,
-        prior=np.concatenate([np.ones(unknowns.count), 1.0 / parameters.plates_prior_sd**2]),
-        rate_hz=plates.rate_hz,
+        rate_hz=rate_hz,
     )
 
 

@@ -1,5 +1,8 @@
 """Unknown parameters of an estimate: mass centres and masses of the body; plate position and gain, delay of the forces.
 
+Plates and delay stay as in the file, because one walk cannot distinguish their errors from those of the body model. What motion
+and forces suggest is reported, and corrected where walks in both directions show the same.
+
 All have prior standard deviation 1 in their own units. Errors of segment tables are similar on both sides: they have a part
 common to both sides and a part of each side. A plate offset by d adds d x F to the moment about the world's origin; one with a
 gain error g gives wrenches 1 + g times too large; forces delayed by s belong to the motion s earlier. All are small and taken to
@@ -9,7 +12,7 @@ first order, so they enter the balance of the whole body linearly, as the inerti
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,8 +56,8 @@ class InertiaUnknowns:
         return len(self.names)
 
     @property
-    def outlier_groups(self) -> tuple[tuple[str, ...], ...]:
-        """Names of the unknown that may be an outlier: the body's mass, or a wrong one would appear as wrong plate gains."""
+    def gross_groups(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the unknown that may be grossly wrong: the body's mass."""
         return ((_BODY_MASS,),) if self.mass_share_sd else ()
 
     @property
@@ -203,34 +206,20 @@ _NO_PLATE = -1
 _PER_PLATE = 3  # unknowns: its position along two axes, its gain
 
 
-@dataclass(frozen=True)
-class PlatePriors:
-    """Prior standard deviations: position of a plate along each axis of the floor, m, its gain, share, the delay of all forces,
-    s.
-
-    outlier_share: prior probability of a position or gain error far beyond these.
-    """
-
-    place_m: float = 0.0
-    gain: float = 0.0
-    delay_s: float = 0.0
-    outlier_share: float = 0.0
-
-    @property
-    def any(self) -> bool:
-        """Whether anything is unknown."""
-        return self.place_m > 0.0 or self.gain > 0.0 or self.delay_s > 0.0
+# Prior standard deviations of plates that nobody checked: position along each axis of the floor, m, gain, share, and the delay of
+# all forces, s, which are up to 9 ms late in some laboratories.
+PLACE_SD_M, GAIN_SD, _DELAY_SD_S = 0.005, 0.01, 0.005
 
 
 @dataclass(frozen=True)
 class PlateErrors:
-    """Estimated errors of one plate.
+    """Errors of one plate that motion and forces suggest.
 
     Attributes:
         number: of the plate in the file.
         shift_m: (2,) offset of the plate from its position in the file, along the floor's axes of the laboratory.
         shift_sd_m: (2,) posterior standard deviation. gain, gain_sd: gain error, share, and its posterior standard deviation.
-        shift_prior_sd_m, gain_prior_sd: prior standard deviations, larger for outliers.
+        corrected_m: (2,) part of `shift_m` that the torques are corrected for. corrected_gain: of `gain`.
     """
 
     number: int
@@ -238,25 +227,23 @@ class PlateErrors:
     shift_sd_m: FloatArray
     gain: float
     gain_sd: float
-    shift_prior_sd_m: float
-    gain_prior_sd: float
+    corrected_m: FloatArray
+    corrected_gain: float
 
 
 @dataclass(frozen=True)
 class PlateSummary:
-    """Estimated errors of the plates.
+    """Errors of the plates that motion and forces suggest, and what of them is corrected.
 
     Attributes:
         axes: names of the laboratory's axes of `shift_m`. errors: of every plate with a foot contact.
-        delay_s, delay_sd_s: delay of the forces, and its posterior standard deviation.
-        expected: prior standard deviations.
+        delay_s, delay_sd_s: suggested delay of the forces, and its posterior standard deviation.
     """
 
     axes: tuple[str, ...] = ()
     errors: tuple[PlateErrors, ...] = ()
     delay_s: float = 0.0
     delay_sd_s: float = 0.0
-    expected: PlatePriors = field(default_factory=PlatePriors)
 
 
 @dataclass(frozen=True)
@@ -267,7 +254,7 @@ class PlateUnknowns:
         numbers: (N,) of the plates in the file. plate_of_foot: (T, K) index in `numbers` of each foot's plate, -1 = none.
         known: (T, K) frames in which a foot's wrench is known; elsewhere its values are not used.
         axes_W: (2, 3) the laboratory's axes on the floor, in World; axes: their names.
-        priors: standard deviations; where all are 0 nothing is unknown. rate_hz: of the frames.
+        rate_hz: of the frames.
     """
 
     numbers: tuple[int, ...]
@@ -275,27 +262,24 @@ class PlateUnknowns:
     known: BoolArray
     axes_W: FloatArray
     axes: tuple[str, ...]
-    priors: PlatePriors
     rate_hz: float
 
     @classmethod
     def none(cls, rate_hz: float) -> PlateUnknowns:
         """Return plates without errors."""
         nothing = np.zeros((0, 0))
-        return cls((), nothing.astype(np.int64), nothing.astype(np.bool_), np.zeros((0, 3)), (), PlatePriors(), rate_hz)
+        return cls((), nothing.astype(np.int64), nothing.astype(np.bool_), np.zeros((0, 3)), (), rate_hz)
 
     @property
     def count(self) -> int:
         """Number of unknowns."""
-        return _PER_PLATE * len(self.numbers) + 1 if self.priors.any and self.numbers else 0
+        return _PER_PLATE * len(self.numbers) + 1 if self.numbers else 0
 
     @property
     def scales(self) -> FloatArray:
         """Prior standard deviation (P,) of each unknown, m, share, s."""
-        if not self.count:
-            return np.zeros(0)
-        per_plate = [self.priors.place_m, self.priors.place_m, self.priors.gain]
-        return np.array([*(per_plate * len(self.numbers)), self.priors.delay_s])
+        per_plate = [PLACE_SD_M, PLACE_SD_M, GAIN_SD]
+        return np.array([*(per_plate * len(self.numbers)), _DELAY_SD_S])[: self.count]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -306,10 +290,11 @@ class PlateUnknowns:
         return (*(f"plate {number}, {what}" for number in self.numbers for what in per_plate), "delay of the forces")
 
     @property
-    def outlier_groups(self) -> tuple[tuple[str, ...], ...]:
-        """Names of the unknowns that may be outliers: positions, both axes together, and gains."""
-        starts = (_PER_PLATE * n for n in range(len(self.numbers) if self.count else 0))
-        return tuple(part for at in starts for part in (self.names[at : at + 2], self.names[at + 2 : at + 3]))
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the unknowns of one kind each: the position of a plate along both axes, its gain, and the delay."""
+        starts = (_PER_PLATE * n for n in range(len(self.numbers)))
+        parts = (part for at in starts for part in (self.names[at : at + 2], self.names[at + 2 : at + 3]))
+        return (*parts, self.names[-1:]) if self.count else ()
 
     def of_frames(self, rows: slice) -> PlateUnknowns:
         """Return the unknowns for some of the frames."""
@@ -324,7 +309,7 @@ class PlateUnknowns:
         for n in range(len(self.numbers)):
             feet = self.plate_of_foot == n
             result[feet, :, _PER_PLATE * n : _PER_PLATE * (n + 1)] = by_plate[feet]
-        result[..., -1] = self.priors.delay_s * _rates(wrenches, self.known, self.rate_hz)
+        result[..., -1] = _DELAY_SD_S * _rates(wrenches, self.known, self.rate_hz)
         return result
 
     def corrected(self, wrenches: FloatArray, values: FloatArray) -> FloatArray:
@@ -334,15 +319,15 @@ class PlateUnknowns:
         of_no_plate = np.zeros((1, _PER_PLATE))
         of_plates = np.concatenate([values[:-1].reshape(-1, _PER_PLATE), of_no_plate])
         change = (self._change_by_plate(wrenches) @ of_plates[self.plate_of_foot][..., None])[..., 0]
-        delay_s = values[-1] * self.priors.delay_s
+        delay_s = values[-1] * _DELAY_SD_S
         return np.asarray(wrenches + change + delay_s * _rates(wrenches, self.known, self.rate_hz))
 
     def _change_by_plate(self, wrenches: FloatArray) -> FloatArray:
         """Return the change (T, K, 6, 3) of a foot's wrench by one SD of each unknown of its plate."""
         result = np.zeros((*wrenches.shape, _PER_PLATE))
         for i, axis in enumerate(self.axes_W):
-            result[..., _MOMENT, i] = np.cross(self.priors.place_m * axis, wrenches[..., _FORCE])
-        result[..., 2] = -self.priors.gain * wrenches
+            result[..., _MOMENT, i] = np.cross(PLACE_SD_M * axis, wrenches[..., _FORCE])
+        result[..., 2] = -GAIN_SD * wrenches
         return result
 
     def shifts_W(self, values: FloatArray) -> FloatArray:
@@ -350,11 +335,11 @@ class PlateUnknowns:
         scaled = (self.scales * values)[: _PER_PLATE * len(self.numbers)].reshape(-1, _PER_PLATE)
         return np.asarray(scaled[:, :2] @ self.axes_W)
 
-    def summary(self, values: FloatArray, sd: FloatArray, prior_sd: FloatArray) -> PlateSummary:
-        """Return the estimated errors: values, posterior and prior standard deviations (P,) in units of the usual prior SDs."""
+    def summary(self, values: FloatArray, suggested: FloatArray, suggested_sd: FloatArray) -> PlateSummary:
+        """Return the errors: corrected values (P,), suggested ones and their posterior SDs, in units of the prior SDs."""
         if not self.count:
             return PlateSummary()
-        mean, posterior, prior = (self.scales * part for part in (values, sd, prior_sd))
+        corrected, mean, posterior = (self.scales * part for part in (values, suggested, suggested_sd))
         errors = tuple(
             PlateErrors(
                 number,
@@ -362,12 +347,12 @@ class PlateUnknowns:
                 posterior[at : at + 2],
                 float(mean[at + 2]),
                 float(posterior[at + 2]),
-                float(prior[at]),
-                float(prior[at + 2]),
+                corrected[at : at + 2],
+                float(corrected[at + 2]),
             )
             for number, at in zip(self.numbers, range(0, self.count, _PER_PLATE), strict=False)
         )
-        return PlateSummary(self.axes, errors, float(mean[-1]), float(posterior[-1]), self.priors)
+        return PlateSummary(self.axes, errors, float(mean[-1]), float(posterior[-1]))
 
 
 def plate_unknowns(
@@ -376,18 +361,13 @@ def plate_unknowns(
     frames: int,
     rate_hz: float,
     R_WL: FloatArray,
-    settings: EstimationSettings,
     known: BoolArray | None = None,
-    outlier_share: float = 0.01,
 ) -> PlateUnknowns:
-    """Return the unknown errors of the plates with foot contacts, by the settings.
+    """Return the unknown errors of the plates with foot contacts.
 
     R_WL: (3, 3) rotation from laboratory axes to World. known: (frames, K) where the wrenches of `sides` are known; None =
-    everywhere. outlier_share: prior share of plates (and body masses) with an outlier as error.
+    everywhere.
     """
-    priors = PlatePriors(
-        settings.plate_place_sd_m, settings.plate_gain_sd_share, settings.force_delay_sd_s, outlier_share
-    )
     numbers = tuple(sorted({contact.plate for contact in contacts if contact.decision == "assigned"}))
     floor = np.sort(np.argsort(np.abs(R_WL[1]))[:2])  # axes nearest to horizontal: y of World points up
     return PlateUnknowns(
@@ -396,7 +376,6 @@ def plate_unknowns(
         np.ones((frames, len(sides)), dtype=np.bool_) if known is None else known,
         R_WL[:, floor].T,
         tuple("xyz"[at] for at in floor),
-        priors,
         rate_hz,
     )
 

@@ -8,8 +8,8 @@ walks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.special import expit, logit
@@ -26,13 +26,13 @@ class ParameterPosterior:
     """Posterior of parameters (P,) in units of their prior standard deviations.
 
     Attributes:
-        values, sd: mean and standard deviation.
-        prior_sd: of each parameter's prior: 1, or more where its error is an outlier.
+        values: mean, with plates as in the file but for errors that walks of both directions show alike.
+        suggested, suggested_sd: mean and standard deviation with unknown plates.
     """
 
     values: FloatArray
-    sd: FloatArray
-    prior_sd: FloatArray
+    suggested: FloatArray
+    suggested_sd: FloatArray
 
 
 @dataclass(frozen=True)
@@ -41,49 +41,115 @@ class InformationForm:
 
     Attributes:
         names: (P,) of the parameters. information: (P, P) matrix, vector: (P,); the estimate solves information @ x = vector.
-        outlier_groups: groups of parameters with errors that are outliers all together or not at all.
-        outlier_share: prior probability that a group is one.
+        gross_groups: groups of parameters with errors that are gross all together or not at all.
+        plate_groups: groups of parameters of the plates, of one plate and kind each; one is the delay.
+        heading: (2,) direction of walking along the laboratory's axes on the floor; zeros where it is not known.
     """
 
     names: tuple[str, ...]
     information: FloatArray
     vector: FloatArray
-    outlier_groups: tuple[tuple[str, ...], ...] = ()
-    outlier_share: float = 0.0
+    gross_groups: tuple[tuple[str, ...], ...]
+    plate_groups: tuple[tuple[str, ...], ...]
+    heading: FloatArray
 
     def combine(self, others: Sequence[InformationForm]) -> ParameterPosterior:
         """Return the posterior of these parameters from all information and the prior.
 
-        The prior of an outlier group is a mixture of two normal densities of SD 1 and `outlier_sd`, so that small errors are
-        shrunk towards 0 and large ones hardly. Expectation and maximisation (Dempster et al. 1977) finds the component.
+        Inertias are those of one person in all walks. A walk alone cannot distinguish a shifted plate from a leaning trunk, so
+        plates stay as in the file, unless `plates_alike` finds the same error in walks of both directions. What the walks suggest
+        otherwise is returned beside it.
         """
-        names = list(dict.fromkeys((*self.names, *(name for other in others for name in other.names))))
-        information, vector = np.zeros((len(names), len(names))), np.zeros(len(names))
-        for form in (self, *others):
-            at = np.array([names.index(name) for name in form.names], dtype=np.int64)
-            information[np.ix_(at, at)] += form.information
-            vector[at] += form.vector
-        groups = {group for form in (self, *others) for group in form.outlier_groups if self.outlier_share}
-        places = [[names.index(name) for name in group] for group in groups]
-        most_iterations, tolerance = 50, 1e-6
-        prior = np.ones(len(names))
-        for _ in range(most_iterations):
-            covariance = np.linalg.inv(information + np.diag(prior))
-            values, variance, used = covariance @ vector, np.diag(covariance), prior.copy()
-            for group in places:
-                square = float(np.sum(values[group] ** 2 + variance[group]))
-                prior[group] = _prior_precision(square, len(group), self.outlier_share)
-            if np.abs(prior - used).max(initial=0.0) < tolerance:
-                break
-        count = len(self.names)
-        return ParameterPosterior(values[:count], np.sqrt(variance[:count]), 1.0 / np.sqrt(used[:count]))
+        forms = (self, *others)
+        alike, every = plates_alike(forms), {group for form in forms for group in form.plate_groups}
+        used, _ = _posterior(forms, fixed={name for group in every - alike for name in group})
+        return ParameterPosterior(*(part[: len(self.names)] for part in (used, *_posterior(forms))))
+
+    def alone(self, name: str) -> tuple[float, float]:
+        """Return what this information alone says of a parameter, and its precision, with all others within their priors."""
+        at = self.names.index(name)
+        covariance = np.linalg.inv(self.information + np.eye(len(self.names)))
+        precision = 1.0 / covariance[at, at] - 1.0
+        return float((covariance[at] @ self.vector) / covariance[at, at] / max(precision, 1e-12)), float(precision)
 
 
-def _prior_precision(square: float, count: int, outlier_share: float, outlier_sd: float = 8.0) -> float:
-    """Return the expected prior precision of `count` parameters with this sum of squares; outlier_sd: in prior SDs."""
-    log_odds = 0.5 * square * (1.0 - outlier_sd**-2) - count * np.log(outlier_sd) + logit(outlier_share)
-    outlier = expit(log_odds)
-    return float(1.0 - outlier + outlier / outlier_sd**2)
+def plates_alike(
+    forms: Sequence[InformationForm], most_scatter: float = 1.5, significant: float = 3.0
+) -> set[tuple[str, ...]]:
+    """Return the groups of parameters of plates that walks in opposite directions show with the same error.
+
+    A plate's error belongs to the laboratory and is the same in every walk; the lean of a trunk and errors of segment masses turn
+    with the person. So at least two walks in each of two opposite directions are needed, whose values scatter by no more than
+    their standard deviations allow (Q / degrees of freedom of Cochran's test below `most_scatter`, as well between the two
+    directions), and whose mean is at least `significant` standard deviations from 0.
+    """
+    first = next((form.heading for form in forms if form.heading.any()), np.zeros(2))
+    along = [float(form.heading @ first) for form in forms]
+    result = set()
+    for group in {group for form in forms for group in form.plate_groups}:
+        sides = [
+            [form for form, way in zip(forms, along, strict=True) if sign * way > 0.5 and group in form.plate_groups]
+            for sign in (1.0, -1.0)
+        ]
+        if min(map(len, sides)) < 2:
+            continue
+        tests = [_scatter([[form.alone(name) for form in side] for side in sides]) for name in group]
+        far = max(abs(mean) for _, _, mean in tests) > significant
+        if far and all(within < most_scatter and between < most_scatter**2 for within, between, _ in tests):
+            result.add(group)
+    return result
+
+
+def _scatter(sides: Sequence[Sequence[tuple[float, float]]]) -> tuple[float, float, float]:
+    """Return Q per degree of freedom of all walks, the squared difference of the two directions and the mean, in SDs.
+
+    sides: value and precision of each walk, by direction.
+    """
+    values, precision = np.array([walk for side in sides for walk in side]).T
+    mean = precision @ values / precision.sum()
+    q = float(precision @ (values - mean) ** 2) / (len(values) - 1)
+    (one, one_w), (other, other_w) = (((w @ v) / w.sum(), w.sum()) for v, w in (np.array(side).T for side in sides))
+    between = float((one - other) ** 2 / (1.0 / one_w + 1.0 / other_w))
+    return q, between, float(mean * np.sqrt(precision.sum()))
+
+
+def _posterior(
+    forms: Sequence[InformationForm], fixed: Collection[str] = (), gross_share: float = 0.01
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of all parameters, those of the first form first.
+
+    fixed: names of parameters that are 0. The prior of a group that may be grossly wrong, with probability `gross_share`, is a
+    mixture of two normal densities: small errors are shrunk towards 0 and gross ones hardly. Expectation and maximisation
+    (Dempster et al. 1977) finds the component.
+    """
+    names = list(dict.fromkeys(name for form in forms for name in form.names))
+    information, vector = np.zeros((len(names), len(names))), np.zeros(len(names))
+    for form in forms:
+        at = np.array([names.index(name) for name in form.names], dtype=np.int64)
+        information[np.ix_(at, at)] += form.information
+        vector[at] += form.vector
+    free = np.array([name not in fixed for name in names], dtype=np.float64)
+    information, vector = information * np.outer(free, free), vector * free
+    groups = {group for form in forms for group in (*form.gross_groups, *form.plate_groups)}
+    places = [[names.index(name) for name in group] for group in groups]
+    most_iterations, tolerance = 50, 1e-6
+    prior = np.ones(len(names))
+    for _ in range(most_iterations):
+        covariance = np.linalg.inv(information + np.diag(prior))
+        values, variance, used = covariance @ vector, np.diag(covariance), prior.copy()
+        for group in places:
+            square = float(np.sum(values[group] ** 2 + variance[group]))
+            prior[group] = _prior_precision(square, len(group), gross_share)
+        if np.abs(prior - used).max(initial=0.0) < tolerance:
+            break
+    return values, np.sqrt(variance) * free
+
+
+def _prior_precision(square: float, count: int, gross_share: float, gross_sd: float = 8.0) -> float:
+    """Return the expected prior precision of `count` parameters with this sum of squares; gross_sd: in prior SDs."""
+    log_odds = 0.5 * square * (1.0 - gross_sd**-2) - count * np.log(gross_sd) + logit(gross_share)
+    gross = expit(log_odds)
+    return float(1.0 - gross + gross / gross_sd**2)
 
 
 _FORCE = slice(3, 6)
@@ -96,7 +162,7 @@ class EstimatedParameters:
 
     Attributes:
         step: (count, nv) of the coefficients of the motion. inertias, plates: parameters in units of their prior SDs.
-        plates_sd, plates_prior_sd: posterior and prior standard deviations of the plates' parameters in the same units.
+        of_plates: posterior of the parameters of the plates.
         balance: (6,) error of the balance in a frame. unbalanced: (T, 6) Nm and N, residual of the balance.
         shared_parameters: information of this stretch alone on inertias and plates.
     """
@@ -104,8 +170,7 @@ class EstimatedParameters:
     step: FloatArray
     inertias: FloatArray
     plates: FloatArray
-    plates_sd: FloatArray
-    plates_prior_sd: FloatArray
+    of_plates: ParameterPosterior
     balance: FloatArray
     unbalanced: FloatArray
     shared_parameters: InformationForm
@@ -145,8 +210,9 @@ def estimate_parameters(
         (*problem.inertias.names, *problem.plates.names),
         share * information,
         share * (gradient - products[parameter, motion]),
-        (*problem.inertias.outlier_groups, *problem.plates.outlier_groups),
-        problem.plates.priors.outlier_share,
+        problem.inertias.gross_groups,
+        problem.plates.groups,
+        problem.plates.axes_W[:, 0] if problem.plates.count else np.zeros(2),
     )
     posterior = form.combine(others)
     values, weights = posterior.values, np.zeros(sides.shape[2])
@@ -157,9 +223,8 @@ def estimate_parameters(
     if estimate_balance:
         error = _balance_error(problem, remaining[:, _FORCE], float(np.trace(products[probed, probed])) / _PROBES)
     unbalanced = problem.sizes.balance * (remaining + problem.inertias.body_share(values[:first]) * scaled)
-    return EstimatedParameters(
-        step, values[:first], values[first:], posterior.sd[first:], posterior.prior_sd[first:], error, unbalanced, form
-    )
+    of_plates = ParameterPosterior(*(getattr(posterior, part.name)[first:] for part in fields(posterior)))
+    return EstimatedParameters(step, values[:first], values[first:], of_plates, error, unbalanced, form)
 
 
 def _parameter_rows(problem: Problem, path: Path) -> FloatArray:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.rigid_body import body_poses, effects_of_inertia, joint_jacobians
-from biodyn.rigid_body.kinematics import on_path
+from biodyn.rigid_body import body_poses, effects_of_inertia
 from biodyn.uncertainty.error_sources import Fitted, Frames, Source, single
 from biodyn.uncertainty.responses import (
     FitResponse,
@@ -99,13 +98,13 @@ def largest_extent(covariance: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[..., -1], 0.0))
 
 
-# -- Response of estimated parameters (mass centres, masses, plates) to the errors of all other inputs
+# -- Response of estimated parameters (mass centres, masses) to the errors of all other inputs
 #
-# An estimate of motion and forces attributes the residual of the balance to errors of the body's inertias and of the plates.
-# Another error with a residual, for example a misplaced joint centre, changes these parameters too, and with them the torques: a
-# trunk whose joint is a centimetre too far left gets a mass centre some millimetres too far right. With the residual r (T, 6) of
-# force and moment by an error, E (T, 6, P) that of one standard deviation of each parameter, W (T, 6) the precision of the
-# balance and B (P,) the prior precision of the parameters,
+# An estimate of motion and forces attributes the residual of the balance to errors of the body's inertias. Another error with a
+# residual, for example a misplaced joint centre, changes these parameters too, and with them the torques: a trunk whose joint is
+# a centimetre too far left gets a mass centre some millimetres too far right. With the residual r (T, 6) of force and moment by
+# an error, E (T, 6, P) that of one standard deviation of each parameter, W (T, 6) the precision of the balance and B = 1 the
+# prior precision of the parameters,
 #
 #     x = -(E^T W E + B)^-1 E^T W r
 #
@@ -121,15 +120,12 @@ class ParameterEffects:
 
     Attributes:
         parameters: (10 B, N) change of the `inertial_parameters` of the model by a unit of each inertia.
-        wrenches: (T, K, 6, M) change of the wrenches on the feet by a unit of each plate parameter.
         precision: (T, 6) of the balance of the whole body, [moment; force] in axes of the root; 0 in frames without information.
-        prior: (N + M,) prior precision of each parameter. rate_hz: of the frames.
+        rate_hz: of the frames.
     """
 
     parameters: FloatArray
-    wrenches: FloatArray
     precision: FloatArray
-    prior: FloatArray
     rate_hz: float
 
     def information_frames(self, every_s: float = 0.04) -> IntArray:
@@ -138,27 +134,11 @@ class ParameterEffects:
         step = max(round(every_s * self.rate_hz), 1)
         return np.arange(informative[0], informative[-1] + 1, step) if len(informative) else informative
 
-    def near(self, frames: IntArray) -> IntArray:
-        """Return the parameters (N + M) with effects in some frames (T,): all inertias, and plates with changed wrenches."""
-        changed = self.wrenches[frames].any(axis=(0, 1, 2))
-        return np.flatnonzero(np.concatenate([np.ones(self.parameters.shape[1], dtype=np.bool_), changed]))
-
-    def effects(self, frames: Frames, near: IntArray) -> FloatArray:
-        """Return the change of the generalised forces `frames.rows` by a unit of each parameter `near` (C,), (T, R, C)."""
-        tree, count = frames.inputs.model.multibody, self.parameters.shape[1]
-        inertias = effects_of_inertia(tree, frames.q, frames.v, frames.vdot, self.parameters)
-        change = self.wrenches[frames.at][..., near[near >= count] - count]
-        return np.concatenate([inertias[:, frames.rows], _effects_of_wrenches(frames, change)], axis=2)
-
-
-def _effects_of_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
-    """Return the change (T, R, M) of the generalised forces by changes (T, K, 6, M) of the wrenches on the feet."""
-    mb, links = frames.inputs.model.multibody, frames.inputs.dynamics.foot_wrench_links
-    if not change.shape[1] * change.shape[3]:
-        return np.zeros((len(frames.at), len(frames.rows), change.shape[3]))
-    J = joint_jacobians(mb, frames.q)[:, :, frames.rows].transpose(0, 2, 1)
-    moves = np.stack([on_path(mb, int(link))[frames.rows] for link in links])
-    return -np.asarray(sum((J * of_foot[:, None]) @ change[:, foot] for foot, of_foot in enumerate(moves)))
+    def effects(self, frames: Frames) -> FloatArray:
+        """Return the change of the generalised forces `frames.rows` by a unit of each parameter, (T, R, N)."""
+        tree = frames.inputs.model.multibody
+        effects = effects_of_inertia(tree, frames.q, frames.v, frames.vdot, self.parameters)
+        return np.asarray(effects[:, frames.rows])
 
 
 @dataclass(frozen=True)
@@ -190,12 +170,10 @@ class ParameterSensitivities:
 
         In single precision: a standard deviation needs three digits.
         """
-        near = self.effects.near(frames.at)
-        effects = single(self.effects.effects(frames, near))
-        among = np.ix_(near, near)
-        changes = {name: effects @ single(x[near]) for name, x in self.by_column.items()}
+        effects = single(self.effects.effects(frames))
+        changes = {name: effects @ single(x) for name, x in self.by_column.items()}
         tissue, noise = (
-            np.sum((effects @ single(part[among])) * effects, axis=2) for part in (self.to_soft_tissue, self.to_noise)
+            np.sum((effects @ single(part)) * effects, axis=2) for part in (self.to_soft_tissue, self.to_noise)
         )
         return changes, tissue, noise
 
@@ -210,11 +188,11 @@ def parameter_sensitivities(
     """Return the response of parameters to errors; frames: the `information_frames`."""
     frames = replace(frames, rows=_ROOT)
     inputs, mb = frames.inputs, frames.inputs.model.multibody
-    effects, apart = parameters.effects(frames, np.arange(len(parameters.prior))), int(frames.at[1] - frames.at[0])
+    effects, apart = parameters.effects(frames), int(frames.at[1] - frames.at[0])
     weighted = effects * (apart * parameters.precision[frames.at])[:, :, None]
     weighted = weighted.reshape(-1, weighted.shape[2]).T  # (P, 6 T)
     information = weighted @ effects.reshape(weighted.shape[1], -1)
-    covariance = np.linalg.inv(information + np.diag(parameters.prior))
+    covariance = np.linalg.inv(information + np.eye(len(information)))
     fit = fit_of(frames, smoothed=smoothed)
     links = inputs.dynamics.foot_wrench_links
     G = torque_response(mb, frames.q, frames.v, frames.vdot, frames.wrenches, links, frames.rows)

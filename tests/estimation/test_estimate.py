@@ -429,8 +429,7 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
     walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the overlap nothing is felt, so that a minute needs no more memory than ten seconds."""
-    names = ("inertia_sd_factor", "plate_place_sd_m", "plate_gain_sd_share", "force_delay_sd_s")
-    held = EstimationSettings(**dict.fromkeys(names, 0.0))  # type: ignore[arg-type]
+    held = EstimationSettings(inertia_sd_factor=0.0)  # type: ignore[call-arg]
 
     def torques(learning: bool) -> FloatArray:
         assert walk.propagation is not None

@@ -124,7 +124,9 @@ def test_constants_that_answer_widen_the_trunks_bands_and_narrow_the_hips(
     assert answered["centre_of_pressure"]["lumbar_bending"] > 0.2  # ... but through the mass centres, Nm
     assert answered["joint_centres"]["lumbar_bending"] > 1.2 * alone["joint_centres"]["lumbar_bending"]
     assert answered["inertias"]["hip_flexion_r"] < 0.8 * alone["inertias"]["hip_flexion_r"]
-    assert answered["centre_of_pressure"]["ankle_angle_r"] < 0.8 * alone["centre_of_pressure"]["ankle_angle_r"]
+    # plates are used as in the file, so that no parameter takes up their error
+    ankle = [found["centre_of_pressure"]["ankle_angle_r"] for found in (answered, alone)]
+    assert ankle[0] == pytest.approx(ankle[1], rel=0.01)
 
 
 def test_what_strikes_share_is_uncertain_too(

@@ -386,8 +386,9 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     """Return the corrections of the estimate; None without an estimate.
 
     Residuals are RMS (unclosed: before the last step, which balances the motion). Per coordinate: RMS and largest
-    correction, RMS change of the torque, and RMS of its standard deviation, if computed. Plates: offset along the laboratory
-    axes, gain error, and their posterior standard deviations (`sd`); positive delays mean late forces.
+    correction, RMS change of the torque, and RMS of its standard deviation, if computed. Plates: suggested offset along the
+    laboratory's axes and gain error with posterior standard deviations (`sd`), and the corrected part; positive delays mean late
+    forces.
     """
     summary = analysis.estimate
     if summary is None:
@@ -418,14 +419,11 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
                 "shift_sd_cm": dict(zip(plates.axes, 100.0 * error.shift_sd_m, strict=True)),
                 "gain_percent": 100.0 * error.gain,
                 "gain_sd_percent": 100.0 * error.gain_sd,
+                "corrected_cm": dict(zip(plates.axes, 100.0 * error.corrected_m, strict=True)),
+                "corrected_gain_percent": 100.0 * error.corrected_gain,
             }
             for error in plates.errors
         ],
-        "plates_expected": {
-            "place_sd_cm": 100.0 * plates.expected.place_m,
-            "gain_sd_percent": 100.0 * plates.expected.gain,
-            "delay_sd_ms": 1e3 * plates.expected.delay_s,
-        },
         "force_delay": {"delay_ms": 1e3 * plates.delay_s, "sd_ms": 1e3 * plates.delay_sd_s},
         "coordinates": {
             name: {

@@ -208,19 +208,21 @@ def _has_plates(analysis: TrialAnalysis) -> bool:
 @table(
     "estimate_plates",
     place=123,
-    description="Estimated and corrected errors of the force plates: position, cm, and gain, %.",
+    description="Errors of the force plates that motion and forces suggest, and what of them is corrected: position, cm, and "
+    "gain, %.",
     needs=_has_plates,
     request=_REQUEST,
 )
 def estimate_plates(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Return offset along each laboratory axis, cm, and gain error, %, of each plate, with posterior and prior SD."""
+    """Return offset along each laboratory axis, cm, and gain error, %, of each plate: suggested, its SD, and corrected."""
     plates = _summary(analysis).plates
     rows: list[tuple[int, str, str, float, float, float]] = []
     for error in plates.errors:
-        for axis, shift, sd in zip(plates.axes, 100 * error.shift_m, 100 * error.shift_sd_m, strict=True):
-            rows.append((error.number, f"shift_{axis}", "cm", shift, sd, 100 * plates.expected.place_m))
-        rows.append((error.number, "gain", "%", 100 * error.gain, 100 * error.gain_sd, 100 * plates.expected.gain))
-    return pd.DataFrame(rows, columns=["plate", "error", "unit", "value", "sd_left", "sd_before"])
+        for i, axis in enumerate(plates.axes):
+            of_axis = (100 * part[i] for part in (error.shift_m, error.shift_sd_m, error.corrected_m))
+            rows.append((error.number, f"shift_{axis}", "cm", *of_axis))
+        rows.append((error.number, "gain", "%", 100 * error.gain, 100 * error.gain_sd, 100 * error.corrected_gain))
+    return pd.DataFrame(rows, columns=["plate", "error", "unit", "value", "sd", "corrected"])
 
 
 def trial_parameters(

@@ -68,7 +68,11 @@ def residuals(page: TrialPage) -> Data | None:
             (row["segment"], *map(signed, row["shift_cm"]), decimal(row["sd_cm"])) for row in estimate["mass_centres"]
         ],
         "masses": _masses(estimate),
-        "plate_heads": ("force plate", *(f"#offset along {axis} (cm)" for axis in axes), "#gain error (%)"),
+        "plate_heads": (
+            "force plate",
+            *(f"#suggested offset along {axis} (cm)" for axis in axes),
+            "#suggested gain error (%)",
+        ),
         "plate_rows": [
             (
                 row["plate"],
