@@ -9,7 +9,8 @@ means over stances:
 
 - model-free: size of the ankle moment against that of the measured force and free moment about the ankle centre in the file
   (weight and inertia of the foot are neglected, alike for all methods);
-- ankle, knee, hip: sagittal moment against the channel of the file.
+- ankle, knee, hip: sagittal moment against the channel of the file;
+- in band: share of the frames in which the channel is within the 95 % band of the moment, per cent.
 
 A walk that is stored several times counts once.
 """
@@ -53,9 +54,7 @@ def main() -> None:
         for method, settings in methods.items():
             entries = arguments.set if method == "own settings" else []
             try:
-                result = biodyn.run_trial(
-                    path, settings={**settings, "uncertainty": {"compute": False}}, entries=entries
-                )
+                result = biodyn.run_trial(path, settings=settings, entries=entries)
             except BiodynError as error:
                 tell(f"  {path.name}: {error.message[:100]}")
                 break
@@ -64,15 +63,15 @@ def main() -> None:
                 break
             seen.add(motion)
             group = "full body" if _has_upper_body(result) else "legs only"
-            for quantity, rms in _differences(result):
-                errors[group, quantity, method].append(1e3 * rms)
+            for quantity, value in _differences(result):
+                errors[group, quantity, method].append(value)
     for group in dict.fromkeys(group for group, _, _ in errors):
-        table = Table((f"{group}: mNm/kg", "stances", *methods))
+        table = Table((f"{group}: mNm/kg, %", "stances", *methods))
         for quantity in dict.fromkeys(name for g, name, _ in errors if g == group):
-            means = {method: float(np.mean(errors[group, quantity, method])) for method in methods}
+            means = {method: float(np.nanmean(errors[group, quantity, method])) for method in methods}
             table.row(quantity, len(errors[group, quantity, "default"]), *(f"{mean:.1f}" for mean in means.values()))
             for method, mean in means.items():
-                record.add(f"{group}, {quantity}, {method}", mean, "mNm/kg")
+                record.add(f"{group}, {quantity}, {method}", mean, "%" if "band" in quantity else "mNm/kg")
     record.add("whole run", watch.seconds)
     record.close()
 
@@ -84,7 +83,7 @@ def _has_upper_body(result: biodyn.TrialResult) -> bool:
 
 
 def _differences(result: biodyn.TrialResult) -> Iterator[tuple[str, float]]:
-    """Yield the name of a quantity and its RMS difference in Nm/kg, for each side with a stance."""
+    """Yield the name of a quantity and its RMS difference in mNm/kg or share in %, for each side with a stance."""
     reaction, moments = result.ground_reaction, result.joint_moments
     mass_kg = result.record["subject"]["mass_kg"]
     for side, label in _ANKLE_CENTRES.items():
@@ -100,10 +99,12 @@ def _differences(result: biodyn.TrialResult) -> Iterator[tuple[str, float]]:
             difference = (computed - measured)[stance]
             difference = difference[np.isfinite(difference)] / mass_kg
             if len(difference) >= _LEAST_FRAMES:
-                yield "model-free ankle", float(np.sqrt(np.mean(difference**2)))
+                yield "model-free ankle", 1e3 * float(np.sqrt(np.mean(difference**2)))
     for agreement in compare_with_lab_software(result.analysis):
         if agreement.kind == "moment":
-            yield agreement.variable.split()[0], agreement.rms
+            joint = agreement.variable.split()[0]
+            yield joint, 1e3 * agreement.rms
+            yield f"{joint} in band", 100.0 * agreement.within_band
 
 
 def _moment_about(reaction: pd.DataFrame, side: str, point: np.ndarray) -> np.ndarray:

@@ -33,6 +33,7 @@ class Agreement:
     r_same, rms_same: the same after the channel went through the trial's own low-pass filter: laboratory software smooths
     forces less, and the effect of filters on the first 100 ms of stance is not mechanical.
     peak: largest absolute value of the channel. unit: deg or Nm/kg.
+    within_band: share of the frames in which the channel is within the 95 % band of a moment; nan without a band.
     least_r, most_rms: thresholds of good agreement.
     """
 
@@ -48,6 +49,7 @@ class Agreement:
     peak: float
     unit: str
     frames: int
+    within_band: float
     least_r: float
     most_rms: float
 
@@ -105,7 +107,7 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
             cutoff_hz = 0.0 if analysis.estimate is not None else analysis.cutoff_hz
             order = analysis.settings.signals.filter_order
             smooth = butterworth_lowpass(theirs, analysis.recording.markers.rate_hz, cutoff_hz, order)
-            comparisons.append(_agreement(analysis.recording.path.stem, side, entry, theirs, smooth, ours, frames))
+            comparisons.append(_agreement(analysis, side, entry, theirs, smooth, ours, frames))
     return comparisons
 
 
@@ -126,8 +128,17 @@ def _stance(analysis: TrialAnalysis, side: str) -> BoolArray:
     return stance
 
 
+def _within_band(analysis: TrialAnalysis, entry: dict[str, Any], difference: FloatArray, frames: BoolArray) -> float:
+    bands = analysis.uncertainty
+    if bands is None or entry["kind"] == "angle":
+        return float("nan")
+    sd = bands.total[:, bands.coordinates.index(entry["coordinate"])] / analysis.subject.mass_kg
+    frames = frames & np.isfinite(sd)
+    return float(np.mean(np.abs(difference[frames]) <= 1.96 * sd[frames])) if frames.any() else float("nan")
+
+
 def _agreement(
-    trial: str,
+    analysis: TrialAnalysis,
     side: str,
     entry: dict[str, Any],
     theirs: FloatArray,
@@ -139,7 +150,7 @@ def _agreement(
     r, rms, offset = _fit(ours[frames], theirs[frames], is_angle)
     r_same, rms_same, _ = _fit(ours[frames], smooth[frames], is_angle)
     return Agreement(
-        trial=trial,
+        trial=analysis.recording.path.stem,
         side=SIDE_NAMES[side],
         variable=entry["variable"],
         kind=entry["kind"],
@@ -151,6 +162,7 @@ def _agreement(
         peak=float(np.abs(theirs[frames]).max()),
         unit="deg" if is_angle else "Nm/kg",
         frames=int(frames.sum()),
+        within_band=_within_band(analysis, entry, ours - theirs, frames),
         least_r=entry.get("least_r", -1.0),
         most_rms=entry["most_rms"],
     )
