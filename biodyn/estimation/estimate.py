@@ -117,7 +117,8 @@ def estimate_trial(
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
     known = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
     axes = np.eye(3) if R_WL is None else R_WL
-    plates = plate_unknowns(inputs.contacts, sides, len(trial.moving), inputs.rate_hz, axes, known)
+    centres_W = {plate.number: plate.corners.mean(axis=0) for plate in inputs.signals.raw_plates}
+    plates = plate_unknowns(inputs.contacts, sides, len(trial.moving), inputs.rate_hz, axes, centres_W, known)
     unknowns = inertia_unknowns(inputs.model, settings)
     motion, count = inputs.fit.motion, len(inputs.model.coordinates)
     update, unbalanced = np.zeros_like(motion.v), np.full((len(motion.v), 6), np.nan)

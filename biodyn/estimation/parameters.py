@@ -1,12 +1,13 @@
-"""Unknown parameters of an estimate: mass centres and masses of the body; plate position and gain, delay of the forces.
+"""Unknown parameters of an estimate: mass centres and masses of the body; plate position, gain and turn, delay of the forces.
 
 Plates and delay stay as in the file, because one walk cannot distinguish their errors from those of the body model. What motion
 and forces suggest is reported, and corrected where walks in both directions show the same.
 
 All have prior standard deviation 1 in their own units. Errors of segment tables are similar on both sides: they have a part
 common to both sides and a part of each side. A plate offset by d adds d x F to the moment about the world's origin; one with a
-gain error g gives wrenches 1 + g times too large; forces delayed by s belong to the motion s earlier. All are small and taken to
-first order, so they enter the balance of the whole body linearly, as the inertias do.
+gain error g gives wrenches 1 + g times too large; one turned about the vertical by t gives wrenches that are turned by -t about
+its centre; forces delayed by s belong to the motion s earlier. All are small and taken to first order, so they enter the balance
+of the whole body linearly, as the inertias do.
 """
 
 from __future__ import annotations
@@ -202,13 +203,13 @@ def with_changed_inertias(model: SubjectModel, unknowns: InertiaUnknowns, values
 
 
 _MOMENT, _FORCE = slice(0, 3), slice(3, 6)
-_NO_PLATE = -1
-_PER_PLATE = 3  # unknowns: its position along two axes, its gain
+_NO_PLATE, _UP = -1, np.array([0.0, 1.0, 0.0])
+_PER_PLATE = 4  # unknowns: its position along two axes, its gain, its turn about the vertical
 
 
-# Prior standard deviations of plates that nobody checked: position along each axis of the floor, m, gain, share, and the delay of
-# all forces, s, which are up to 9 ms late in some laboratories.
-PLACE_SD_M, GAIN_SD, _DELAY_SD_S = 0.005, 0.01, 0.005
+# Prior standard deviations of plates that nobody checked: position along each axis of the floor, m, gain, share, turn about the
+# vertical, rad, and the delay of all forces, s, which are up to 9 ms late in some laboratories.
+PLACE_SD_M, GAIN_SD, TURN_SD_RAD, _DELAY_SD_S = 0.005, 0.01, np.radians(1.0), 0.005
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,8 @@ class PlateErrors:
         number: of the plate in the file.
         shift_m: (2,) offset of the plate from its position in the file, along the floor's axes of the laboratory.
         shift_sd_m: (2,) posterior standard deviation. gain, gain_sd: gain error, share, and its posterior standard deviation.
-        corrected_m: (2,) part of `shift_m` that the torques are corrected for. corrected_gain: of `gain`.
+        turn_rad, turn_sd_rad: turn of the plate about World's vertical, and its posterior standard deviation.
+        corrected_m: (2,) part of `shift_m` that the torques are corrected for. corrected_gain, corrected_turn_rad: of the others.
     """
 
     number: int
@@ -227,8 +229,11 @@ class PlateErrors:
     shift_sd_m: FloatArray
     gain: float
     gain_sd: float
+    turn_rad: float
+    turn_sd_rad: float
     corrected_m: FloatArray
     corrected_gain: float
+    corrected_turn_rad: float
 
 
 @dataclass(frozen=True)
@@ -248,12 +253,12 @@ class PlateSummary:
 
 @dataclass(frozen=True)
 class PlateUnknowns:
-    """Unknowns of standard deviation 1: for each plate its position along two axes and its gain, then the delay of all forces.
+    """Unknowns of standard deviation 1: for each plate its position along two axes, gain and turn, then the delay of all forces.
 
     Attributes:
         numbers: (N,) of the plates in the file. plate_of_foot: (T, K) index in `numbers` of each foot's plate, -1 = none.
         known: (T, K) frames in which a foot's wrench is known; elsewhere its values are not used.
-        axes_W: (2, 3) the laboratory's axes on the floor, in World; axes: their names.
+        axes_W: (2, 3) the laboratory's axes on the floor, in World; axes: their names. centres_W: (N, 3) of the plates, m.
         rate_hz: of the frames.
     """
 
@@ -262,13 +267,14 @@ class PlateUnknowns:
     known: BoolArray
     axes_W: FloatArray
     axes: tuple[str, ...]
+    centres_W: FloatArray
     rate_hz: float
 
     @classmethod
     def none(cls, rate_hz: float) -> PlateUnknowns:
         """Return plates without errors."""
-        nothing = np.zeros((0, 0))
-        return cls((), nothing.astype(np.int64), nothing.astype(np.bool_), np.zeros((0, 3)), (), rate_hz)
+        nothing, no_plate = np.zeros((0, 0)), np.zeros((0, 3))
+        return cls((), nothing.astype(np.int64), nothing.astype(np.bool_), no_plate, (), no_plate, rate_hz)
 
     @property
     def count(self) -> int:
@@ -277,8 +283,8 @@ class PlateUnknowns:
 
     @property
     def scales(self) -> FloatArray:
-        """Prior standard deviation (P,) of each unknown, m, share, s."""
-        per_plate = [PLACE_SD_M, PLACE_SD_M, GAIN_SD]
+        """Prior standard deviation (P,) of each unknown, m, share, rad, s."""
+        per_plate = [PLACE_SD_M, PLACE_SD_M, GAIN_SD, TURN_SD_RAD]
         return np.array([*(per_plate * len(self.numbers)), _DELAY_SD_S])[: self.count]
 
     @property
@@ -286,14 +292,14 @@ class PlateUnknowns:
         """Names of the unknowns."""
         if not self.count:
             return ()
-        per_plate = (*(f"place along {axis}" for axis in self.axes), "gain")
+        per_plate = (*(f"place along {axis}" for axis in self.axes), "gain", "turn")
         return (*(f"plate {number}, {what}" for number in self.numbers for what in per_plate), "delay of the forces")
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Names of the unknowns of one kind each: the position of a plate along both axes, its gain, and the delay."""
+        """Names of the unknowns of one kind each: the position of a plate along both axes, its gain, its turn, and the delay."""
         starts = (_PER_PLATE * n for n in range(len(self.numbers)))
-        parts = (part for at in starts for part in (self.names[at : at + 2], self.names[at + 2 : at + 3]))
+        parts = (self.names[a:b] for at in starts for a, b in ((at, at + 2), (at + 2, at + 3), (at + 3, at + 4)))
         return (*parts, self.names[-1:]) if self.count else ()
 
     def of_frames(self, rows: slice) -> PlateUnknowns:
@@ -323,11 +329,16 @@ class PlateUnknowns:
         return np.asarray(wrenches + change + delay_s * _rates(wrenches, self.known, self.rate_hz))
 
     def _change_by_plate(self, wrenches: FloatArray) -> FloatArray:
-        """Return the change (T, K, 6, 3) of a foot's wrench by one SD of each unknown of its plate."""
+        """Return the change (T, K, 6, 4) of a foot's wrench by one SD of each unknown of its plate."""
         result = np.zeros((*wrenches.shape, _PER_PLATE))
         for i, axis in enumerate(self.axes_W):
             result[..., _MOMENT, i] = np.cross(PLACE_SD_M * axis, wrenches[..., _FORCE])
         result[..., 2] = -GAIN_SD * wrenches
+        centre = np.concatenate([self.centres_W, np.zeros((1, 3))])[self.plate_of_foot]  # the last row for no plate
+        moment, force = wrenches[..., _MOMENT], wrenches[..., _FORCE]
+        turned = np.cross(TURN_SD_RAD * _UP, force)
+        about_centre = np.cross(TURN_SD_RAD * _UP, moment - np.cross(centre, force))
+        result[..., 3] = np.concatenate([about_centre + np.cross(centre, turned), turned], axis=-1)
         return result
 
     def shifts_W(self, values: FloatArray) -> FloatArray:
@@ -347,8 +358,11 @@ class PlateUnknowns:
                 posterior[at : at + 2],
                 float(mean[at + 2]),
                 float(posterior[at + 2]),
+                float(mean[at + 3]),
+                float(posterior[at + 3]),
                 corrected[at : at + 2],
                 float(corrected[at + 2]),
+                float(corrected[at + 3]),
             )
             for number, at in zip(self.numbers, range(0, self.count, _PER_PLATE), strict=False)
         )
@@ -361,9 +375,12 @@ def plate_unknowns(
     frames: int,
     rate_hz: float,
     R_WL: FloatArray,
+    centres_W: Mapping[int, FloatArray],
     known: BoolArray | None = None,
 ) -> PlateUnknowns:
     """Return the unknown errors of the plates with foot contacts.
+
+    centres_W: (3,) m of each plate, by its number.
 
     R_WL: (3, 3) rotation from laboratory axes to World. known: (frames, K) where the wrenches of `sides` are known; None =
     everywhere.
@@ -376,6 +393,7 @@ def plate_unknowns(
         np.ones((frames, len(sides)), dtype=np.bool_) if known is None else known,
         R_WL[:, floor].T,
         tuple("xyz"[at] for at in floor),
+        np.array([centres_W[number] for number in numbers]).reshape(-1, 3),
         rate_hz,
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S
@@ -40,7 +41,9 @@ def estimated(walk: TrialAnalysis, reaction: GroundReaction, others: tuple[Infor
 
 
 def fit_unknowns(walk: TrialAnalysis) -> PlateUnknowns:
-    return plate_unknowns(walk.contacts, tuple(walk.reaction.wrench), len(walk.time_s), RATE_HZ, TURNED)
+    assert walk.propagation is not None
+    centres = {plate.number: plate.corners.mean(axis=0) for plate in walk.propagation.signals.raw_plates}
+    return plate_unknowns(walk.contacts, tuple(walk.reaction.wrench), len(walk.time_s), RATE_HZ, TURNED, centres)
 
 
 def with_errors(walk: TrialAnalysis, planted: Mapping[int, float]) -> GroundReaction:
@@ -76,11 +79,28 @@ def test_unknowns_are_what_they_are_called(walk: TrialAnalysis) -> None:
     np.testing.assert_allclose(right[..., 0], moment, atol=1e-9)
 
 
+def test_a_turned_plate_gives_forces_that_are_turned_about_its_centre(walk: TrialAnalysis) -> None:
+    unknowns = fit_unknowns(walk)
+    point = unknowns.centres_W[0] + np.array([0.1, 0.0, 0.0])  # the force acts 10 cm in front of the centre
+    force = np.array([20.0, 700.0, 0.0])
+    wrench = np.broadcast_to(np.concatenate([np.cross(point, force), force]), (len(walk.time_s), 2, 6))
+    values = np.zeros(unknowns.count)
+    values[3] = np.radians(1.0) / unknowns.scales[3]
+    right = unknowns.corrected(wrench, values)[unknowns.plate_of_foot == 0][0]
+    turn = Rotation.from_rotvec([0.0, np.radians(1.0), 0.0])
+    true_force, true_point = turn.apply(force), unknowns.centres_W[0] + turn.apply([0.1, 0.0, 0.0])
+    np.testing.assert_allclose(right[3:], true_force, atol=0.01)  # to first order
+    np.testing.assert_allclose(right[:3], np.cross(true_point, true_force), atol=0.05)
+
+
+AT_ORIGIN = {1: np.zeros(3), 2: np.zeros(3)}
+
+
 def test_a_foot_on_two_plates_at_once_belongs_to_none() -> None:
     contacts = [
         Contact(number, start, end, "r", "assigned", "") for number, start, end in ((1, 0.2, 0.6), (2, 0.5, 0.9))
     ]
-    carried = plate_unknowns(contacts, ("r", "l"), 100, 100.0, np.eye(3)).plate_of_foot
+    carried = plate_unknowns(contacts, ("r", "l"), 100, 100.0, np.eye(3), AT_ORIGIN).plate_of_foot
     assert (carried[:49, 0] == 0).all()
     assert (carried[51:60, 0] == -1).all()
     assert (carried[62:, 0] == 1).all()
@@ -92,7 +112,7 @@ def test_a_delay_makes_no_force_where_it_ceases_to_be_known() -> None:
     contacts = [Contact(1, 0.1, 0.9, "r", "assigned", "")]
     known = np.ones((100, 1), dtype=bool)
     known[30:60] = known[70] = known[72] = False
-    unknowns = plate_unknowns(contacts, ("r",), 100, RATE_HZ, np.eye(3), known)
+    unknowns = plate_unknowns(contacts, ("r",), 100, RATE_HZ, np.eye(3), AT_ORIGIN, known)
     load = np.where(known[..., None], [0.0, 0.0, 0.0, 0.0, 700.0, 0.0], 0.0)
     late = np.zeros(unknowns.count)
     late[-1] = 1.0
@@ -120,7 +140,7 @@ def test_a_gross_error_is_suggested_and_reported_but_not_corrected(
     found = estimated(walk, wrong)
     assert 0.8 * planted < suggested(found) - suggested(sound) < 1.1 * planted
     plate = found.summary.plates.errors[0]
-    assert (plate.corrected_gain, *plate.corrected_m) == (0.0, 0.0, 0.0)
+    assert (plate.corrected_gain, plate.corrected_turn_rad, *plate.corrected_m) == (0.0, 0.0, 0.0, 0.0)
     for side in wrong.wrench:
         np.testing.assert_array_equal(found.reaction.wrench[side], wrong.wrench[side])
     (note,) = [note for note in estimate_findings(found.summary, LATE_S) if note.code == code]
@@ -131,7 +151,7 @@ def test_a_gross_error_is_suggested_and_reported_but_not_corrected(
 
 def test_plates_that_are_all_offset_alike_are_reported_once(walk: TrialAnalysis) -> None:
     """A lean of the trunk, or axes of cameras and plates that do not agree, look like an offset of all plates."""
-    places = range(1, fit_unknowns(walk).count - 1, 3)  # along the walkway
+    places = range(1, fit_unknowns(walk).count - 1, 4)  # along the walkway
     found = estimated(walk, with_errors(walk, dict.fromkeys(places, 0.06)))
     notes = [note for note in estimate_findings(found.summary, LATE_S) if note.code == "estimate-plate-place"]
     assert [note.about for note in notes] == ["all plates"]
@@ -154,7 +174,7 @@ def test_late_forces_are_reported_and_used_as_recorded(walk: TrialAnalysis, soun
 
 def test_what_every_plate_reads_alike_is_a_wrong_body_mass(walk: TrialAnalysis) -> None:
     """That each of several plates is grossly wrong by the same share is less likely than that one mass is."""
-    gains = range(2, fit_unknowns(walk).count - 1, 3)
+    gains = range(2, fit_unknowns(walk).count - 1, 4)
     found = estimated(walk, with_errors(walk, dict.fromkeys(gains, 0.1)))
     assert walk.propagation is not None
     assert 0.085 < found.summary.mass_change_kg / walk.propagation.model.mass_kg < 0.11
@@ -186,7 +206,7 @@ def half_as_much(one: GroundReaction, other: GroundReaction) -> GroundReaction:
 )
 def test_what_no_plate_and_no_scale_can_be_is_refused(walk: TrialAnalysis, gain: float, said: str) -> None:
     """One of three plates that reads twice too much; all that read 40 % of what they should."""
-    gains = range(2, fit_unknowns(walk).count - 1, 3)
+    gains = range(2, fit_unknowns(walk).count - 1, 4)
     planted = {2: gain} if gain > 0 else dict.fromkeys(gains, gain)
     with pytest.raises(EstimateError, match=said) as raised:
         estimated(walk, with_errors(walk, planted))

@@ -419,8 +419,11 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
                 "shift_sd_cm": dict(zip(plates.axes, 100.0 * error.shift_sd_m, strict=True)),
                 "gain_percent": 100.0 * error.gain,
                 "gain_sd_percent": 100.0 * error.gain_sd,
+                "turn_deg": np.degrees(error.turn_rad),
+                "turn_sd_deg": np.degrees(error.turn_sd_rad),
                 "corrected_cm": dict(zip(plates.axes, 100.0 * error.corrected_m, strict=True)),
                 "corrected_gain_percent": 100.0 * error.corrected_gain,
+                "corrected_turn_deg": np.degrees(error.corrected_turn_rad),
             }
             for error in plates.errors
         ],

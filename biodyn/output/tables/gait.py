@@ -208,13 +208,13 @@ def _has_plates(analysis: TrialAnalysis) -> bool:
 @table(
     "estimate_plates",
     place=123,
-    description="Errors of the force plates that motion and forces suggest, and what of them is corrected: position, cm, and "
-    "gain, %.",
+    description="Errors of the force plates that motion and forces suggest, and what of them is corrected: position, cm, "
+    "gain, %, and turn, deg.",
     needs=_has_plates,
     request=_REQUEST,
 )
 def estimate_plates(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Return offset along each laboratory axis, cm, and gain error, %, of each plate: suggested, its SD, and corrected."""
+    """Return offset along each laboratory axis, cm, gain error, %, and turn, deg, of each plate: suggested, SD, corrected."""
     plates = _summary(analysis).plates
     rows: list[tuple[int, str, str, float, float, float]] = []
     for error in plates.errors:
@@ -222,6 +222,8 @@ def estimate_plates(analysis: TrialAnalysis) -> pd.DataFrame:
             of_axis = (100 * part[i] for part in (error.shift_m, error.shift_sd_m, error.corrected_m))
             rows.append((error.number, f"shift_{axis}", "cm", *of_axis))
         rows.append((error.number, "gain", "%", 100 * error.gain, 100 * error.gain_sd, 100 * error.corrected_gain))
+        turn = (np.degrees(part) for part in (error.turn_rad, error.turn_sd_rad, error.corrected_turn_rad))
+        rows.append((error.number, "turn", "deg", *turn))
     return pd.DataFrame(rows, columns=["plate", "error", "unit", "value", "sd", "corrected"])
 
 

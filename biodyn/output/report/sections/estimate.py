@@ -72,12 +72,14 @@ def residuals(page: TrialPage) -> Data | None:
             "force plate",
             *(f"#suggested offset along {axis} (cm)" for axis in axes),
             "#suggested gain error (%)",
+            "#suggested turn (deg)",
         ),
         "plate_rows": [
             (
                 row["plate"],
                 *(_with_sd(row["shift_cm"][axis], row["shift_sd_cm"][axis]) for axis in axes),
                 _with_sd(row["gain_percent"], row["gain_sd_percent"]),
+                _with_sd(row["turn_deg"], row["turn_sd_deg"]) if "turn_deg" in row else "",
             )
             for row in plates
         ],
