@@ -202,6 +202,8 @@ def with_changed_inertias(model: SubjectModel, unknowns: InertiaUnknowns, values
 # -- Force plates
 
 
+#: Name of the delay of all forces among the unknowns.
+DELAY = "delay of the forces"
 _MOMENT, _FORCE = slice(0, 3), slice(3, 6)
 _NO_PLATE, _UP = -1, np.array([0.0, 1.0, 0.0])
 _PER_PLATE = 4  # unknowns: its position along two axes, its gain, its turn about the vertical
@@ -293,7 +295,7 @@ class PlateUnknowns:
         if not self.count:
             return ()
         per_plate = (*(f"place along {axis}" for axis in self.axes), "gain", "turn")
-        return (*(f"plate {number}, {what}" for number in self.numbers for what in per_plate), "delay of the forces")
+        return (*(f"plate {number}, {what}" for number in self.numbers for what in per_plate), DELAY)
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from biodyn.conventions import FloatArray
+from biodyn.estimation.parameters import DELAY
 from biodyn.estimation.problem import Path, Problem, cross_matrix
 from biodyn.estimation.solver import CholeskyFactor
 from biodyn.estimation.terms import ROOT, Rows
@@ -57,60 +58,100 @@ class InformationForm:
         """Return the posterior of these parameters from all information and the prior.
 
         Inertias are those of one person in all walks. A walk alone cannot distinguish a shifted plate from a leaning trunk, so
-        plates stay as in the file, unless `plates_alike` finds the same error in walks of both directions. What the walks suggest
-        otherwise is returned beside it.
+        plates stay as in the file, unless `plate_tests` find the same error in walks of both directions. Forces are never moved
+        in time: what looks like a delay may be soft tissue that lags behind the bones. What the walks suggest otherwise is
+        returned beside it.
         """
         forms = (self, *others)
-        alike, every = plates_alike(forms), {group for form in forms for group in form.plate_groups}
-        used, _ = _posterior(forms, fixed={name for group in every - alike for name in group})
+        rejected = {name for test in plate_tests(forms) if test.verdict for name in test.names}
+        used, _ = _posterior(forms, fixed={*rejected, DELAY})
         return ParameterPosterior(*(part[: len(self.names)] for part in (used, *_posterior(forms))))
 
     def alone(self, name: str) -> tuple[float, float]:
         """Return what this information alone says of a parameter, and its precision, with all others within their priors."""
         at = self.names.index(name)
         covariance = np.linalg.inv(self.information + np.eye(len(self.names)))
-        precision = 1.0 / covariance[at, at] - 1.0
-        return float((covariance[at] @ self.vector) / covariance[at, at] / max(precision, 1e-12)), float(precision)
+        precision = max(1.0 / covariance[at, at] - 1.0, 1e-9)
+        return float((covariance[at] @ self.vector) / covariance[at, at] / precision), float(precision)
 
 
-def plates_alike(
-    forms: Sequence[InformationForm], most_scatter: float = 1.5, significant: float = 3.0
-) -> set[tuple[str, ...]]:
-    """Return the groups of parameters of plates that walks in opposite directions show with the same error.
+@dataclass(frozen=True)
+class PlateTest:
+    """Whether walks show the same error of a plate.
+
+    Attributes:
+        names: (n,) of the parameters of one plate and kind. walks: number of walks in one direction and in the other.
+        scatter: Q per degree of freedom (Cochran) of all walks, the largest of the parameters.
+        between: squared difference of the two directions over its variance, the largest.
+        significance: mean of all walks over its standard deviation, the largest.
+    """
+
+    names: tuple[str, ...]
+    walks: tuple[int, int]
+    scatter: float
+    between: float
+    significance: float
+
+    @property
+    def verdict(self) -> str:
+        """Return "" where the error is accepted, otherwise why not."""
+        if min(self.walks) < 2:
+            return "fewer than two walks in each of two opposite directions"
+        if self.scatter >= 1.5:
+            return f"differs from walk to walk (Q/dof {self.scatter:.1f}, limit 1.5)"
+        if self.between >= 2.25:
+            return f"follows the direction of walking (squared difference {self.between:.1f} variances, limit 2.25)"
+        if self.significance <= 3.0:
+            return f"no error shown ({self.significance:.1f} standard deviations from zero, limit 3)"
+        return ""
+
+
+def plate_tests(forms: Sequence[InformationForm]) -> list[PlateTest]:
+    """Return the test of each plate and kind of error.
 
     A plate's error belongs to the laboratory and is the same in every walk; the lean of a trunk and errors of segment masses turn
     with the person. So at least two walks in each of two opposite directions are needed, whose values scatter by no more than
-    their standard deviations allow (Q / degrees of freedom of Cochran's test below `most_scatter`, as well between the two
-    directions), and whose mean is at least `significant` standard deviations from 0.
+    their standard deviations allow, also between the two directions, and whose mean is far from 0.
     """
     first = next((form.heading for form in forms if form.heading.any()), np.zeros(2))
-    along = [float(form.heading @ first) for form in forms]
-    result = set()
-    for group in {group for form in forms for group in form.plate_groups}:
-        sides = [
-            [form for form, way in zip(forms, along, strict=True) if sign * way > 0.5 and group in form.plate_groups]
-            for sign in (1.0, -1.0)
-        ]
-        if min(map(len, sides)) < 2:
-            continue
-        tests = [_scatter([[form.alone(name) for form in side] for side in sides]) for name in group]
-        far = max(abs(mean) for _, _, mean in tests) > significant
-        if far and all(within < most_scatter and between < most_scatter**2 for within, between, _ in tests):
-            result.add(group)
-    return result
+    ways = [form.heading @ first for form in forms]
+    tests = []
+    for group in dict.fromkeys(group for form in forms for group in form.plate_groups if group != (DELAY,)):
+        showing = [(form, way) for form, way in zip(forms, ways, strict=True) if group in form.plate_groups]
+        sides = [[form for form, way in showing if sign * way > 0.5] for sign in (1.0, -1.0)]
+        numbers = [_scatter([[form.alone(name) for form in side] for side in sides]) for name in group]
+        scatter, between, significance = (max(column) for column in zip(*numbers, strict=True))
+        tests.append(PlateTest(group, (len(sides[0]), len(sides[1])), scatter, between, significance))
+    return tests
+
+
+def plate_errors(forms: Sequence[InformationForm]) -> tuple[list[PlateTest], dict[str, tuple[float, float]]]:
+    """Return the tests, and mean and standard deviation of each accepted error, in units of the prior standard deviations.
+
+    Forms of one person share the names of inertias, those of different persons do not.
+    """
+    tests = plate_tests(forms)
+    fixed = {DELAY, *(name for test in tests if test.verdict for name in test.names)}
+    names = dict.fromkeys(name for form in forms for name in form.names)
+    values, sd = _posterior(forms, fixed)
+    found = dict(zip(names, zip(values.tolist(), sd.tolist(), strict=True), strict=True))
+    return tests, {name: found[name] for test in tests if not test.verdict for name in test.names}
 
 
 def _scatter(sides: Sequence[Sequence[tuple[float, float]]]) -> tuple[float, float, float]:
-    """Return Q per degree of freedom of all walks, the squared difference of the two directions and the mean, in SDs.
+    """Return `scatter`, `between` and `significance` of a parameter.
 
     sides: value and precision of each walk, by direction.
     """
-    values, precision = np.array([walk for side in sides for walk in side]).T
+    walks = np.array([walk for side in sides for walk in side]).reshape(-1, 2)
+    if not all(sides) or len(walks) < 2:
+        return 0.0, 0.0, 0.0
+    values, precision = walks.T
     mean = precision @ values / precision.sum()
     q = float(precision @ (values - mean) ** 2) / (len(values) - 1)
     (one, one_w), (other, other_w) = (((w @ v) / w.sum(), w.sum()) for v, w in (np.array(side).T for side in sides))
     between = float((one - other) ** 2 / (1.0 / one_w + 1.0 / other_w))
-    return q, between, float(mean * np.sqrt(precision.sum()))
+    return q, between, float(abs(mean) * np.sqrt(precision.sum()))
 
 
 def _posterior(

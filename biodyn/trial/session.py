@@ -262,10 +262,15 @@ def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles)
 
 @dataclass(frozen=True)
 class WalkInformation:
-    """What a walk shows, or why it shows nothing; corners_L: (P, 4, 3) m of its plates in axes of the laboratory."""
+    """What a walk shows, or why it shows nothing.
+
+    corners_L: (P, 4, 3) m of its plates in axes of the laboratory, with these numbers. up_L: (3,) the vertical in these axes.
+    """
 
     information: InformationForm | str
     corners_L: FloatArray | None = None
+    numbers: tuple[int, ...] = ()
+    up_L: FloatArray | None = None
 
 
 def other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:

@@ -352,7 +352,7 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
     shared: list[InformationForm] = []
     notes: list[Diagnostic] = []
     for other, key in other_walks(trial):
-        walk = trial.memory.of(key, partial(_walk_alone, other))
+        walk = trial.memory.of(key, partial(walk_alone, other))
         information = walk.information
         if walk.corners_L is not None and not same_plates(corners_L(trial), walk.corners_L):
             information = "its plates are at other positions"
@@ -363,13 +363,17 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
     return tuple(shared), tuple(notes)
 
 
-def _walk_alone(other: TrialRequest) -> WalkInformation:
-    """What another walk of the session shows, analysed up to its estimate."""
+def walk_alone(request: TrialRequest) -> WalkInformation:
+    """Return what a walk shows of inertias and plates, analysed up to its estimate; a walk that fails says why."""
     try:
-        solved: Solved = run_steps(other, STEPS, "inverse dynamics")
+        solved: Solved = run_steps(request, STEPS, "inverse dynamics")
         information = _estimated(solved).shared_parameters
+        numbers = tuple(plate.number for plate in solved.signals.raw_plates)
         return WalkInformation(
-            "no frame of it is in balance" if information is None else information, corners_L(solved)
+            "no frame of it is in balance" if information is None else information,
+            corners_L(solved),
+            numbers,
+            solved.world.R_WL[1],
         )
     except (BiodynError, OSError) as error:
         return WalkInformation(str(getattr(error, "message", error)))

@@ -12,7 +12,7 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.diagnostics import Diagnostic
-from biodyn.estimation.shared_parameters import InformationForm, ParameterPosterior, plates_alike
+from biodyn.estimation.shared_parameters import InformationForm, ParameterPosterior, plate_errors, plate_tests
 from biodyn.settings import settings_from
 from biodyn.trial import steps
 from biodyn.trial.request import TrialRequest
@@ -97,20 +97,25 @@ SHIFTED = (1.4, 1.0, 1.6, 1.2, 1.5, 1.1)
 
 
 @pytest.mark.parametrize(
-    ("shifts", "ways", "alike"),
+    ("shifts", "ways", "verdict"),
     [
-        (SHIFTED, BOTH_WAYS, True),
-        (SHIFTED, (1.0,) * 6, False),  # one direction: a lean of the trunk does the same
-        ((2.1, 2.0, 2.2, 0.1, 0.2, -0.1), BOTH_WAYS, False),  # it follows the direction
-        ((-0.5, 3.0, 1.2, 3.2, -0.3, 1.0), BOTH_WAYS, False),  # it differs from walk to walk
-        ((0.1, -0.2, 0.3, 0.0, 0.2, -0.1), BOTH_WAYS, False),  # nothing is wrong
+        (SHIFTED, BOTH_WAYS, ""),
+        (SHIFTED, (1.0,) * 6, "fewer than two walks"),  # a lean of the trunk does the same
+        ((2.1, 2.0, 2.2, 0.1, 0.2, -0.1), BOTH_WAYS, "differs from walk to walk"),
+        ((1.0, 1.1, 0.9, 0.2, 0.3, 0.1), BOTH_WAYS, "follows the direction"),
+        ((-0.5, 3.0, 1.2, 3.2, -0.3, 1.0), BOTH_WAYS, "differs from walk to walk"),
+        ((0.1, -0.2, 0.3, 0.0, 0.2, -0.1), BOTH_WAYS, "no error"),
     ],
 )
-def test_plates_alike(shifts: tuple[float, ...], ways: tuple[float, ...], alike: bool) -> None:
+def test_plate_tests(shifts: tuple[float, ...], ways: tuple[float, ...], verdict: str) -> None:
     forms = walks_over_a_plate(shifts, ways)
-    assert plates_alike(forms) == ({("place",)} if alike else set())
+    (test,) = plate_tests(forms)
+    assert test.verdict.startswith(verdict)
+    assert bool(test.verdict) == bool(verdict)
     value = forms[0].combine(forms[1:]).values[0]
-    assert value == (pytest.approx(np.mean(shifts), rel=0.1) if alike else 0.0)
+    assert value == (0.0 if verdict else pytest.approx(np.mean(shifts), rel=0.1))
+    _, errors = plate_errors(forms)
+    assert errors == ({} if verdict else {"place": pytest.approx((value, 0.2), rel=0.05)})
 
 
 def _analysed(folder: Path, together: bool) -> TrialAnalysis:

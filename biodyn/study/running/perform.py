@@ -38,7 +38,7 @@ from biodyn.study.running.task import (
     write_failed,
 )
 from biodyn.trial.files import NO_STATIC, TrialFiles, read_files, with_doubt
-from biodyn.trial.request import SessionMemory, trial_request
+from biodyn.trial.request import SessionMemory, TrialRequest, trial_request
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import remake_report, run_request
 
@@ -210,7 +210,7 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
             with_report = _with_report(task, previous)
             if with_report is not None:
                 return with_report
-        result = _analysed(task, recordings)
+        result = run_request(request_of(task.trial, task.root, recordings))
         record, trace = _record_of(result, key), ""
         _ = result.view  # make everything that can fail before anything is written
     except Exception as error:
@@ -311,10 +311,10 @@ def _with_report(task: Task, previous: Outcome) -> Outcome | None:
     return previous
 
 
-def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
-    trial = task.trial
-    walk = task.root / trial.path
-    static = None if trial.static is None else task.root / trial.static
+def request_of(trial: PlannedTrial, root: Path, recordings: RecordingCache) -> TrialRequest:
+    """Return the request of a planned trial with files below `root`."""
+    walk = root / trial.path
+    static = None if trial.static is None else root / trial.static
     no_static = str(trial.static) == NO_STATIC
     request = trial_request(
         walk,
@@ -322,20 +322,20 @@ def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
         trial.mass_kg,
         trial.height_m,
         trial.settings,
-        companions=[task.root / path for path in trial.companions],
+        companions=[root / path for path in trial.companions],
         memory=recordings.memory,
         plates=trial.plates,
     )
     if request.settings.model.osim is not None:
         # the model has the size of the person unless a static trial is named that scales it
-        return run_request(replace(request, static_path=static if trial.named_static and not no_static else None))
+        return replace(request, static_path=static if trial.named_static and not no_static else None)
     if no_static:
-        request = replace(request, files=read_files(walk, NO_STATIC))
-    elif static is not None:
-        request = replace(request, files=recordings.read(walk, static))
-    elif trial.statics:
-        request = replace(request, files=read_files(walk, None, [task.root / path for path in trial.statics]))
-    return run_request(request)
+        return replace(request, files=read_files(walk, NO_STATIC))
+    if static is not None:
+        return replace(request, files=recordings.read(walk, static))
+    if trial.statics:
+        return replace(request, files=read_files(walk, None, [root / path for path in trial.statics]))
+    return request
 
 
 def _record_of(result: TrialResult, key: str) -> TrialRecord:

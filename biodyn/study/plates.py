@@ -1,0 +1,131 @@
+"""Errors of force plates from all walks over them: of several people, in both directions."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import BiodynError, StudyError
+from biodyn.estimation.parameters import GAIN_SD, PLACE_SD_M, TURN_SD_RAD
+from biodyn.estimation.shared_parameters import InformationForm, PlateTest, plate_errors
+from biodyn.io import file_sha256
+from biodyn.recording.plate_calibration import PlateCalibration, PlateCorrection
+from biodyn.study.discovery.definition import StudyDefinition
+from biodyn.study.discovery.discover import discover
+from biodyn.study.plan import no_walk
+from biodyn.study.running.perform import RecordingCache, request_of
+from biodyn.trial.session import WalkInformation, same_plates
+from biodyn.trial.steps import walk_alone
+
+
+@dataclass(frozen=True)
+class PlatesOfWalks:
+    """What walks show of the force plates.
+
+    Attributes:
+        tests: one for each plate and kind of error, with the verdict.
+        calibration: the accepted errors; None where none was accepted.
+        used: walks. left_out: a sentence for each walk that shows nothing, or was recorded over other plates.
+    """
+
+    tests: tuple[PlateTest, ...]
+    calibration: PlateCalibration | None
+    used: tuple[Path, ...]
+    left_out: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """Return the result as text: a line for each plate and kind of error."""
+        texts = []
+        for test in self.tests:
+            kind = "position" if len(test.names) > 1 else test.names[0].rpartition(", ")[2]
+            texts.append(f"{test.names[0].partition(',')[0]}, {kind}: {test.verdict or 'the same error in all walks'}")
+        return texts
+
+
+def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None = None) -> PlatesOfWalks:
+    """Return the errors of the plates that all walks of a folder show, each person with inertias of their own.
+
+    Position, gain and turn of each plate; see `estimation.shared_parameters.plate_tests` for what is accepted.
+    Raises StudyError where no walk of the folder shows anything, InputFileError if it is not a folder.
+    """
+    plan = discover(folder, StudyDefinition())
+    if not plan.trials:
+        raise no_walk(plan)
+    recordings, first = RecordingCache(), WalkInformation("")
+    forms: list[InformationForm] = []
+    used: list[Path] = []
+    left_out: list[str] = []
+    for trial in plan.trials:
+        if progress is not None:
+            progress(str(trial.path))
+        try:
+            walk = walk_alone(request_of(trial, plan.root, recordings))
+        except (BiodynError, OSError) as error:
+            walk = WalkInformation(str(getattr(error, "message", error)))
+        form = walk.information
+        if isinstance(form, str) or walk.corners_L is None:
+            left_out.append(f"{trial.path}: {form}")
+        elif first.corners_L is not None and not same_plates(first.corners_L, walk.corners_L):
+            left_out.append(f"{trial.path}: its plates are at other positions than those of {used[0].name}")
+        else:
+            first = walk if first.corners_L is None else first
+            forms.append(_of_person(form, trial.subject))
+            used.append(plan.root / trial.path)
+    if first.corners_L is None or first.up_L is None:
+        raise StudyError(f"No walk of '{folder}' shows anything of its plates. {left_out[0]}.")
+    tests, errors = plate_errors(forms)
+    corrections = _corrections(errors, first.corners_L, first.numbers, first.up_L)
+    calibration = None
+    if corrections:
+        sources = tuple((path.name, file_sha256(path)) for path in used)
+        calibration = PlateCalibration(datetime.date.today(), "walks", sources, corrections)
+    return PlatesOfWalks(tuple(tests), calibration, tuple(used), tuple(left_out))
+
+
+def _of_person(form: InformationForm, person: str) -> InformationForm:
+    """Return the information with inertias named by person; plates are shared, a delay belongs to the laboratory."""
+    shared = {name for group in form.plate_groups for name in group}
+
+    def named(name: str) -> str:
+        return name if name in shared else f"{person}: {name}"
+
+    groups = tuple(tuple(map(named, group)) for group in form.gross_groups)
+    return replace(form, names=tuple(map(named, form.names)), gross_groups=groups)
+
+
+def _corrections(
+    errors: dict[str, tuple[float, float]], corners_L: FloatArray, numbers: tuple[int, ...], up_L: FloatArray
+) -> tuple[PlateCorrection, ...]:
+    """Return a correction for each plate with an accepted error; others of its errors are 0 with unknown deviation."""
+    corrections = []
+    for number, corners in zip(numbers, corners_L, strict=True):
+        of_plate = {
+            name.partition(", ")[2]: value for name, value in errors.items() if name.startswith(f"plate {number},")
+        }
+        if not of_plate:
+            continue
+        shift, shift_sd = np.zeros(3), np.full(3, np.nan)
+        for i, axis in enumerate("xyz"):
+            if f"place along {axis}" in of_plate:
+                shift[i], shift_sd[i] = PLACE_SD_M * np.array(of_plate[f"place along {axis}"])
+        turn, turn_sd = TURN_SD_RAD * np.array(of_plate.get("turn", (0.0, math.nan)))
+        gain, gain_sd = GAIN_SD * np.array(of_plate.get("gain", (0.0, math.nan)))
+        corrections.append(
+            PlateCorrection(
+                number=number,
+                corners=corners,
+                shift=shift,
+                turn=turn * up_L,
+                sensitivity=np.eye(6) / (1.0 + gain),
+                shift_sd=shift_sd,
+                turn_sd=np.where(np.abs(up_L) > 0.5, turn_sd, np.nan),
+                sensitivity_sd=np.where(np.eye(6) > 0.0, gain_sd, np.nan),
+            )
+        )
+    return tuple(corrections)
