@@ -8,7 +8,7 @@ walks.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -67,12 +67,12 @@ class InformationForm:
         used, _ = _posterior(forms, fixed={*rejected, DELAY})
         return ParameterPosterior(*(part[: len(self.names)] for part in (used, *_posterior(forms))))
 
-    def alone(self, name: str) -> tuple[float, float]:
-        """Return what this information alone says of a parameter, and its precision, with all others within their priors."""
+    def given(self, name: str, values: Mapping[str, float]) -> tuple[float, float]:
+        """Return what this information says of a parameter where all others have `values`, and its precision."""
         at = self.names.index(name)
-        covariance = np.linalg.inv(self.information + np.eye(len(self.names)))
-        precision = max(1.0 / covariance[at, at] - 1.0, 1e-9)
-        return float((covariance[at] @ self.vector) / covariance[at, at] / precision), float(precision)
+        precision = max(float(self.information[at, at]), 1e-9)
+        others = np.array([0.0 if other == name else values[other] for other in self.names])
+        return float(self.vector[at] - self.information[at] @ others) / precision, precision
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class PlateTest:
         names: (n,) of the parameters of one plate and kind. walks: number of walks in one direction and in the other.
         scatter: Q per degree of freedom (Cochran) of all walks, the largest of the parameters.
         between: squared difference of the two directions over its variance, the largest.
-        significance: mean of all walks over its standard deviation, the largest.
+        significance: common estimate over its standard deviation, the largest.
     """
 
     names: tuple[str, ...]
@@ -110,17 +110,21 @@ def plate_tests(forms: Sequence[InformationForm]) -> list[PlateTest]:
     """Return the test of each plate and kind of error.
 
     A plate's error belongs to the laboratory and is the same in every walk; the lean of a trunk and errors of segment masses turn
-    with the person. So at least two walks in each of two opposite directions are needed, whose values scatter by no more than
-    their standard deviations allow, also between the two directions, and whose mean is far from 0.
+    with the person. So at least two walks in each of two opposite directions are needed. All walks are fitted together, with
+    inertias of each person and errors of plates of all; then each walk's value of an error, with all others as fitted, must
+    scatter by no more than its standard deviation allows, also between the two directions.
     """
     first = next((form.heading for form in forms if form.heading.any()), np.zeros(2))
     ways = [form.heading @ first for form in forms]
+    names = list(dict.fromkeys(name for form in forms for name in form.names))
+    values, sd = (dict(zip(names, part.tolist(), strict=True)) for part in _posterior(forms))
     tests = []
     for group in dict.fromkeys(group for form in forms for group in form.plate_groups if group != (DELAY,)):
         showing = [(form, way) for form, way in zip(forms, ways, strict=True) if group in form.plate_groups]
         sides = [[form for form, way in showing if sign * way > 0.5] for sign in (1.0, -1.0)]
-        numbers = [_scatter([[form.alone(name) for form in side] for side in sides]) for name in group]
-        scatter, between, significance = (max(column) for column in zip(*numbers, strict=True))
+        numbers = [_scatter([[form.given(name, values) for form in side] for side in sides]) for name in group]
+        scatter, between = (max(column) for column in zip(*numbers, strict=True))
+        significance = max(abs(values[name]) / sd[name] for name in group)
         tests.append(PlateTest(group, (len(sides[0]), len(sides[1])), scatter, between, significance))
     return tests
 
@@ -138,20 +142,14 @@ def plate_errors(forms: Sequence[InformationForm]) -> tuple[list[PlateTest], dic
     return tests, {name: found[name] for test in tests if not test.verdict for name in test.names}
 
 
-def _scatter(sides: Sequence[Sequence[tuple[float, float]]]) -> tuple[float, float, float]:
-    """Return `scatter`, `between` and `significance` of a parameter.
-
-    sides: value and precision of each walk, by direction.
-    """
-    walks = np.array([walk for side in sides for walk in side]).reshape(-1, 2)
-    if not all(sides) or len(walks) < 2:
-        return 0.0, 0.0, 0.0
-    values, precision = walks.T
-    mean = precision @ values / precision.sum()
-    q = float(precision @ (values - mean) ** 2) / (len(values) - 1)
+def _scatter(sides: Sequence[Sequence[tuple[float, float]]]) -> tuple[float, float]:
+    """Return `scatter` and `between` of a parameter; sides: value and precision of each walk, by direction."""
+    if not all(sides):
+        return 0.0, 0.0
+    values, precision = np.array([walk for side in sides for walk in side]).T
+    q = float(precision @ (values - precision @ values / precision.sum()) ** 2) / (len(values) - 1)
     (one, one_w), (other, other_w) = (((w @ v) / w.sum(), w.sum()) for v, w in (np.array(side).T for side in sides))
-    between = float((one - other) ** 2 / (1.0 / one_w + 1.0 / other_w))
-    return q, between, float(abs(mean) * np.sqrt(precision.sum()))
+    return q, float((one - other) ** 2 / (1.0 / one_w + 1.0 / other_w))
 
 
 def _posterior(
