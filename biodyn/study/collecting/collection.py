@@ -59,15 +59,12 @@ class CollectedStudy:
     """What was collected.
 
     Attributes:
-        folder: of the study's results.
-        trials: planned; with_cycles: of those, trials that have rows in the data set.
+        with_cycles: trials that have rows in the data set.
         rows: of the data set.
         files: name, rows and a sentence of every file, for study.json.
         diagnostics: everything a reader should know.
     """
 
-    folder: Path
-    trials: int
     with_cycles: int
     rows: int
     files: tuple[dict[str, Any], ...]
@@ -101,9 +98,8 @@ def collect(plan: StudyPlan, out: Path, *, include_failed: bool = False) -> Coll
     notes += [_impossible(source)] if source.impossible_cycles else []
     if rows > MOST_TEXT_ROWS:
         notes.append(_too_long(TEXT_NAME, rows))
-    return CollectedStudy(
-        out, len(plan.trials), source.with_cycles, rows, tuple(_files(out, len(plan.trials), rows)), tuple(notes)
-    )
+    files = tuple(_files(out, len(plan.trials), rows))
+    return CollectedStudy(source.with_cycles, rows, files, tuple(notes))
 
 
 @contextmanager

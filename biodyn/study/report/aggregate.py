@@ -35,13 +35,8 @@ _KEYS = ["subject", "session", "condition", "group", "side", "parameter"]
 Cell = tuple[str, str]  # condition, group
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Mean and standard deviation between subjects (101,), as shown, and of how many subjects at each percent."""
-
-    mean: FloatArray
-    sd: FloatArray
-    subjects: IntArray
+#: Mean and standard deviation between subjects (101,), as shown, and of how many subjects at each percent.
+Curve = tuple[FloatArray, FloatArray, IntArray]
 
 
 @dataclass
@@ -87,7 +82,7 @@ class CurveMeans:
             return None
         mean = np.where(count > 0, sums.mean[row], np.nan)
         sd = np.where(count > 1, np.sqrt(sums.squares[row] / np.maximum(count - 1, 1)), np.nan)
-        return Curve(mean, sd, count)
+        return mean, sd, count
 
 
 def parameter_means(path: Path, cycles: pd.DataFrame, leave_out: bool) -> pd.DataFrame:

@@ -142,9 +142,10 @@ def group_panel(means: CurveMeans, view: View, name: str, norms: Sequence[Norm],
         curve = means.curve(cell, side, name)
         if curve is None:
             continue
-        counts.append(int(curve.subjects.max()))
-        layers.append(Area(PERCENT, curve.mean - curve.sd, curve.mean + curve.sd, line.color, 0.16))
-        layers.append(Line(PERCENT, curve.mean, line.color, _MEAN, dash=line.dash))
+        mean, sd, subjects = curve
+        counts.append(int(subjects.max()))
+        layers.append(Area(PERCENT, mean - sd, mean + sd, line.color, 0.16))
+        layers.append(Line(PERCENT, mean, line.color, _MEAN, dash=line.dash))
     shown = variable(name)
     return Panel(
         shown.title,
@@ -161,7 +162,7 @@ def group_keys(means: CurveMeans, view: View, names: Sequence[str], norms: Seque
     drawn = _drawn(view)
     curves = [means.curve(cell, side, name) for name in names for _, cell, side in drawn]
     keys = [line for line, _, _ in drawn]
-    if any(curve is not None and np.isfinite(curve.sd).any() for curve in curves):
+    if any(curve is not None and np.isfinite(curve[1]).any() for curve in curves):
         keys.append(Key("± 1 SD between subjects", "muted", "area", opacity=0.3))
     return [*keys, *norm_keys(norms, names)]
 
