@@ -1,4 +1,4 @@
-"""Coordinates q that move a tree by functions, z = f(q): evaluation, inverse kinematics, equations of motion.
+"""Coordinates q that move a tree by functions, z = f(q): evaluation and inverse kinematics.
 
 The functions are a list of values, each computed from ones before it: the coordinates q come first, z last. G = df/dq is
 as sparse as the list, so every value has its gradient only for the q it depends on.
@@ -6,10 +6,6 @@ as sparse as the list, so every value has its gradient only for the q it depends
 Inverse kinematics is Newton's method as in `inverse_kinematics`, lifted to q. The cost of a frame is
 E(q) = sum_m w_m |p_WM - x_m(z)|^2 + W sum_j c_j (q_j - target_j)^2, W the sum of w over the visible markers.
 Limits of q are kept by an active set.
-
-Equations of motion of a floating tree in fewer coordinates u, z = f(u), with the six speeds of its base unchanged:
-    zdot = G udot,  zddot = G uddot + g        (G^T M G) a = tau - G^T (p + M g)
-with M and p the mass matrix and bias forces of the tree, G and g from the functions.
 """
 
 from __future__ import annotations
@@ -42,12 +38,8 @@ from biodyn.kernels.vec3 import dot, row3
 GIVEN: Final = 0  # a coordinate q
 SAME: Final = 1  # another value
 LINEAR: Final = 2  # numbers: offset, slope of each source
-PIECES: Final = (
-    3  # numbers: knots K, degree, degree beyond the knots, K knots, coefficients of each piece from the highest down
-)
+PIECES: Final = 3  # numbers: knots K, degree, K knots, coefficients of each piece from the highest down
 POLYNOMIAL: Final = 4  # numbers: degree, coefficients from the highest down
-SINE: Final = 5  # numbers: amplitude, omega, phase, offset
-ELLIPSOID: Final = 6  # numbers: radius, component
 
 
 @bundle
@@ -55,7 +47,6 @@ class Laws(NamedTuple):
     """N values of which the first n are q and the last nz are z."""
 
     kind: IntArray  # (N,)
-    factor: FloatArray  # (N,) what the function is multiplied by
     first: IntArray  # (N + 1,) sources of value i stand at first[i] .. first[i + 1] of `source`
     source: IntArray  # (S,) indices of values
     at: IntArray  # (N,) first of a function's numbers
@@ -72,7 +63,6 @@ class Passed(NamedTuple):
     x: FloatArray  # (N,)
     slope: FloatArray  # (S,) derivative of a value by its source
     curve: FloatArray  # (S,) second derivative by the same source
-    cross: FloatArray  # (N,) mixed second derivative of a value of two sources
     gradient: FloatArray  # (E,)
     pull: FloatArray  # (N,) adjoint
 
@@ -83,8 +73,7 @@ def follow(laws, q, nz, passed, z):
     x, slope, curve, numbers = passed.x, passed.slope, passed.curve, laws.numbers
     count = x.shape[0]
     for i in range(count):
-        kind, a, n, factor = laws.kind[i], laws.first[i], laws.at[i], laws.factor[i]
-        passed.cross[i] = 0.0
+        kind, a, n = laws.kind[i], laws.first[i], laws.at[i]
         if kind == GIVEN:
             x[i] = q[i]
             continue
@@ -95,58 +84,33 @@ def follow(laws, q, nz, passed, z):
             value = numbers[n]
             for s in range(a, laws.first[i + 1]):
                 value += numbers[n + 1 + s - a] * x[laws.source[s]]
-                slope[s], curve[s] = factor * numbers[n + 1 + s - a], 0.0
-            x[i] = factor * value
+                slope[s], curve[s] = numbers[n + 1 + s - a], 0.0
+            x[i] = value
             continue
-        u = x[laws.source[a]]
-        if kind == SINE:
-            turn = numbers[n + 1] * u + numbers[n + 2]
-            f = numbers[n] * math.sin(turn)
-            x[i] = factor * (f + numbers[n + 3])
-            slope[a] = factor * numbers[n] * numbers[n + 1] * math.cos(turn)
-            curve[a] = -factor * numbers[n + 1] * numbers[n + 1] * f
-        elif kind == ELLIPSOID:
-            w, component = x[laws.source[a + 1]], numbers[n + 1]
-            sa, ca, sb, cb = math.sin(u), math.cos(u), math.sin(w), math.cos(w)
-            scale = factor * numbers[n]
-            if component == 0.0:
-                f, fa, fb, faa, fab = sb, 0.0, cb, 0.0, 0.0
-            elif component == 1.0:
-                f, fa, fb, faa, fab = -sa * cb, -ca * cb, sa * sb, sa * cb, ca * sb
-            else:
-                f, fa, fb, faa, fab = ca * cb, -sa * cb, -ca * sb, -ca * cb, sa * sb
-            x[i], slope[a], slope[a + 1] = scale * f, scale * fa, scale * fb
-            curve[a], curve[a + 1], passed.cross[i] = scale * faa, -scale * f, scale * fab
+        u, away = x[laws.source[a]], 0.0
+        if kind == POLYNOMIAL:
+            degree, begin = int(numbers[n]), n + 1
         else:
-            away, beyond = 0.0, 2
-            if kind == POLYNOMIAL:
-                degree, begin = int(numbers[n]), n + 1
-            else:
-                knots, degree, low = int(numbers[n]), int(numbers[n + 1]), n + 3
-                last = low + knots - 1
-                inside = min(max(u, numbers[low]), numbers[last])
-                if u != inside:
-                    away, beyond = u - inside, int(numbers[n + 2])
-                first_knot, next_knot = low, last
-                while next_knot - first_knot > 1:
-                    middle = (first_knot + next_knot) // 2
-                    if numbers[middle] <= inside:
-                        first_knot = middle
-                    else:
-                        next_knot = middle
-                begin = last + 1 + (first_knot - low) * (degree + 1)
-                u = inside - numbers[first_knot]
-            f, df, ddf = 0.0, 0.0, 0.0
-            for k in range(degree + 1):
-                ddf = ddf * u + 2.0 * df
-                df = df * u + f
-                f = f * u + numbers[begin + k]
-            if beyond < 2:
-                ddf = 0.0
-            if beyond < 1:
-                df = 0.0
-            x[i] = factor * (f + away * (df + 0.5 * away * ddf))
-            slope[a], curve[a] = factor * (df + away * ddf), factor * ddf
+            knots, degree, low = int(numbers[n]), int(numbers[n + 1]), n + 2
+            last = low + knots - 1
+            inside = min(max(u, numbers[low]), numbers[last])
+            away = u - inside
+            first_knot, next_knot = low, last
+            while next_knot - first_knot > 1:
+                middle = (first_knot + next_knot) // 2
+                if numbers[middle] <= inside:
+                    first_knot = middle
+                else:
+                    next_knot = middle
+            begin = last + 1 + (first_knot - low) * (degree + 1)
+            u = inside - numbers[first_knot]
+        f, df, ddf = 0.0, 0.0, 0.0
+        for k in range(degree + 1):
+            ddf = ddf * u + 2.0 * df
+            df = df * u + f
+            f = f * u + numbers[begin + k]
+        x[i], slope[a] = f + away * df, df
+        curve[a] = ddf if away == 0.0 else 0.0  # beyond the knots the tangent goes on
     for j in range(nz):
         z[j] = x[count - nz + j]
 
@@ -200,8 +164,7 @@ def lift(tree, laws, passed, hessian_z, drive_z, exact, hessian, drive):
                     else:
                         hessian[c, c] += 2.0 * h * gradient[f]
     for i in range(count - 1, n - 1, -1):
-        a, b = laws.first[i], laws.first[i + 1]
-        for s in range(a, b):
+        for s in range(laws.first[i], laws.first[i + 1]):
             source = laws.source[s]
             pull[source] += passed.slope[s] * pull[i]
             bend = pull[i] * passed.curve[s]
@@ -209,13 +172,6 @@ def lift(tree, laws, passed, hessian_z, drive_z, exact, hessian, drive):
                 for e in range(entry[source], entry[source + 1]):
                     for f in range(entry[source], e + 1):
                         hessian[column[e], column[f]] -= bend * gradient[e] * gradient[f]
-        bend = pull[i] * passed.cross[i]
-        if exact and bend != 0.0:
-            for e in range(entry[laws.source[a]], entry[laws.source[a] + 1]):
-                for f in range(entry[laws.source[a + 1]], entry[laws.source[a + 1] + 1]):
-                    c, k = column[e], column[f]
-                    twice = 2.0 if c == k else 1.0
-                    hessian[max(c, k), min(c, k)] -= twice * bend * gradient[e] * gradient[f]
     for i in range(n):
         drive[i] = pull[i]
 
@@ -483,110 +439,3 @@ def coupled_inverse_kinematics(
             if work.weight[m] > 0.0:
                 r = row3(work.residual, m)
                 marker_error[t, m] = math.sqrt(dot(r, r))
-
-
-BASE: Final = 6
-_PLACE: Final = 7  # position coordinates of the base
-
-
-@kernel
-def beneath(laws, columns, spot, held, q, v, passed, every, rate, bend, top, zq, zv, bias, G):
-    """Fill zq (T, 7 + nz), zv (T, 6 + nz), bias (T, nz) and G (T, nz, nu), given as zeros, of q (T, 7 + nu), v (T, 6 + nu).
-
-    columns (nz,): indices of the wanted coordinates z; spot (n,): index of each coordinate q in u, -1 = it
-    is held at `held` (n,). every: room for all beneath; rate, bend (N,): for every value of the laws; top (n,).
-    """
-    n, count, below = held.shape[0], passed.x.shape[0], every.shape[0]
-    for t in range(q.shape[0]):
-        for i in range(_PLACE):
-            zq[t, i] = q[t, i]
-        for i in range(BASE):
-            zv[t, i] = v[t, i]
-        for i in range(n):
-            top[i] = q[t, _PLACE + spot[i]] if spot[i] >= 0 else held[i]
-        follow(laws, top, below, passed, every)
-        slopes(laws, passed)
-        for i in range(count):
-            first = laws.first[i]
-            moving, bent = 0.0, 0.0
-            if laws.kind[i] == GIVEN:
-                moving = v[t, BASE + spot[i]] if spot[i] >= 0 else 0.0
-            else:
-                for s in range(first, laws.first[i + 1]):
-                    source = laws.source[s]
-                    moving += passed.slope[s] * rate[source]
-                    bent += passed.slope[s] * bend[source] + passed.curve[s] * rate[source] * rate[source]
-                if passed.cross[i] != 0.0:
-                    bent += 2.0 * passed.cross[i] * rate[laws.source[first]] * rate[laws.source[first + 1]]
-            rate[i], bend[i] = moving, bent
-        for j in range(columns.shape[0]):
-            i = count - below + columns[j]
-            zq[t, _PLACE + j], zv[t, BASE + j], bias[t, j] = passed.x[i], rate[i], bend[i]
-            for e in range(laws.entry[i], laws.entry[i + 1]):
-                k = spot[laws.column[e]]
-                if k >= 0:
-                    G[t, j, k] = passed.gradient[e]
-
-
-@kernel
-def inertia(M, G, start, entries, H):
-    """Fill H (T, 6 + nu, 6 + nu), given as zeros, with G^T M G for M (T, 6 + nz, 6 + nz).
-
-    Row j of G has its entries in the columns entries[start[j]:start[j + 1]].
-    """
-    nz = G.shape[1]
-    for t in range(M.shape[0]):
-        for i in range(BASE):
-            for k in range(BASE):
-                H[t, i, k] = M[t, i, k]
-        for j in range(nz):
-            for e in range(start[j], start[j + 1]):
-                g, c = G[t, j, entries[e]], BASE + entries[e]
-                for i in range(BASE):
-                    H[t, c, i] += g * M[t, BASE + j, i]
-                    H[t, i, c] += g * M[t, i, BASE + j]
-                for m in range(nz):
-                    share = g * M[t, BASE + j, BASE + m]
-                    if share != 0.0:
-                        for f in range(start[m], start[m + 1]):
-                            H[t, c, BASE + entries[f]] += share * G[t, m, entries[f]]
-
-
-@kernel
-def accelerations(M, pull, bias, G, start, entries, H, tau, vdot):
-    """Fill vdot (T, 6 + nu) for tau (T, 6 + nu): M (T, 6 + nz, 6 + nz) and pull (T, 6 + nz) of the tree, H of `inertia`.
-
-    H is factored in place, U^T U in its upper half; NaN where it is not positive definite.
-    """
-    nz, nv = G.shape[1], tau.shape[1]
-    for t in range(M.shape[0]):
-        for i in range(nv):
-            vdot[t, i] = tau[t, i]
-        for j in range(BASE + nz):
-            force = pull[t, j]
-            for m in range(nz):
-                force += M[t, j, BASE + m] * bias[t, m]
-            if j < BASE:
-                vdot[t, j] -= force
-            else:
-                for e in range(start[j - BASE], start[j - BASE + 1]):
-                    vdot[t, BASE + entries[e]] -= G[t, j - BASE, entries[e]] * force
-        # U^T U in the upper half, by rows: sums run along memory
-        for k in range(nv):
-            pivot = math.sqrt(H[t, k, k])
-            for i in range(k, nv):
-                H[t, k, i] /= pivot
-            for i in range(k + 1, nv):
-                share = H[t, k, i]
-                if share != 0.0:
-                    for j in range(i, nv):
-                        H[t, i, j] -= share * H[t, k, j]
-        for k in range(nv):
-            vdot[t, k] /= H[t, k, k]
-            for i in range(k + 1, nv):
-                vdot[t, i] -= H[t, k, i] * vdot[t, k]
-        for i in range(nv - 1, -1, -1):
-            value = vdot[t, i]
-            for m in range(i + 1, nv):
-                value -= H[t, i, m] * vdot[t, m]
-            vdot[t, i] = value / H[t, i, i]

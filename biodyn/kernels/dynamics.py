@@ -15,7 +15,7 @@ Outwards:  a' = iXp a_p + c_i,   qdd_i = D_i^-1 (u_i - U_i^T a'),   a_i = a' + S
 An articulated inertia is three 3x3 blocks, [[J, H], [H^T, M]]: moment = J dw + H du, force = H^T dw + M du.
 
 Composite-rigid-body algorithm (Table 6.2), in world axes about one point O, the origin of link 0, so that composite inertias are
-plain sums; with the same columns the centroidal momentum matrix and the joint Jacobians:
+plain sums; the joint Jacobians have the same columns:
     Ic_i = I_i + sum of Ic of the children,   F_j = Ic_i s_j  (j a coordinate of joint i),
     M_jk = s_k . F_j   for every coordinate k on the path from j to the root.
 A composite inertia is ten numbers: the mass of the subtree, which q does not change, first moment h and inertia about O.
@@ -574,37 +574,6 @@ def mass_matrix(tree, subtree_mass, q, M, work):
             drain_blocks(matrix, M, first, tree.dof_blocks)
         else:
             drain(matrix, M, first)
-
-
-@kernel
-def momentum_matrix(tree, subtree_mass, q, A, work):
-    """Fill A (T, 6 nv), row by row: [L; P] = A v about the common centre of mass in world axes.
-
-    Its columns are Ic_j s_j, moved from O to the centre of mass (Orin, Goswami & Lee 2013).
-    """
-    n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
-    poses, composites = work, work[n * _POSE * WIDTH :]
-    columns = work[n * (_POSE + _COMPOSITE) * WIDTH :]
-    q_lanes = work[(n * (_POSE + _COMPOSITE) + nv * 6) * WIDTH :]
-    matrix = q_lanes[(n + nv) * WIDTH :]
-    for first in range(0, q.shape[0], WIDTH):
-        fill(q_lanes, q, first)
-        _composite_outwards(tree, LaneMemory(q_lanes), poses, composites, columns)
-        for i in range(n - 1, -1, -1):
-            _add_to_parent(tree, i, composites)
-        mass, h = 0.0, broadcast3((0.0, 0.0, 0.0))
-        for i in range(n):
-            if tree.parent[i] < 0:
-                mass += subtree_mass[i]
-                h = add(h, load3(composites, i * _COMPOSITE))
-        p_Ocm = scale(h, 1.0 / mass)
-        for j in range(nv):
-            moment, force = _force(subtree_mass, tree.dof_link[j], j, composites, columns)
-            moment = sub(moment, cross(p_Ocm, force))
-            for k in range(3):
-                store(matrix, (k * nv + j) * WIDTH, moment[k])
-                store(matrix, ((3 + k) * nv + j) * WIDTH, force[k])
-        drain(matrix, A, first)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Coriolis matrix, derivatives and regressor of inverse dynamics, in world axes about one point O fixed in space.
+"""Derivatives and regressor of inverse dynamics, in world axes about one point O fixed in space.
 
 O is the origin of link 0 in the frame. For every link i with coordinates j, outwards:
     s_j,   v_i = v_p + s qd,   a_i = a_p + s qdd + v_i x s qd    (a_world = -gravity)
@@ -6,10 +6,6 @@ O is the origin of link 0 in the frame. For every link i with coordinates j, out
 and composites over the subtree of i: inertia I, force f = I a + v x* I v, and the matrix B of Niemeyer & Slotine
 (1991), with B v = v x* I v:   B = 1/2 ((v x*) I - I (v x) + (I v) xbar*).
 6-vectors are (angular, linear) 6-tuples of Lanes.
-
-Coriolis matrix: C v is the Coriolis and centrifugal force, dM/dt - 2 C is skew-symmetric. With the sum
-f_k = sum_j (I_k rate_j + B_k s_j) qd_j over the links k that both i and j move (Echeandia & Wensing 2021, doi 10.1115/1.4051169):
-    C_ij = s_i . (I rate_j + B s_j),  I and B those of the subtree of the deeper of the two.
 
 Derivatives of inverse dynamics, O(n d) for trees of depth d (Singh, Russell & Wensing 2022, doi 10.1109/LRA.2022.3141194),
 for j on the path of i:
@@ -202,11 +198,8 @@ def _set_skew(matrix, i, row, column, a):
 
 
 @part
-def place(tree, q, v, vdot, first, still, work):
-    """Fill poses, velocities, accelerations and columns of eight frames of q (T, nq), v, vdot (T, nv) from `first` on.
-
-    `still` leaves gravity out.
-    """
+def place(tree, q, v, vdot, first, work):
+    """Fill poses, velocities, accelerations and columns of eight frames of q (T, nq), v, vdot (T, nv) from `first` on."""
     fill(work.q, q, first)
     fill(work.qd, v, first)
     fill(work.qdd, vdot, first)
@@ -215,9 +208,8 @@ def place(tree, q, v, vdot, first, still, work):
     for i in range(tree.parent.shape[0]):
         parent = tree.parent[i]
         R, p = joint_pose(tree, i, LaneMemory(work.q))
-        v_P = a_P = (zero, zero, zero, zero, zero, zero)
-        if not still:
-            a_P = six((zero, zero, zero), broadcast3((-g[0], -g[1], -g[2])))
+        v_P = (zero, zero, zero, zero, zero, zero)
+        a_P = six((zero, zero, zero), broadcast3((-g[0], -g[1], -g[2])))
         if parent >= 0:
             R_WP = load9(work.R_WB, 9 * parent)
             p = add(load3(work.p_OB, 3 * parent), rotate(R_WP, p))
@@ -316,29 +308,6 @@ def weigh(tree, work):
             set6(work.f, parent, add_six(get6(work.f, parent), get6(work.f, i)))
 
 
-@kernel
-def coriolis_matrix(tree, q, v, C, matrix, work):
-    """Fill C (T, nv nv); q (T, nq), v (T, nv); matrix (nv nv WIDTH,), zeros; work a Sweep."""
-    nv = v.shape[1]
-    for first in range(0, q.shape[0], WIDTH):
-        place(tree, q, v, v, first, True, work)
-        weigh(tree, work)
-        for j in range(nv):
-            i = tree.dof_link[j]
-            s = get6(work.s, j)
-            down = add_six(times(work.inertia, i, get6(work.rate, j)), times(work.B, i, s))
-            across, back = times(work.inertia, i, s), times_transposed(work.B, i, s)
-            k = j
-            while k >= 0:
-                store(matrix, (k * nv + j) * WIDTH, dot_six(get6(work.s, k), down))
-                above = dot_six(get6(work.rate, k), across) + dot_six(get6(work.s, k), back)
-                store(matrix, (j * nv + k) * WIDTH, above)
-                k = tree.dof_parent[k]
-            for k in range(tree.idx_v[i], j):  # within a joint the composite is the same for both
-                store(matrix, (k * nv + j) * WIDTH, dot_six(get6(work.s, k), down))
-        drain(matrix, C, first)
-
-
 @part
 def _gather_wrenches(tree, wrenches, links, first, work):
     """Fill the external wrench of every subtree about O."""
@@ -399,7 +368,7 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, 
     numbers = by_q.shape[1] * WIDTH
     of_q, of_v, of_vdot = matrices[:numbers], matrices[numbers : 2 * numbers], matrices[2 * numbers :]
     for first in range(0, q.shape[0], WIDTH):
-        place(tree, q, v, vdot, first, False, work)
+        place(tree, q, v, vdot, first, work)
         weigh(tree, work)
         _gather_wrenches(tree, wrenches, links, first, work)
         for i in range(tree.parent.shape[0]):
@@ -433,7 +402,7 @@ def regressor(tree, q, v, vdot, Y, rows, matrix, work):
     """
     n = tree.parent.shape[0]
     for first in range(0, q.shape[0], WIDTH):
-        place(tree, q, v, vdot, first, False, work)
+        place(tree, q, v, vdot, first, work)
         for i in range(n):
             R, p = load9(work.R_WB, 9 * i), load3(work.p_OB, 3 * i)
             w, u = halves(get6(work.v, i))

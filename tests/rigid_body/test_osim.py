@@ -174,7 +174,7 @@ HOSTILE = {
     "frames in a circle": (two_bodies("PinJoint", parent="a_out"), "circle"),
     "bodies in a circle": (two_bodies("PinJoint", parent="/bodyset/b"), "cycle"),
     "joint missing": (two_bodies("PinJoint").replace("PinJoint", "RubberJoint"), "RubberJoint"),
-    "function unknown": (two_bodies("CustomJoint").replace("GCVSpline", "MagicFunction"), "MagicFunction"),
+    "function unknown": (two_bodies("CustomJoint").replace("SimmSpline", "MagicFunction"), "MagicFunction"),
     "no coefficients": (
         two_bodies("CustomJoint").replace("<coefficients>1 0.1<", "<coefficients><"),
         "no coefficients",

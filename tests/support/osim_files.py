@@ -12,7 +12,6 @@ KINDS = {
     "BallJoint": 3,
     "PlanarJoint": 3,
     "FreeJoint": 6,
-    "EllipsoidJoint": 3,
     "CustomJoint": 2,
 }
 
@@ -26,7 +25,7 @@ _AXES = (
         "<PolynomialFunction><coefficients>0.3 -0.2 1 0.1</coefficients></PolynomialFunction>",
     ),
     ("rotation3", "c0", "0 0.3 1", "<SimmSpline><x>-1 -0.5 0 0.4 1</x><y>0 0.2 0.1 0.3 0.2</y></SimmSpline>"),
-    ("translation1", "c0", "1 0 0", f"<GCVSpline><half_order>3</half_order>{_POINTS}</GCVSpline>"),
+    ("translation1", "c0", "1 0 0", f"<SimmSpline>{_POINTS}</SimmSpline>"),
     ("translation2", "c0 c1", "0 1 0", "<LinearFunction><coefficients>0.1 0.2 0.05</coefficients></LinearFunction>"),
     ("translation3", "", "0 0 1", "<Constant><value>0.07</value></Constant>"),
 )
@@ -38,7 +37,7 @@ TRANSFORM = (
     )
     + "</SpatialTransform>"
 )
-_INSIDE = {"EllipsoidJoint": "<radii_x_y_z>0.1 0.2 0.15</radii_x_y_z>", "CustomJoint": TRANSFORM}
+_INSIDE = {"CustomJoint": TRANSFORM}
 
 
 def _coordinate(name: str) -> str:

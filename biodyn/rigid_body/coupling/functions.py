@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
-from scipy.interpolate import PPoly, make_interp_spline
+from scipy.interpolate import PPoly
 from scipy.linalg import solve_banded
 
 from biodyn.conventions import FloatArray
@@ -15,21 +14,8 @@ from biodyn.errors import ModelError
 from biodyn.kernels import coupled as kinds
 from biodyn.kernels.coupled import Laws, Passed
 
-#: A value (T,), its gradient (m, T), its Hessian (m, m, T); None = zero everywhere.
+#: A value (T,), its gradient (m, T) and, of one argument, its curvature (T,); None = zero everywhere.
 Derivatives = tuple[FloatArray, FloatArray, FloatArray | None]
-
-
-class Function(Protocol):
-    """A function of m coordinates over frames."""
-
-    @property
-    def arguments(self) -> int:
-        """How many coordinates it takes, m."""
-        ...
-
-    def at(self, x: FloatArray) -> Derivatives:
-        """Value, gradient and Hessian at x (m, T)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -41,11 +27,11 @@ class Linear:
 
     @property
     def arguments(self) -> int:
-        """How many coordinates it takes."""
+        """Number of coordinates m."""
         return len(self.slopes)
 
     def at(self, x: FloatArray) -> Derivatives:
-        """Value, gradient and (zero) Hessian at x (m, T)."""
+        """Return value, gradient and (no) curvature at x (m, T)."""
         slopes = np.array(self.slopes)
         value = np.full(x.shape[1], self.offset) + slopes @ x
         return value, np.repeat(slopes[:, None], x.shape[1], axis=1), None
@@ -53,26 +39,19 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Piecewise:
-    """Polynomials between knots, and beyond them the Taylor polynomial of degree `beyond` about the first and last knot."""
+    """Polynomials between knots, continued by the tangents at the first and last knot."""
 
     pieces: PPoly
-    beyond: int = 1
     arguments: int = 1
 
     def at(self, x: FloatArray) -> Derivatives:
-        """Value, slope and curvature at x (1, T)."""
-        first, last = float(self.pieces.x[0]), float(self.pieces.x[-1])
-        inside = np.clip(x[0], first, last)
+        """Return value, slope and curvature at x (1, T)."""
+        inside = np.clip(x[0], float(self.pieces.x[0]), float(self.pieces.x[-1]))
         away = x[0] - inside
         f, df, ddf = (self.pieces(inside, nu=n) for n in range(3))
-        out = away != 0.0
-        if out.any():
-            h, at = away[out], inside[out]
-            taylor = [self.pieces(at, nu=n) if n <= self.beyond else np.zeros_like(at) for n in range(3)]
-            f[out] = taylor[0] + h * taylor[1] + 0.5 * h**2 * taylor[2]
-            df[out] = taylor[1] + h * taylor[2]
-            ddf[out] = taylor[2]
-        return f, df[None], ddf[None, None]
+        f += away * df
+        ddf[away != 0.0] = 0.0
+        return f, df[None], ddf
 
 
 @dataclass(frozen=True)
@@ -83,77 +62,28 @@ class Polynomial:
     arguments: int = 1
 
     def at(self, x: FloatArray) -> Derivatives:
-        """Value, slope and curvature at x (1, T)."""
+        """Return value, slope and curvature at x (1, T)."""
         p = np.poly1d(self.coefficients)
-        return p(x[0]), p.deriv()(x[0])[None], p.deriv(2)(x[0])[None, None]
+        return p(x[0]), p.deriv()(x[0])[None], p.deriv(2)(x[0])
 
 
-@dataclass(frozen=True)
-class Sine:
-    """amplitude sin(omega x + phase) + offset."""
-
-    amplitude: float
-    omega: float
-    phase: float
-    offset: float
-    arguments: int = 1
-
-    def at(self, x: FloatArray) -> Derivatives:
-        """Value, slope and curvature at x (1, T)."""
-        turn = self.omega * x[0] + self.phase
-        f = self.amplitude * np.sin(turn)
-        slope = self.amplitude * self.omega * np.cos(turn)
-        return f + self.offset, slope[None], (-(self.omega**2) * f)[None, None]
+Function = Linear | Piecewise | Polynomial
 
 
-@dataclass(frozen=True)
-class EllipsoidPoint:
-    """One component of the point radii * n on an ellipsoid, n the third axis after turns x[0] about X, then x[1] about Y.
-
-    n = (sin b, -sin a cos b, cos a cos b): the translation of the ellipsoid joint of Seth et al. 2010
-    (doi:10.1007/s11071-010-9717-3).
-    """
-
-    radius: float
-    component: int
-    arguments: int = 2
-
-    def at(self, x: FloatArray) -> Derivatives:
-        """Value, gradient and Hessian at x (2, T), rad; m."""
-        sa, ca, sb, cb = np.sin(x[0]), np.cos(x[0]), np.sin(x[1]), np.cos(x[1])
-        zero = np.zeros_like(sa)
-        if self.component == 0:
-            f, by, second = sb, (zero, cb), (zero, zero, -sb)
-        elif self.component == 1:
-            f, by, second = -sa * cb, (-ca * cb, sa * sb), (sa * cb, ca * sb, sa * cb)
-        else:
-            f, by, second = ca * cb, (-sa * cb, -ca * sb), (-ca * cb, sa * sb, -ca * cb)
-        aa, ab, bb = second
-        hessian = np.array([[aa, ab], [ab, bb]])
-        return self.radius * f, self.radius * np.array(by), self.radius * hessian
-
-
-@dataclass(frozen=True, eq=False)
-class Scaled:
-    """A function times a number."""
-
-    function: Function
-    factor: float
-
-    @property
-    def arguments(self) -> int:
-        """How many coordinates it takes."""
-        return self.function.arguments
-
-    def at(self, x: FloatArray) -> Derivatives:
-        """Value, gradient and Hessian at x (m, T)."""
-        f, df, ddf = self.function.at(x)
-        return self.factor * f, self.factor * df, None if ddf is None else self.factor * ddf
+def scaled(function: Function, factor: float) -> Function:
+    """Return a function times a number."""
+    if factor == 1.0:
+        return function
+    if isinstance(function, Linear):
+        return Linear(tuple(factor * slope for slope in function.slopes), factor * function.offset)
+    if isinstance(function, Polynomial):
+        return Polynomial(tuple(factor * coefficient for coefficient in function.coefficients))
+    return Piecewise(PPoly(factor * function.pieces.c, function.pieces.x))
 
 
 def piecewise_linear(x: FloatArray, y: FloatArray) -> Piecewise:
     """Return straight lines between points (n,), the first and last one going on beyond them."""
-    x, y = _knots(x, y, 2)
+    x, y = _knots(x, y)
     return Piecewise(PPoly(np.array([np.diff(y) / np.diff(x), y[:-1]]), x))
 
 
@@ -163,7 +93,7 @@ def cubic_spline(x: FloatArray, y: FloatArray) -> Piecewise:
     Beyond the knots it goes on in straight lines. Forsythe, Malcolm, Moler 1977, Computer Methods for Mathematical
     Computations, section 4.4: the spline of SIMM, from which OpenSim has it.
     """
-    x, y = _knots(x, y, 2)
+    x, y = _knots(x, y)
     n, h = len(x), np.diff(x)
     slope = np.diff(y) / h
     if n == 2:
@@ -183,24 +113,11 @@ def cubic_spline(x: FloatArray, y: FloatArray) -> Piecewise:
     return Piecewise(PPoly(np.array([np.diff(sixth) / h, 3.0 * sixth[:-1], first, y[:-1]]), x))
 
 
-def natural_spline(x: FloatArray, y: FloatArray, degree: int) -> Piecewise:
-    """Return the natural interpolating spline of odd degree 2m - 1: derivatives m to 2m - 2 vanish at the ends.
-
-    Beyond the knots it is the polynomial of degree m - 1 that continues it. Woltring 1986,
-    doi:10.1016/0141-1195(86)90098-7, for measurements without error.
-    """
-    m = (degree + 1) // 2
-    x, y = _knots(x, y, 2 * m)
-    ends: Any = [(order, 0.0) for order in range(m, 2 * m - 1)]  # the stubs know one condition an end
-    spline: Any = make_interp_spline(x, y, k=degree, bc_type=(ends, ends))
-    return Piecewise(PPoly.from_spline(spline), beyond=m - 1)
-
-
-def _knots(x: FloatArray, y: FloatArray, least: int) -> tuple[FloatArray, FloatArray]:
+def _knots(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if x.shape != y.shape or len(x) < least or not (np.isfinite(x).all() and np.isfinite(y).all()):
+    if x.shape != y.shape or len(x) < 2 or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise ModelError(
-            f"A function through points needs at least {least} finite x and as many y; found {len(x)} and {len(y)}."
+            f"A function through points needs at least two finite x and as many y; found {len(x)} and {len(y)}."
         )
     if (np.diff(x) <= 0.0).any():
         raise ModelError("A function through points needs x that increase.")
@@ -246,12 +163,10 @@ class CoordinateMap:
             z[:, out] = columns[source]
         for term in self.terms:
             sources = list(term.sources)
-            value, gradient, hessian = term.function.at(columns[sources])
-            z[:, term.out] = value
+            z[:, term.out], gradient, curvature = term.function.at(columns[sources])
             gradients.append(gradient)
-            if qdot is not None and hessian is not None:
-                rates = qdot[:, sources].T
-                bias[:, term.out] = np.einsum("ijt,it,jt->t", hessian, rates, rates)
+            if qdot is not None and curvature is not None:
+                bias[:, term.out] = curvature * qdot[:, sources[0]] ** 2
         layer = Layer(self, z, gradients, turns, bias)
         if qdot is not None and turns:
             # qddot = N vdot + Ndot v: the second part passes through df/dq
@@ -305,12 +220,15 @@ class Layer:
 
     def matrix(self) -> FloatArray:
         """Return G (T, nz, nq)."""
-        frames = len(self.z)
-        G = np.empty((frames, self.map.nz, self.map.nq))
-        for j in range(self.map.nq):
-            unit = np.zeros((frames, self.map.nq))
-            unit[:, j] = 1.0
-            G[:, :, j] = self.rates(unit)
+        G = np.zeros((len(self.z), self.map.nz, self.map.nq))
+        for out, source in self.map.same:
+            G[:, out, source] = 1.0
+        for term, gradient in zip(self.map.terms, self.gradients, strict=True):
+            for g, source in zip(gradient, term.sources, strict=True):
+                G[:, term.out, source] += g
+        for first, N in self.turns.items():
+            at = slice(first, first + 3)
+            G[:, :, at] = G[:, :, at] @ N
         return G
 
 
@@ -347,20 +265,15 @@ def _angle_rate_bias(angles: FloatArray, rates: FloatArray) -> FloatArray:
 
 
 def laws_of(layers: Sequence[CoordinateMap]) -> Laws:
-    """Return the functions from the coordinates at the top to those beneath the last layer.
-
-    Raises ModelError for a kind of function that the kernels do not know.
-    """
+    """Return the functions from the coordinates at the top to those beneath the last layer."""
     kind: list[int] = []
-    factors: list[float] = []
     sources: list[tuple[int, ...]] = []
     at: list[int] = []
     numbers: list[float] = []
 
-    def add(new_kind: int, new_sources: tuple[int, ...], own: Sequence[float] = (), factor: float = 1.0) -> int:
+    def add(new_kind: int, new_sources: tuple[int, ...], own: Sequence[float] = ()) -> int:
         """Append a value; return its index."""
         kind.append(new_kind)
-        factors.append(factor)
         sources.append(new_sources)
         at.append(len(numbers))
         numbers.extend(map(float, own))
@@ -376,8 +289,8 @@ def laws_of(layers: Sequence[CoordinateMap]) -> Laws:
                 beneath.append(add(kinds.SAME, (above[passing[out]],)))
                 continue
             term = functions[out]
-            new_kind, own, factor = _described(term.function)
-            beneath.append(add(new_kind, tuple(above[s] for s in term.sources), own, factor))
+            new_kind, own = _described(term.function)
+            beneath.append(add(new_kind, tuple(above[s] for s in term.sources), own))
         above = beneath
     entries: list[list[int]] = []
     target: list[int] = []
@@ -389,7 +302,6 @@ def laws_of(layers: Sequence[CoordinateMap]) -> Laws:
         start += len(columns)
     return Laws(
         kind=np.array(kind, dtype=np.int64),
-        factor=np.array(factors),
         first=_ends([len(group) for group in sources]),
         source=np.array([s for group in sources for s in group], dtype=np.int64),
         at=np.array(at, dtype=np.int64),
@@ -407,7 +319,6 @@ def room_for(laws: Laws) -> Passed:
         x=np.zeros(count),
         slope=np.zeros(sources),
         curve=np.zeros(sources),
-        cross=np.zeros(count),
         gradient=np.zeros(len(laws.column)),
         pull=np.zeros(count),
     )
@@ -417,21 +328,11 @@ def _ends(counts: Sequence[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def _described(function: Function) -> tuple[int, Sequence[float], float]:
-    """Return kind, numbers and factor of a function."""
-    if isinstance(function, Scaled):
-        kind, numbers, factor = _described(function.function)
-        return kind, numbers, factor * function.factor
+def _described(function: Function) -> tuple[int, Sequence[float]]:
+    """Return kind and numbers of a function."""
     if isinstance(function, Linear):
-        return kinds.LINEAR, (function.offset, *function.slopes), 1.0
-    if isinstance(function, Piecewise):
-        pieces = function.pieces
-        head = (len(pieces.x), len(pieces.c) - 1, function.beyond)
-        return kinds.PIECES, (*head, *pieces.x, *pieces.c.T.ravel()), 1.0
+        return kinds.LINEAR, (function.offset, *function.slopes)
     if isinstance(function, Polynomial):
-        return kinds.POLYNOMIAL, (len(function.coefficients) - 1, *function.coefficients), 1.0
-    if isinstance(function, Sine):
-        return kinds.SINE, (function.amplitude, function.omega, function.phase, function.offset), 1.0
-    if isinstance(function, EllipsoidPoint):
-        return kinds.ELLIPSOID, (function.radius, function.component), 1.0
-    raise ModelError(f"A function of kind {type(function).__name__} cannot be fitted through.")
+        return kinds.POLYNOMIAL, (len(function.coefficients) - 1, *function.coefficients)
+    pieces = function.pieces
+    return kinds.PIECES, (len(pieces.x), len(pieces.c) - 1, *pieces.x, *pieces.c.T.ravel())

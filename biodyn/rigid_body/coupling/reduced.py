@@ -8,22 +8,28 @@ needed.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.geometry.rotations import continuous_quaternions
-from biodyn.kernels import coupled, dynamics, kinematics
-from biodyn.kernels.coupled import Laws
-from biodyn.rigid_body.arguments import external, workspace
 from biodyn.rigid_body.coupling.coupled import BLOCK, CoupledMultibody
-from biodyn.rigid_body.coupling.functions import CoordinateMap, laws_of, room_for
-from biodyn.rigid_body.dynamics import centre_of_mass, subtree_mass
-from biodyn.rigid_body.kinematics import body_accelerations, body_poses, body_velocities, integrate
+from biodyn.rigid_body.coupling.functions import CoordinateMap
+from biodyn.rigid_body.dynamics import centre_of_mass, inverse_dynamics, mass_matrix
+from biodyn.rigid_body.kinematics import (
+    body_accelerations,
+    body_poses,
+    body_velocities,
+    coordinate_rates,
+    difference,
+    integrate,
+)
 from biodyn.rigid_body.multibody import Body, Joint, Multibody
 
 _FROM_SCIPY = [3, 0, 1, 2]  # x y z w -> w x y z
@@ -192,46 +198,19 @@ class ReducedTree:
     def _base(self) -> Multibody:
         return Multibody((Body("base", None, Joint("free"), mass_kg=1.0, inertia_com=np.eye(3)),))
 
-    @cached_property
-    def _laws(self) -> _FreeLaws:
-        return _free_laws(self.layers, self.places, self.tree.columns)
-
     def tree_state(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return q, v of the floating tree for those here (T, nq), (T, nv), with G (T, nz, nu) and the bias (T, nz)."""
-        laws, frames = self._laws, len(q)
-        nz, values = len(self.tree.columns), len(laws.laws.kind)
-        zq, zv = np.empty((frames, _BASE_Q + nz)), np.empty((frames, _BASE_V + nz))
-        bias, G = np.empty((frames, nz)), np.zeros((frames, nz, len(self.places)))
-        coupled.beneath(
-            laws.laws, self.tree.columns, laws.spot, _plain(self.held), _plain(q), _plain(v), room_for(laws.laws),
-            np.empty(self.layers[-1].nz), np.empty(values), np.empty(values), np.empty(len(self.held)), zq, zv, bias, G,
-        )  # fmt: skip
-        return zq, zv, G, bias
-
-    @cached_property
-    def _mass_below(self) -> FloatArray:
-        return subtree_mass(self.tree.multibody.tree)
-
-    def _tree_mass(self, zq: FloatArray) -> FloatArray:
-        """Return the mass matrix of the tree: `mass_matrix` without looking at numbers that were made here."""
-        tree, frames, nv = self.tree.multibody.tree, len(zq), self.tree.multibody.nv
-        M = np.zeros((frames, nv, nv))
-        work = workspace(dynamics.work_size(tree, nv**2))
-        dynamics.mass_matrix(tree, self._mass_below, zq, M.reshape(frames, nv**2), work)
-        return M
-
-    def _tree_forces(
-        self, zq: FloatArray, zv: FloatArray, zdd: FloatArray, wrenches: FloatArray, bodies: IntArray
-    ) -> FloatArray:
-        """Return the forces (T, nv) of the tree: `inverse_dynamics` without looking at numbers that were made here."""
-        tree = self.tree.multibody.tree
-        path, start = _paths(self.tree.multibody, tuple(bodies))
-        tau = np.empty_like(zv)
-        work = workspace(dynamics.work_size(tree))
-        dynamics.inverse_dynamics(
-            tree, zq, zv, zdd, _plain(wrenches), path, start, tau, np.empty((0, len(tree.parent), 6)), work
-        )
-        return tau
+        z = np.repeat(self.held[None], len(q), axis=0)
+        z[:, self.places] = q[:, _BASE_Q:]
+        zdot, zddot = np.zeros_like(z), np.zeros_like(z)
+        zdot[:, self.places] = v[:, _BASE_V:]
+        G = np.eye(len(self.held))[:, self.places]
+        for coordinate_map in self.layers:
+            layer = coordinate_map.at(z, zdot)
+            z, zdot, zddot, G = layer.z, layer.rates(zdot), layer.rates(zddot) + layer.bias, layer.matrix() @ G
+        columns = self.tree.columns
+        at, speeds = np.hstack([q[:, :_BASE_Q], z[:, columns]]), np.hstack([v[:, :_BASE_V], zdot[:, columns]])
+        return at, speeds, G[:, columns], zddot[:, columns]
 
     def tree_configuration(self, q: FloatArray) -> FloatArray:
         """Return q (T, .) of the floating tree."""
@@ -244,14 +223,13 @@ class ReducedTree:
 
     def _inertia(self, M: FloatArray, G: FloatArray) -> FloatArray:
         """Return G^T M G (T, nv, nv) with the base as it is."""
-        H = np.zeros((len(M), self.nv, self.nv))
-        coupled.inertia(M, G, self._laws.start, self._laws.entries, H)
-        return H
+        right = np.concatenate([M[:, :, :_BASE_V], M[:, :, _BASE_V:] @ G], axis=2)
+        return np.concatenate([right[:, :_BASE_V], np.swapaxes(G, 1, 2) @ right[:, _BASE_V:]], axis=1)
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """Return the mass matrix (T, nv, nv)."""
         at, _, G, _ = self.tree_state(q, np.zeros((len(q), self.nv)))
-        return self._inertia(self._tree_mass(at), G)
+        return self._inertia(mass_matrix(self.tree.multibody, at), G)
 
     def forward_dynamics(
         self, q: FloatArray, v: FloatArray, tau: FloatArray, wrenches: FloatArray, bodies: IntArray
@@ -261,10 +239,13 @@ class ReducedTree:
         NaN where the coordinates leave a mass matrix that is not positive definite.
         """
         zq, zv, G, bias = self.tree_state(q, v)
-        M = self._tree_mass(zq)
-        pull = self._tree_forces(zq, zv, np.zeros_like(zv), wrenches, bodies)
-        laws, vdot = self._laws, np.empty((len(q), self.nv))
-        coupled.accelerations(M, pull, bias, G, laws.start, laws.entries, self._inertia(M, G), _plain(tau), vdot)
+        M = mass_matrix(self.tree.multibody, zq)
+        accelerations = np.hstack([np.zeros((len(q), _BASE_V)), bias])
+        force = tau - self.of_tree(inverse_dynamics(self.tree.multibody, zq, zv, accelerations, wrenches, bodies), G)
+        vdot = np.full_like(tau, np.nan)
+        for t, inertia in enumerate(self._inertia(M, G)):
+            with suppress(LinAlgError):
+                vdot[t] = cho_solve(cho_factor(inertia, check_finite=False), force[t], check_finite=False)
         return vdot
 
     def inverse_dynamics(
@@ -273,11 +254,7 @@ class ReducedTree:
         """Return tau (T, nv)."""
         zq, zv, G, bias = self.tree_state(q, v)
         zdd = np.hstack([vdot[:, :_BASE_V], (G @ vdot[:, _BASE_V:, None])[..., 0] + bias])
-        return self.of_tree(self._tree_forces(zq, zv, zdd, wrenches, bodies), G)
-
-    def body_poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return R_WB (T, B, 3, 3) and p_WB (T, B, 3) of the tree's bodies."""
-        return body_poses(self.tree.multibody, self.tree_configuration(q))
+        return self.of_tree(inverse_dynamics(self.tree.multibody, zq, zv, zdd, wrenches, bodies), G)
 
     def centre_of_mass(self, q: FloatArray) -> FloatArray:
         """Return the centre of mass (T, 3) m."""
@@ -285,58 +262,18 @@ class ReducedTree:
 
     def integrate(self, q: FloatArray, step: FloatArray) -> FloatArray:
         """Return q (T, nq) after the steps (T, nv)."""
-        base = integrate(self._base, q[:, :_BASE_Q].copy(), step[:, :_BASE_V].copy())
+        base = integrate(self._base, q[:, :_BASE_Q], step[:, :_BASE_V])
         return np.hstack([base, q[:, _BASE_Q:] + step[:, _BASE_V:]])
 
     def difference(self, q0: FloatArray, q1: FloatArray) -> FloatArray:
         """Return the steps (T, nv) from q0 to q1 (T, nq)."""
         q0, q1 = np.broadcast_arrays(q0, q1)
-        base = np.empty((len(q0), _BASE_V))
-        kinematics.difference(self._base.tree, _plain(q0[:, :_BASE_Q]), _plain(q1[:, :_BASE_Q]), base)
-        return np.concatenate([base, q1[:, _BASE_Q:] - q0[:, _BASE_Q:]], axis=1)
+        base = difference(self._base, q0[:, :_BASE_Q], q1[:, :_BASE_Q])
+        return np.hstack([base, q1[:, _BASE_Q:] - q0[:, _BASE_Q:]])
 
     def coordinate_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return dq/dt (T, nq)."""
-        base = np.empty((len(q), _BASE_Q))
-        kinematics.coordinate_rates(self._base.tree, _plain(q[:, :_BASE_Q]), _plain(v[:, :_BASE_V]), base)
-        return np.concatenate([base, v[:, _BASE_V:]], axis=1)
-
-
-def _plain(values: FloatArray) -> FloatArray:
-    """Return a copy in the one layout that kernels are compiled for."""
-    return np.array(values, dtype=np.float64, order="C")
-
-
-@lru_cache(maxsize=8)
-def _paths(mb: Multibody, bodies: tuple[int, ...]) -> tuple[IntArray, IntArray]:
-    """Return the links from the root to each loaded body, and where each path begins."""
-    return external(mb, 0, np.zeros((0, len(bodies), 6)), [int(body) for body in bodies])[1:]
-
-
-@dataclass(frozen=True, eq=False)
-class _FreeLaws:
-    """The layers as the kernels take them.
-
-    Attributes:
-        laws: of all independent coordinates. spot: (n,) index of each among the free ones, -1 = it is held.
-        start, entries: the columns of row j of G that are not always zero, entries[start[j]:start[j + 1]].
-    """
-
-    laws: Laws
-    spot: IntArray
-    start: IntArray
-    entries: IntArray
-
-
-def _free_laws(layers: tuple[CoordinateMap, ...], places: IntArray, columns: IntArray) -> _FreeLaws:
-    laws = laws_of(layers)
-    spot = np.full(layers[0].nq, -1, dtype=np.int64)
-    spot[places] = np.arange(len(places))
-    first = len(laws.kind) - layers[-1].nz
-    rows = [spot[laws.column[laws.entry[first + j] : laws.entry[first + j + 1]]] for j in columns]
-    entries = [row[row >= 0] for row in rows]
-    start = np.concatenate([[0], np.cumsum([len(row) for row in entries])]).astype(np.int64)
-    return _FreeLaws(laws, spot, start, np.concatenate([*entries, []]).astype(np.int64))
+        return np.hstack([coordinate_rates(self._base, q[:, :_BASE_Q], v[:, :_BASE_V]), v[:, _BASE_V:]])
 
 
 def require_rates(layers: tuple[CoordinateMap, ...]) -> None:

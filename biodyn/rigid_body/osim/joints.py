@@ -13,15 +13,12 @@ from scipy.spatial.transform import Rotation
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
 from biodyn.rigid_body.coupling.functions import (
-    EllipsoidPoint,
     Function,
     Linear,
     Polynomial,
-    Scaled,
-    Sine,
     cubic_spline,
-    natural_spline,
     piecewise_linear,
+    scaled,
 )
 from biodyn.rigid_body.multibody import Vector3, unit_axis
 from biodyn.rigid_body.osim.document import members, name_of, number, numbers, text_of
@@ -43,32 +40,15 @@ def _multiplied(element: ET.Element) -> Function:
     inside = element.find("function")
     if inside is None or not len(inside):
         raise ModelError("A MultiplierFunction holds no function.")
-    scale, function = number(element, "scale", 1.0), function_of(inside[0])
-    if isinstance(function, Linear):
-        return Linear(tuple(scale * slope for slope in function.slopes), scale * function.offset)
-    return Scaled(function, scale)
-
-
-def _gcv(element: ET.Element) -> Function:
-    if number(element, "error_variance", 0.0) > 0.0:
-        raise ModelError("A GCVSpline smooths its points (error_variance above 0); only interpolating ones are read.")
-    degree = 2 * int(number(element, "half_order", 3.0)) - 1
-    return natural_spline(numbers(element, "x"), numbers(element, "y"), degree)
+    return scaled(function_of(inside[0]), number(element, "scale", 1.0))
 
 
 _READERS: dict[str, Callable[[ET.Element], Function]] = {
     "Constant": lambda element: Linear((), number(element, "value", 0.0)),
     "LinearFunction": _linear,
     "SimmSpline": lambda element: cubic_spline(numbers(element, "x"), numbers(element, "y")),
-    "GCVSpline": _gcv,
     "PiecewiseLinearFunction": lambda element: piecewise_linear(numbers(element, "x"), numbers(element, "y")),
     "PolynomialFunction": lambda element: Polynomial(_coefficients(element)),
-    "Sine": lambda element: Sine(
-        number(element, "amplitude", 1.0),
-        number(element, "omega", 1.0),
-        number(element, "phase", 0.0),
-        number(element, "offset", 0.0),
-    ),
     "MultiplierFunction": _multiplied,
 }
 # names of earlier versions for the same spline
@@ -139,13 +119,14 @@ def masses(model: ET.Element) -> dict[str, Mass]:
             continue
         if name in found:
             raise ModelError(f"Two bodies are named '{name}'.")
-        found[name] = Mass(number(body, "mass", 0.0), numbers(body, "mass_center", 3, _ZERO), _inertia(body))
+        found[name] = Mass(number(body, "mass", 0.0), numbers(body, "mass_center", 3, _ZERO), inertia_of(body))
     if not found:
         raise ModelError("The model has no bodies.")
     return found
 
 
-def _inertia(body: ET.Element) -> FloatArray:
+def inertia_of(body: ET.Element) -> FloatArray:
+    """Return the inertia (3, 3) kg m^2 of a <Body>."""
     if body.find("inertia") is not None:
         xx, yy, zz, xy, xz, yz = numbers(body, "inertia", 6)
     else:
@@ -316,8 +297,8 @@ _STEPS: Final[dict[str, tuple[tuple[str, Vector3, int], ...]]] = {
     ),
 }
 #: Kinds with an angular velocity in the parent's axes as rotational speeds.
-_ANGULAR_VELOCITY: Final = frozenset({"BallJoint", "FreeJoint", "EllipsoidJoint"})
-KNOWN: Final = (*_STEPS, "EllipsoidJoint", "CustomJoint")
+_ANGULAR_VELOCITY: Final = frozenset({"BallJoint", "FreeJoint"})
+KNOWN: Final = (*_STEPS, "CustomJoint")
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,25 +330,15 @@ def steps_of(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
         raise ModelError(
             f"Joint '{name_of(joint)}' is a {joint.tag}, which is not read.", f"Known kinds: {', '.join(KNOWN)}."
         )
-    needed = 3 if joint.tag == "EllipsoidJoint" else len(_STEPS[joint.tag])
+    needed = len(_STEPS[joint.tag])
     if len(coordinates) != needed:
         raise ModelError(f"{joint.tag} '{name_of(joint)}' needs {needed} coordinates, found {len(coordinates)}.")
-    if joint.tag == "EllipsoidJoint":
-        return _ellipsoid(joint, coordinates)
     return [Step(kind, axis, Linear((1.0,)), (coordinates[which],)) for kind, axis, which in _STEPS[joint.tag]]
 
 
 def turning_coordinates(joint: ET.Element, coordinates: Sequence[str]) -> tuple[str, ...]:
     """Return the three coordinates with an angular velocity as speeds, none for most kinds."""
     return tuple(coordinates[:3]) if joint.tag in _ANGULAR_VELOCITY else ()
-
-
-def _ellipsoid(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
-    radii = numbers(joint, "radii_x_y_z", 3)
-    first_two = (coordinates[0], coordinates[1])
-    slides = [Step(_SLIDE, axis, EllipsoidPoint(float(radii[i]), i), first_two) for i, axis in enumerate((_X, _Y, _Z))]
-    turns = [Step(_TURN, axis, Linear((1.0,)), (name,)) for axis, name in zip((_X, _Y, _Z), coordinates, strict=True)]
-    return slides + turns
 
 
 def _custom(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:

@@ -16,7 +16,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.geometry.rotations import axis_angle
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody
-from biodyn.rigid_body.coupling.functions import CoordinateMap, Function, Linear, Scaled, Term
+from biodyn.rigid_body.coupling.functions import CoordinateMap, Function, Linear, Term, scaled
 from biodyn.rigid_body.multibody import INERTIA_TOLERANCE, Body, Joint, Multibody
 from biodyn.rigid_body.osim.document import is_true, members, name_of, number, numbers, read_document, text_of
 from biodyn.rigid_body.osim.joints import (
@@ -82,7 +82,7 @@ class OpenSimModel:
     Attributes:
         name: of the model. coordinates: in the order of q, v and tau. markers: in the file's order.
         coupled: the tree of bodies and its layer; q (T, n) in the order of `coordinates`. Speeds are rates, except for
-            ball, free and ellipsoid joints, where the three rotational ones are the angular velocity in parent axes.
+            ball and free joints, where the three rotational ones are the angular velocity in parent axes.
         couplings: coordinates that a constraint ties to others. Inverse dynamics of `coupled` passes over them, as
             OpenSim's does; `independent()` lets the tied ones follow.
         notes: what of the file is not used, and what it costs.
@@ -344,7 +344,7 @@ def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling,
                 if unknown
                 else f"The coupling '{name_of(element)}' holds no function."
             )
-        function = Scaled(function_of(inside[0]), number(element, "scale_factor", 1.0))
+        function = scaled(function_of(inside[0]), number(element, "scale_factor", 1.0))
         couplings.append(Coupling(dependent, sources, function))
     tied = {coupling.dependent for coupling in couplings}
     chained = [coupling for coupling in couplings if tied & set(coupling.sources)]

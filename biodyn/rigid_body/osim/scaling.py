@@ -1,7 +1,7 @@
 """An OpenSim model scaled body by body, as OpenSim's Model::scale does it, on the elements of its file.
 
 Points on a body (centre of mass, frames of joints, markers) scale with the body's three factors; translations that a joint's
-functions give, and the radii of an ellipsoid, with the factors of its parent. Inertias: squared factor where all three are equal,
+functions give with the factors of its parent. Inertias: squared factor where all three are equal,
 otherwise as of a cylinder along the axis of the least moment (OpenSim, Body::scaleInertialProperties).
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
 from biodyn.rigid_body.osim.document import members, name_of, number, numbers, text_of
-from biodyn.rigid_body.osim.joints import bases, is_function, joints
+from biodyn.rigid_body.osim.joints import bases, inertia_of, is_function, joints
 
 _ONE = np.ones(3)
 _ZERO = np.zeros(3)
@@ -42,8 +42,6 @@ def scaled(
     for joint in joints(made):
         parent = factors.get(str(joint.parent.body), _ONE)
         sliding |= dict.fromkeys(_sliding(joint.element), parent)
-        if joint.element.tag == "EllipsoidJoint":
-            _multiply(joint.element, "radii_x_y_z", parent)
         _scale_translations(joint.element, parent)
     _scale_couplings(made, sliding)
     bodies = [body for body in members(made, "BodySet") if body.find("mass") is not None]
@@ -55,7 +53,7 @@ def scaled(
             raise ModelError(f"A model of {total:g} kg cannot be given the mass {mass_kg:g} kg.")
         for body in bodies:
             _set(body, "mass", [number(body, "mass", 0.0) * mass_kg / total])
-            _set_inertia(body, _inertia(body) * mass_kg / total)
+            _set_inertia(body, inertia_of(body) * mass_kg / total)
     return made
 
 
@@ -160,7 +158,7 @@ def _is_coordinate(function: ET.Element) -> bool:
 
 def _scale_mass(body: ET.Element, factor: FloatArray, keep_shares: bool) -> None:
     _multiply(body, "mass_center", factor)
-    before, inertia, volume = number(body, "mass", 0.0), _inertia(body), float(np.prod(factor))
+    before, inertia, volume = number(body, "mass", 0.0), inertia_of(body), float(np.prod(factor))
     mass = before if keep_shares else before * volume
     _set(body, "mass", [mass])
     if before <= 0.0:
@@ -179,14 +177,6 @@ def _scale_mass(body: ET.Element, factor: FloatArray, keep_shares: bool) -> None
         made[k, k] = mass * (length2 / 3.0 + 0.25 * radius2)
     made[axis, axis] = 0.5 * mass * radius2
     _set_inertia(body, made)
-
-
-def _inertia(body: ET.Element) -> FloatArray:
-    if body.find("inertia") is not None:
-        xx, yy, zz, xy, xz, yz = numbers(body, "inertia", 6)
-    else:
-        xx, yy, zz, xy, xz, yz = (number(body, f"inertia_{key}", 0.0) for key in _KEYS)
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def _set_inertia(body: ET.Element, inertia: FloatArray) -> None:

@@ -17,14 +17,10 @@ from biodyn.errors import ModelError
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody
 from biodyn.rigid_body.coupling.functions import (
     CoordinateMap,
-    EllipsoidPoint,
     Function,
     Linear,
     Piecewise,
     Polynomial,
-    Scaled,
-    Sine,
-    cubic_spline,
 )
 from biodyn.rigid_body.multibody import Body, Joint, Multibody, Vector3
 from biodyn.rigid_body.osim.joints import Step
@@ -261,7 +257,7 @@ def component_name(name: str) -> str:
 def osim_text(model: OpenSimModel, credits: str = "") -> str:
     """Return the text of an .osim file (version 4) with the mechanics of a model and its markers.
 
-    Joints become Weld, Pin, Ball, Free, Ellipsoid or Custom joints with the same coordinates, in the same order. Raises
+    Joints become Weld, Pin, Ball, Free or Custom joints with the same coordinates, in the same order. Raises
     ModelError for more than one layer of coordinates over the joints.
     """
     if len(model.coupled.layers) != 1:
@@ -358,9 +354,6 @@ def _joint(model: OpenSimModel, chain: Chain) -> ET.Element:
         ET.SubElement(frame, "socket_parent").text = _path(body)
         ET.SubElement(frame, "translation").text = _numbers(p)
         ET.SubElement(frame, "orientation").text = _numbers(_body_xyz(R))
-    if kind == "EllipsoidJoint":
-        radii = [step.function.radius for step in chain.slides if isinstance(step.function, EllipsoidPoint)]
-        ET.SubElement(element, "radii_x_y_z").text = _numbers(radii)
     if kind == "CustomJoint":
         element.append(_transform(chain))
     return element
@@ -371,9 +364,7 @@ def _kind(model: OpenSimModel, chain: Chain, coordinates: Sequence[Coordinate]) 
     if not coordinates and not chain.slides and not chain.turns:
         return "WeldJoint"
     if any(names[first] in {entry.name for entry in coordinates} for first in model.coupled.layers[0].turning):
-        if not chain.slides:
-            return "BallJoint"
-        return "EllipsoidJoint" if isinstance(chain.slides[0].function, EllipsoidPoint) else "FreeJoint"
+        return "FreeJoint" if chain.slides else "BallJoint"
     turn = chain.turns[0] if len(chain.turns) == 1 and not chain.slides else None
     if turn is not None and turn.axis == (0.0, 0.0, 1.0) and turn.function == _IDENTITY:
         return "PinJoint"
@@ -441,39 +432,17 @@ def _couplings(holder: ET.Element, model: OpenSimModel) -> None:
 
 
 def function_element(function: Function) -> ET.Element:
-    """Return a function as OpenSim writes it. Raises ModelError for one that it does not know."""
-    if isinstance(function, Scaled):
-        if function.factor == 1.0:
-            return function_element(function.function)
-        element = ET.Element("MultiplierFunction")
-        ET.SubElement(element, "function").append(function_element(function.function))
-        ET.SubElement(element, "scale").text = _number(function.factor)
-        return element
+    """Return a function as OpenSim writes it."""
     if isinstance(function, Piecewise):
-        return _through_points(function)
-    if isinstance(function, Linear) and not function.slopes:
-        return _element("Constant", value=_number(function.offset))
-    if isinstance(function, Linear):
-        return _element("LinearFunction", coefficients=_numbers((*function.slopes, function.offset)))
+        x = function.pieces.x
+        points = {"x": _numbers(x), "y": _numbers(function.at(x[None])[0])}
+        is_cubic = function.pieces.c.shape[0] > 2
+        return _element("SimmSpline" if is_cubic else "PiecewiseLinearFunction", **points)
     if isinstance(function, Polynomial):
         return _element("PolynomialFunction", coefficients=_numbers(function.coefficients))
-    if isinstance(function, Sine):
-        parts = {name: _number(getattr(function, name)) for name in ("amplitude", "omega", "phase", "offset")}
-        return _element("Sine", **parts)
-    raise ModelError(f"OpenSim knows no function of kind {type(function).__name__} here.")
-
-
-def _through_points(function: Piecewise) -> ET.Element:
-    x = np.unique(function.pieces.x)
-    y = function.at(x[None])[0]
-    degree = function.pieces.c.shape[0] - 1
-    points = {"x": _numbers(x), "y": _numbers(y)}
-    if degree == 1:
-        return _element("PiecewiseLinearFunction", **points)
-    middle = 0.5 * (x[1:] + x[:-1])[None]
-    if degree == 3 and np.allclose(cubic_spline(x, y).at(middle)[0], function.at(middle)[0], rtol=0.0, atol=1e-12):
-        return _element("SimmSpline", **points)
-    return _element("GCVSpline", half_order=str((degree + 1) // 2), error_variance="0", **points)
+    if not function.slopes:
+        return _element("Constant", value=_number(function.offset))
+    return _element("LinearFunction", coefficients=_numbers((*function.slopes, function.offset)))
 
 
 def _element(tag: str, **children: str) -> ET.Element:
