@@ -15,7 +15,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.interpolate import BSpline, make_interp_spline
 
-from biodyn import rigid_body
+import biodyn.rigid_body as rigid_body
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ResultError
 from biodyn.geometry.rotations import apply, cross, matrices_from_quaternions
