@@ -15,6 +15,7 @@ from biodyn.recording.motion import Coordinates, Markers, Motion, SegmentPoses, 
 from biodyn.recording.plate_calibration import PlateCalibration, PlateCorrection
 from biodyn.recording.plates import ForcePlate
 from biodyn.recording.recording import (
+    AnalogSignals,
     EventKind,
     EventSource,
     FileFacts,
@@ -28,6 +29,7 @@ from biodyn.recording.stillness import Preview, QuietPart, quietest_part
 from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench, PlateZero, SharedLoad
 
 __all__ = [
+    "AnalogSignals",
     "Contact",
     "Coordinates",
     "EventKind",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
@@ -149,6 +151,36 @@ class StoredMotion:
         return tuple(name for name, form in named if form is not None)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class AnalogSignals:
+    """All analog channels of a file: EMG, plates, footswitches and others.
+
+    Attributes:
+        labels, units: of the C channels, as stored. rate_hz: samples per second.
+        values: (Ta, C) scaled by the file; offsets not removed.
+    """
+
+    labels: tuple[str, ...]
+    units: tuple[str, ...]
+    rate_hz: float
+    values: FloatArray
+
+    @property
+    def time_s(self) -> FloatArray:
+        """Time of each sample (Ta,) s, 0 at the first frame of the file."""
+        return np.arange(len(self.values)) / self.rate_hz
+
+    def channel(self, label: str) -> FloatArray:
+        """Return the samples (Ta,) of a channel; KeyError with the labels for an unknown one."""
+        if label not in self.labels:
+            raise KeyError(f"no analog channel '{label}'; there are {', '.join(self.labels)}")
+        return self.values[:, self.labels.index(label)]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.labels[:6]) + (", ..." if len(self.labels) > 6 else "")
+        return f"<{len(self.labels)} analog channels at {self.rate_hz:g} Hz: {shown}>"
+
+
 @dataclass(frozen=True, repr=False)
 class Recording:
     """Everything a file holds that biodyn uses. Any part may be missing.
@@ -167,6 +199,7 @@ class Recording:
         also_read: other files of the recording (forces, subject data), with their hashes.
         declared_static: True/False where the file says (SUBJECTS:IS_STATIC), else None.
         diagnostics: what was noticed while reading.
+        read_analog: reads all analog channels, None where the format has none.
     """
 
     path: Path
@@ -182,6 +215,14 @@ class Recording:
     also_read: tuple[tuple[Path, str], ...] = ()
     declared_static: bool | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
+    read_analog: Callable[[], AnalogSignals] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def analog(self) -> AnalogSignals:
+        """All analog channels, read from the file on each access; InputFileError where the format has none."""
+        if self.read_analog is None:
+            raise self._without("analog channels", "Give the C3D file of the recording.")
+        return self.read_analog()
 
     @property
     def on_poses(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from biodyn.io.formats.c3d.groups import (
     subject_parameters,
     values_of,
 )
-from biodyn.io.formats.c3d.header import Groups, read_header
+from biodyn.io.formats.c3d.header import Groups, continued, read_header
 from biodyn.io.formats.c3d.layout import DataLayout, data_layout
 from biodyn.io.formats.c3d.platforms import plate_channels, read_plates
 from biodyn.io.labels import point_roles
@@ -32,7 +33,7 @@ from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, wi
 from biodyn.io.repairs import repaired, unwrapped, wrapped_note
 from biodyn.io.segment_poses import require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
-from biodyn.recording import ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
+from biodyn.recording import AnalogSignals, ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
 
 # No plate measures as much in any unit in use: 10 meganewton-metres in Nmm. One such number spoils a filtered channel.
 _LARGEST_SAMPLE = 1e10
@@ -85,6 +86,7 @@ def read_c3d(path: str | Path) -> Recording:
         model_outputs=model_outputs(groups, roles, points),
         vertical=_vertical(groups),
         first_frame=layout.first_frame,
+        read_analog=partial(read_analog, path) if layout.channel_count else None,
         declared_static=_declared_static(groups),
         diagnostics=(
             *layout.notes,
@@ -100,6 +102,19 @@ def read_c3d(path: str | Path) -> Recording:
         ),
     )
     return repaired(recording)
+
+
+def read_analog(path: Path) -> AnalogSignals:
+    """Return all analog channels of a C3D file with labels, units and rate; InputFileError if it cannot be read."""
+    header = read_header(path)
+    layout, group = data_layout(header), header.groups.get("ANALOG", {})
+    data = read_data(file_bytes(path), layout, header.processor, header.groups, range(layout.channel_count))
+    texts = {name: [str(text).strip() for text in continued(group, name)] for name in ("LABELS", "UNITS")}
+    labels, units = (
+        tuple(texts[name][c] if c < len(texts[name]) else "" for c in data.channels) for name in ("LABELS", "UNITS")
+    )
+    per_frame = len(data.samples) / max(layout.frame_count, 1)
+    return AnalogSignals(labels, units, layout.rate_hz * per_frame, data.samples)
 
 
 def _with_poses(
