@@ -235,7 +235,7 @@ def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
     done = [trial for trial in person.trials if trial.done]
     subject = subject_facts(page.source.run_record(done[0])) if done else []
     labels = {fact.label for fact in subject}
-    return [*subject, *(Fact(label, value) for label, value in facts(person.trials) if label not in labels)]
+    return [*subject, *(fact for fact in facts(person.trials) if fact.label not in labels)]
 
 
 def session_outcome(person: SubjectPage) -> str:

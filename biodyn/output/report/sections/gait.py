@@ -144,9 +144,9 @@ def scores(page: TrialPage) -> Data | None:
     setting = str((page.record["settings"].get("report") or {}).get("norms", "auto"))
     if not view.walking or setting == "none" or not page.curves:
         return None
-    own = next((norms for norms in view.norms if norms.name == setting), None)
-    reference = score_reference("auto" if own is None else setting, walker_of(page.record, view.speed_m_s))
-    norms = reference.norms if own is None else own
+    user_norms = next((norms for norms in view.norms if norms.name == setting), None)
+    reference = score_reference("auto" if user_norms is None else setting, walker_of(page.record, view.speed_m_s))
+    norms = reference.norms if user_norms is None else user_norms
     rows: list[tuple[str, ...]] = []
     by_side: dict[str, list[float]] = {side: [] for side in SIDES}
     pelvis: list[int] = []
@@ -165,13 +165,13 @@ def scores(page: TrialPage) -> Data | None:
     without_pelvis = [value for k, value in enumerate(by_side["r"]) if k not in pelvis]
     rows.append(("Gait profile score (GPS)", *profile, ""))
     overall = _degrees(float(gait_profile_score([*by_side["l"], *without_pelvis])))
-    words = reference.words if own is None else norms.words
+    words = reference.words if user_norms is None else norms.words
     return {
         "heads": ("variable", *(f"#{SIDE_NAMES[side]}, degrees" for side in SIDES), "#reference people, degrees"),
         "rows": rows,
         "overall": overall,
         "words": f"{words} ({norms.citation})",
-        "other_age": reference.of_another_age and own is None,
+        "other_age": reference.of_another_age and user_norms is None,
     }
 
 
