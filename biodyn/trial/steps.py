@@ -29,7 +29,7 @@ from biodyn.estimation.shared_parameters import InformationForm
 from biodyn.estimation.summary import estimate_failed, estimate_findings
 from biodyn.library.load import nearest
 from biodyn.model.body_model import with_freed, with_mass
-from biodyn.processing.calibration.subject import stride_mass
+from biodyn.processing.calibration.subject import StanceMasses, stance_masses, stride_mass
 from biodyn.processing.calibration.subject_fit.result import fit_notes
 from biodyn.processing.contacts.balance import required_wrench, weight_of, with_known_feet
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
@@ -259,7 +259,10 @@ def _events_by(
 def inverse_dynamics(trial: Grounded) -> Solved:
     """Solve for the joint torques; an unknown body mass is estimated from the strides first."""
     if trial.mass is None:
-        mass, note = stride_mass(trial.reaction, trial.events, trial.rate_hz)
+        others = [trial.memory.of(f"mass {key}", partial(_masses_of, other)) for other, key in other_walks(trial)]
+        is_steady = trial.activity.is_walking or trial.activity.kind == "running"  # no hops
+        own = _stance_masses(trial) if is_steady else {}
+        mass, note = stride_mass(own, others)
         model = with_mass(trial.model, mass.mass_kg)
         trial = replace(trial, mass=mass, model=model, fit=replace(trial.fit, model=model)).noted(note)
     dynamics, notes = _in_moment_axes(trial, trial.fit, solve_dynamics(trial.fit, trial.reaction))
@@ -276,6 +279,19 @@ def inverse_dynamics(trial: Grounded) -> Solved:
         poses=trial.body.pose_errors(trial),
     )
     return next_stage(trial, Solved, dynamics=dynamics, propagation=propagation).noted(*notes)
+
+
+def _stance_masses(trial: Grounded) -> StanceMasses:
+    return stance_masses(trial.reaction, trial.events, trial.rate_hz)
+
+
+def _masses_of(other: TrialRequest) -> StanceMasses:
+    """Body mass by the stances of another walk of the session; none unless it is walking that can be analysed."""
+    try:
+        grounded: Grounded = run_steps(other, STEPS, "events")
+    except Exception:  # it is named where the model is fitted; the walk is analysed
+        return {}
+    return _stance_masses(grounded) if grounded.activity.is_walking else {}
 
 
 def _in_moment_axes(trial: Grounded, fit: Fit, dynamics: Dynamics) -> tuple[Dynamics, tuple[Diagnostic, ...]]:

@@ -11,7 +11,13 @@ from support.sessions import Laboratory
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.model.body_model import with_mass
-from biodyn.processing.calibration.subject import mass_from_standing, mass_from_strides
+from biodyn.processing.calibration.subject import (
+    StanceMasses,
+    mass_from_standing,
+    mass_from_strides,
+    stance_masses,
+    stride_mass,
+)
 from biodyn.processing.dynamics.solve import joint_coordinate_axes, solve_dynamics
 from biodyn.recording import GaitEvent, GroundReaction, Motion, PlateWrench
 from biodyn.trial.run import analyse_trial
@@ -176,9 +182,18 @@ def test_mass_from_quiet_standing() -> None:
 
 def test_mass_from_strides(analysis: TrialAnalysis) -> None:
     rate = analysis.recording.markers.rate_hz
-    estimate = mass_from_strides(analysis.reaction, analysis.events, rate)
+    stances = stance_masses(analysis.reaction, analysis.events, rate)
+    estimate = mass_from_strides([stances])
     assert estimate is not None
     # The simulated walk is periodic: what is left is the events' error, about 5 ms in a stride of 1.1 s.
     assert estimate.mass_kg == pytest.approx(analysis.subject.mass_kg, rel=0.01)
     none: tuple[GaitEvent, ...] = ()
-    assert mass_from_strides(analysis.reaction, none, rate) is None
+    assert mass_from_strides([stance_masses(analysis.reaction, none, rate)]) is None
+
+
+def test_one_mass_of_all_walks_of_a_session() -> None:
+    walks: list[StanceMasses] = [{"r": [35.0], "l": [33.0]}, {"r": [37.0]}, {}]
+    estimate, note = stride_mass(walks[0], walks[1:])
+    assert estimate.mass_kg == pytest.approx(36.0 + 33.0)
+    assert estimate.mass_kg == stride_mass(walks[2], walks[:2])[0].mass_kg
+    assert "all 2 walks of the session: alone they give 68.0 to 74.0 kg" in note.message

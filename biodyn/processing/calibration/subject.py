@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
+from typing import TypeAlias
 
 import numpy as np
 
@@ -142,21 +143,33 @@ def standing_mass(
     return mass_from_standing(plates, first_s, last_s, feet), []
 
 
-def stride_mass(
-    reaction: GroundReaction, events: tuple[GaitEvent, ...], rate_hz: float
-) -> tuple[MassEstimate, Diagnostic]:
-    """Return the mass from whole strides over the plates, with a warning; SubjectError without any."""
-    estimate = mass_from_strides(reaction, events, rate_hz)
+#: Body mass by each whole stance of a side, kg, if it carried half of the body over a stride: see `stance_masses`.
+StanceMasses: TypeAlias = Mapping[Side, Sequence[float]]
+
+
+def stride_mass(own: StanceMasses, others: Sequence[StanceMasses] = ()) -> tuple[MassEstimate, Diagnostic]:
+    """Return the mass from whole strides over the plates of a walk and the `others` of its session, with a warning.
+
+    SubjectError without any.
+    """
+    estimate = mass_from_strides((own, *others))
     if estimate is None:
         raise SubjectError(
             "Body mass is neither given, nor stored in the files, nor measurable: the static trial is not on plates and "
-            "no whole stride was measured.",
+            "no whole stride of walking was measured.",
             "Give it with --mass.",
+        )
+    alone = [one.mass_kg for stances in (own, *others) if (one := mass_from_strides([stances])) is not None]
+    spread = ""
+    if len(alone) > 1:
+        spread = (
+            f" One mass is used for all {len(alone)} walks of the session: alone they give {min(alone):.1f} to "
+            f"{max(alone):.1f} kg."
         )
     return estimate, Diagnostic(
         "mass-from-strides",
         "warning",
-        f"Body mass was estimated from the {estimate.source}: {estimate.mass_kg:.1f} kg.",
+        f"Body mass was estimated from the {estimate.source}: {estimate.mass_kg:.1f} kg.{spread}",
         value=estimate.mass_kg,
         unit="kg",
         hint="It assumes steady walking; give the true mass with --mass.",
@@ -217,11 +230,10 @@ def mass_from_standing(
     return MassEstimate(mass, "quiet standing on the plates")
 
 
-def mass_from_strides(reaction: GroundReaction, events: Sequence[GaitEvent], rate_hz: float) -> MassEstimate | None:
-    """Return the mass from the vertical impulse of whole stances: in steady gait one stance of each foot carries one stride.
+def stance_masses(reaction: GroundReaction, events: Sequence[GaitEvent], rate_hz: float) -> StanceMasses:
+    """Return J / (g T_stride) of each whole stance, by side, in kg: its share of the body mass in periodic gait.
 
-    m = (J_right + J_left) / (g T_stride), from the impulse-momentum theorem over a periodic stride. With the stance of one side
-    only, the other is assumed equal. None without a fully measured stance or without a stride time.
+    The impulse-momentum theorem over a stride: m = (J_right + J_left) / (g T_stride). No stance without a stride time.
     """
     filter_tail_s = 0.08
     impulses: dict[Side, list[float]] = {side: [] for side in SIDES}
@@ -241,11 +253,22 @@ def mass_from_strides(reaction: GroundReaction, events: Sequence[GaitEvent], rat
                     and reaction.measured[side][first : last + 1].all()
                 ):
                     impulses[side].append(float(reaction.wrench[side][first : last + 1, 4].sum()) / rate_hz)
-    measured = [float(np.mean(values)) for values in impulses.values() if values and np.mean(values) > 0.0]
-    if not measured or not strides:
+    if not strides:
+        return {}
+    stride_s = float(np.median(strides))
+    return {side: [J / (STANDARD_GRAVITY_M_S2 * stride_s) for J in values] for side, values in impulses.items()}
+
+
+def mass_from_strides(walks: Sequence[StanceMasses]) -> MassEstimate | None:
+    """Return the mass from the stances of one or several walks of a person: one stance of each foot carries one stride.
+
+    With stances of one side only, the other is assumed equal. None without any, or if the mass is not plausible.
+    """
+    pooled = [sorted(mass for walk in walks for mass in walk.get(side, ())) for side in SIDES]
+    measured = [float(np.mean(values)) for values in pooled if values and np.mean(values) > 0.0]
+    if not measured:
         return None
-    both = sum(measured) if len(measured) == 2 else 2.0 * measured[0]
-    mass = both / (STANDARD_GRAVITY_M_S2 * float(np.median(strides)))
+    mass = sum(measured) if len(measured) == 2 else 2.0 * measured[0]
     if not PLAUSIBLE_MASS_KG[0] <= mass <= PLAUSIBLE_MASS_KG[1]:
         return None
     what = "one stance of each foot" if len(measured) == 2 else "the stances of one foot, the other taken as equal"
