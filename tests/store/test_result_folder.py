@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -11,7 +12,15 @@ import pytest
 from support.stored import OLD, contents, made, note, unpacked
 
 from biodyn.errors import ResultError
-from biodyn.output.store.folder import RECORD_NAME, replacing, require_free, trial_files, writing
+from biodyn.output.store.folder import (
+    DIGEST_ENTRY,
+    RECORD_NAME,
+    record_digest,
+    replacing,
+    require_free,
+    trial_files,
+    writing,
+)
 from biodyn.output.store.read import read_record
 from biodyn.output.store.write import seal
 
@@ -286,3 +295,17 @@ def test_a_record_that_was_changed_is_no_result(tmp_path: Path) -> None:
     (target / RECORD_NAME).write_text(text.replace("70.0", "80.0"), encoding="utf-8")
     with pytest.raises(ResultError, match="differs from what biodyn wrote"):
         read_record(target)
+
+
+@pytest.mark.parametrize("name", ["thesis.txt", "data/walk.c3d", "tables/deep/a.csv"])
+def test_a_forged_manifest_does_not_make_files_replaceable(tmp_path: Path, name: str) -> None:
+    target = made(tmp_path / "walk")
+    own = target / name
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text("mine", encoding="utf-8")
+    record = json.loads((target / RECORD_NAME).read_text(encoding="utf-8"))
+    record["files"].append({"path": name, "sha256": hashlib.sha256(own.read_bytes()).hexdigest()})
+    record[DIGEST_ENTRY] = record_digest(record)
+    (target / RECORD_NAME).write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(ResultError, match="did not write"):
+        require_free(target, force=True)

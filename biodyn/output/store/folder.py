@@ -86,6 +86,13 @@ def version_1() -> dict[str, Any]:
     return load_table("results/version_1")
 
 
+# Endings of files in a result, and in an export.
+_RESULT = frozenset((CSV_SUFFIX, PACKED_SUFFIX, ".packed", ".png", ".svg", ".pdf", ".gif", ".json"))
+_EXPORTED = frozenset(
+    (".osim", ".mot", ".sto", ".trc", ".xml", ".c3d", ".mat", ".xlsx", ".csv", ".json", ".txt", ".md")
+)
+
+
 def _version_1_files() -> frozenset[str]:
     files = version_1()
     names = {f"tables/{name}.csv" for name in (*files["tables"], *files["tables_on_request"])}
@@ -142,8 +149,22 @@ def trial_files(folder: Path, record_name: str = RECORD_NAME) -> IsWritten:
     listed = None if record is None else listed_files(record)
     if listed is None and record_name == RECORD_NAME:
         return _version_1_files().__contains__
+    # A record may be forged: a file of the user does not become one of biodyn's by being listed.
+    own = {path for path, entry in (listed or {}).items() if entry.get("sha256") and _is_own_name(path, record_name)}
     # The record cannot list itself with its own digest.
-    return {*(listed or ()), record_name, f".{record_name}.part"}.__contains__
+    return {*own, record_name, f".{record_name}.part"}.__contains__
+
+
+def _is_own_name(path: str, record_name: str) -> bool:
+    """Return whether biodyn writes files of such a name into a result, or with such an ending into an export."""
+    *folders, name = PurePosixPath(path).parts
+    suffix = PurePosixPath(name).suffix
+    if record_name != RECORD_NAME:
+        return suffix in _EXPORTED
+    if not folders:
+        return name in (ARRAYS_NAME, MODEL_NAME, MOTION_NAME, REPORT_NAME, PAPER_NAME)
+    is_known = suffix in _RESULT or folders == [INPUTS_FOLDER]
+    return is_known and folders in ([TABLES_FOLDER], [FIGURES_FOLDER], [REPLAY_FOLDER], [INPUTS_FOLDER])
 
 
 def walk_files(folder: Path) -> Iterator[str]:

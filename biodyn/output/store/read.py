@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import shutil
+import zipfile
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from functools import cached_property
@@ -151,7 +152,11 @@ class ResultFolder:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of result.npz."""
         content = self._bytes(ARRAYS_NAME)
+        most_bytes = 1_500_000_000  # ten minutes on a treadmill have a third
         try:
+            with zipfile.ZipFile(io.BytesIO(content)) as packed:
+                if sum(member.file_size for member in packed.infolist()) > most_bytes:
+                    raise ValueError("its arrays are larger than those of any recording")
             with np.load(io.BytesIO(content), allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
         except Exception as error:  # zipfile, zlib and numpy raise different errors for damaged files
@@ -174,10 +179,10 @@ class ResultFolder:
     def _bytes(self, path: str) -> bytes:
         """Return the content of a file; ResultError if it is missing or differs from its digest."""
         place = self.folder / path
+        if not place.is_file():  # also a link to a device, which never ends
+            raise ResultError(f"'{self.folder}' is not a complete biodyn result: {path} not found.", _AGAIN)
         try:
             content = place.read_bytes()
-        except FileNotFoundError as error:
-            raise ResultError(f"'{self.folder}' is not a complete biodyn result: {path} not found.", _AGAIN) from error
         except OSError as error:
             raise ResultError(f"'{place}' cannot be read: {error.strerror}.", "Check the permissions.") from error
         entry = (self._listed or {}).get(path, {})

@@ -85,8 +85,11 @@ def unpacked(content: bytes) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    most_cells = 50_000_000
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
+        if file.metadata.num_rows * file.metadata.num_columns > most_cells:
+            raise OSError("it has more cells than any table of a result")
         table, scales = file.read(), json.loads((file.metadata.metadata or {})[_DECIMALS_KEY])
         return pd.DataFrame({name: _values(table[name], scales.get(name)) for name in table.column_names})
     except (pa.ArrowException, OSError, KeyError, TypeError) as error:
@@ -121,8 +124,12 @@ def unpacked_0_2(content: bytes) -> pd.DataFrame:
     """
     if not content.startswith(MAGIC):
         raise ValueError("it is not a packed table of this version")
+    most_bytes = 500_000_000
     try:
-        line, _, body = zlib.decompress(content[len(MAGIC) :]).partition(b"\n")
+        inflater = zlib.decompressobj()
+        line, _, body = inflater.decompress(content[len(MAGIC) :], most_bytes).partition(b"\n")
+        if not inflater.eof:
+            raise ValueError("it is cut, or larger than any table of a result")
         head = json.loads(line)
         rows, begin, streams = int(head["rows"]), 0, []
         if sum(planes for _, planes in head["streams"]) * rows != len(body):

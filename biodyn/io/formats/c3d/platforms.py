@@ -173,6 +173,8 @@ def _plate(
     if corners is None or not np.isfinite(corners).all() or np.ptp(corners.reshape(4, 3), axis=0).max() == 0.0:
         raise _Incomplete("FORCE_PLATFORM:CORNERS does not give its four corners")
     origin = _column(group, "ORIGIN", number, 3)
+    if origin is not None and not np.isfinite(origin).all():
+        raise _Incomplete("FORCE_PLATFORM:ORIGIN holds what is no number")
     columns = _channel_columns(number, kind, group, kept_channels)
     labels, units = continued(analog_group, "LABELS"), continued(analog_group, "UNITS")
     indices = [kept_channels[c] for c in columns]
@@ -180,6 +182,8 @@ def _plate(
     matrix = None
     if kind in _CALIBRATED_BY_MATRIX:
         matrix = _calibration(number, group, _CALIBRATED_BY_MATRIX[kind], len(columns), unit.moments)
+        if not np.isfinite(matrix).all():
+            raise _Incomplete("FORCE_PLATFORM:CAL_MATRIX holds what is no number")
     else:
         factors = [
             _factor(kind, place, str(units[i]) if i < len(units) else "", unit.moments)
