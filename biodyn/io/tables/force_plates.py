@@ -129,12 +129,11 @@ def frame_forces(
     m of its markers in the frame of the forces, which stand above the plates; None = the forces point up. Between rows
     wrenches are interpolated linearly. Raises InputFileError where table and motion do not overlap.
     """
-    table, clock_notes = _on_clock_of_motion(table, frame_count / frame_hz, start_s)
     first, stop = _covered(table, frame_count, frame_hz, start_s)
     rate_hz, row_s = _row_times(table.time_s)
     per_frame = max(1, round(rate_hz / frame_hz))
     at = start_s + first / frame_hz + np.arange((stop - first) * per_frame) / (per_frame * frame_hz)
-    notes: list[Diagnostic] = [*clock_notes]
+    notes: list[Diagnostic] = []
     plates: list[ForcePlate] = []
     middle = None if positions is None else np.nanmedian(positions[first:stop].reshape(-1, 3), axis=0)
     if positions is not None:
@@ -172,29 +171,6 @@ def frame_forces(
             _shortened(table, frame_count, (start_s + first / frame_hz, start_s + (stop - 1) / frame_hz), stop - first)
         )
     return tuple(plates), first, stop, tuple(notes)
-
-
-def _on_clock_of_motion(table: Storage, duration_s: float, start_s: float) -> tuple[Storage, tuple[Diagnostic, ...]]:
-    """Return the table with times on the clock of the motion, where both last equally long and begin at other times.
-
-    OpenSim forces may have the time of the capture software beside markers that begin at 0.
-    """
-    step_s = float(np.median(np.diff(table.time_s))) if len(table.time_s) > 1 else 0.0
-    lasts_s = float(table.time_s[-1] - table.time_s[0]) + step_s
-    late_s = float(table.time_s[0]) - start_s
-    least_share, most_share = 0.1, 0.02  # of the duration: of another beginning, and between durations
-    if abs(late_s) < least_share * duration_s or abs(lasts_s - duration_s) > most_share * duration_s:
-        return table, ()
-    note = Diagnostic(
-        "forces-of-a-table",
-        "warning",
-        f"The times of '{table.path.name}' begin at {table.time_s[0]:.3f} s and those of the motion at {start_s:.3f} s; both last "
-        f"{duration_s:.2f} s. They are taken as simultaneous.",
-        value=late_s,
-        unit="s",
-        hint="Export both with the same time of the first frame.",
-    )
-    return replace(table, time_s=table.time_s - late_s), (note,)
 
 
 def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -> tuple[int, int]:
