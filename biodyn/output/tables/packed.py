@@ -129,7 +129,7 @@ def unpacked_0_2(content: bytes) -> pd.DataFrame:
         inflater = zlib.decompressobj()
         line, _, body = inflater.decompress(content[len(MAGIC) :], most_bytes).partition(b"\n")
         if not inflater.eof:
-            raise ValueError("it is cut, or larger than any table of a result")
+            raise ValueError("it is not a complete packed table, or larger than any of a result")
         head = json.loads(line)
         rows, begin, streams = int(head["rows"]), 0, []
         if sum(planes for _, planes in head["streams"]) * rows != len(body):
