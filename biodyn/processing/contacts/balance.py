@@ -131,7 +131,7 @@ def unmeasured_bearing(
         return dict(foot_outlines)
     on_plates = np.logical_and.reduce([frames for frames, _ in usable.values()])
     _, sustained, _ = missing_force(balance, measured, on_plates, scale, rate_hz)
-    missing = _widened(np.nan_to_num(sustained) > beyond_a_hand, max(smear, round(WINDOW_S * rate_hz)))
+    missing = _widened(np.nan_to_num(sustained) > beyond_a_hand, max(smear, round(0.5 * WINDOW_S * rate_hz)))
     result = {}
     for side, sole in foot_outlines.items():
         assigned = np.zeros(len(missing), dtype=bool)
