@@ -23,7 +23,7 @@ from biodyn.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from biodyn.study import StudyResult
-    from biodyn.trial.stored import LoadedResult
+    from biodyn.trial.result import LoadedResult
 
 __getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = ["__version__", "load", *_names]
@@ -45,6 +45,6 @@ def load(result_dir: str | Path) -> LoadedResult | StudyResult:
         from biodyn.study import StudyResult  # requires the extra `study`
 
         return StudyResult(folder)
-    from biodyn.trial.stored import LoadedResult
+    from biodyn.trial.result import LoadedResult
 
     return LoadedResult(folder)

@@ -15,10 +15,10 @@ from .trial.differences import Comparison as Comparison
 from .trial.differences import compare as compare
 from .trial.plate_check import plates as plates
 from .trial.replay import replay as replay
+from .trial.result import LoadedResult as LoadedResult
 from .trial.result import TrialResult as TrialResult
 from .trial.run import run_trial as run_trial
 from .trial.sensitivity import vary_trial as vary_trial
-from .trial.stored import LoadedResult as LoadedResult
 from .trial.unpack import Unpacked as Unpacked
 from .trial.unpack import unpack as unpack
 

@@ -6,6 +6,6 @@ answer to one question. These modules are the only ones that know the order of a
 Read `steps` first: the analysis from top to bottom, each step a function that can be replaced. Then `stages` (the frozen values
 that steps take and return), `bodies/` (what differs between markers and poses), `session` (what walks of a session share), `run`,
 `files` and `result`. Then one use case a file: `inspect`, `sensitivity`, `replay`, `compare` (agreement of curves with the
-laboratory's software), `differences` with `laboratory_file` (why two analyses differ), `export/`, `stored` (`biodyn.load`). An
+laboratory's software), `differences` with `laboratory_file` (why two analyses differ), and `export/`. An
 OpenSim model is the body of `bodies/opensim`, with the torques of its coordinates.
 """

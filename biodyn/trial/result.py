@@ -16,6 +16,7 @@ from biodyn.errors import ResultError
 from biodyn.output.report.numbers import peak_lines
 from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.store.folder import writing
+from biodyn.output.store.read import StoredResult
 from biodyn.output.store.write import Progress, seal, write_paper, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
 from biodyn.output.tables.lazy import CoordinateVariables
@@ -27,6 +28,20 @@ if TYPE_CHECKING:
     from biodyn.output.figures.trial import TrialView
     from biodyn.processing.signals.prepare import TrialSignals
     from biodyn.trial.export import Export
+
+
+class LoadedResult(StoredResult):
+    """A trial's result from its folder, of this or an older version."""
+
+    def export(self, to: str, folder: str | Path | None = None, *, convention: str = "", force: bool = False) -> Export:
+        """Write it for another program: opensim, c3d, mat or xlsx; see `biodyn.trial.export.export`.
+
+        folder: where to; None = next to the result folder.
+        """
+        from biodyn.trial.export import export
+
+        return export(self, to, folder, convention=convention, force=force)
+
 
 _LOOKED_AT = 3  # causes with a hint at the top
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())

@@ -10,8 +10,7 @@ import pytest
 
 import biodyn
 from biodyn.diagnostics import Check, Diagnostic, Verdict
-from biodyn.trial.result import TrialResult
-from biodyn.trial.stored import LoadedResult
+from biodyn.trial.result import LoadedResult, TrialResult
 
 SHARED = [
     "verdict",
