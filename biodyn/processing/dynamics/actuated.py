@@ -125,7 +125,7 @@ def stored_actuated_motion(arrays: Mapping[str, np.ndarray]) -> ActuatedMotion:
 
 
 def multibody_from_arrays(arrays: Mapping[str, np.ndarray]) -> Multibody:
-    """Return the tree written by `output.store.arrays.multibody_arrays`: joints with at most one axis."""
+    """Return the tree written by `output.store.write.multibody_arrays`: joints with at most one axis."""
     names = [str(name) for name in arrays["body_names"]]
     bodies = []
     for i, name in enumerate(names):

@@ -28,8 +28,8 @@ from biodyn.study.group.registry import (
     joined_notes,
     reason_of,
 )
-from biodyn.study.group.subject_cycles import PERCENT
 from biodyn.study.options import LEAST_SUBJECTS, AnalysisOptions
+from biodyn.variables import PERCENT
 
 Kind = Literal["paired", "independent", "repeated anova", "anova", "regression"]
 Factor = Literal["condition", "group", "predictor"]
