@@ -129,6 +129,8 @@ def _simulated(
             parts.append((*_placement(tip, options, rng), number))
             spins.append(np.full(len(parts[-1][0]), 0.5 * np.pi * count + rng.normal() * 0.3))
     tip, u, push = (np.concatenate([part[n] for part in parts]) for n in range(3))
+    lengths = [len(part[0]) for part in parts]
+    tip, spin = _carried(tip, lengths, rate), _carried(np.concatenate(spins)[:, None], lengths, rate)
     on = np.repeat([part[3] for part in parts], [len(part[0]) for part in parts])
     up = np.array([0.0, 1.0, 0.0])
     gravity = np.array(GRAVITY_W)
@@ -147,7 +149,6 @@ def _simulated(
     e1 = np.cross(u, [0.0, 0.0, 1.0])
     e1 /= np.linalg.norm(e1, axis=1)[:, None]
     e2 = np.cross(u, e1)
-    spin = np.concatenate(spins)[:, None]
     a, b = np.cos(spin) * e1 + np.sin(spin) * e2, np.cos(spin) * e2 - np.sin(spin) * e1
     critical_n = 2500.0  # Euler load of the stick
     bend = 1e-3 * across(-np.broadcast_to(up, u.shape)) + 3e-4 * np.cross(hand, u)
@@ -203,6 +204,18 @@ def _placement(
     )
     lifted = 0.08 * (1.0 - np.clip(np.minimum(t, options.stay_s + 2.0 - t) / 0.8, 0.0, 1.0))
     return tip + lifted[:, None] * np.array([0.0, 1.0, 0.0]), u, push
+
+
+def _carried(values: FloatArray, lengths: Sequence[int], rate_hz: float) -> FloatArray:
+    """Values (n, k) without jumps between placements: the pole is carried through the air within 1.4 s."""
+    values = values.copy()
+    half = round(0.7 * rate_hz)
+    step = 0.5 - 0.5 * np.cos(np.pi * np.linspace(0.0, 1.0, 2 * half))[:, None]
+    for at in np.cumsum(lengths)[:-1]:
+        jump = values[at] - values[at - 1]
+        values[at - half : at] += step[:half] * jump
+        values[at : at + half] += (step[half:] - 1.0) * jump
+    return values
 
 
 def _slow(rng: np.random.Generator, shape: tuple[int, ...], rate_hz: float) -> FloatArray:

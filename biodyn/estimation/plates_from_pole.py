@@ -151,10 +151,13 @@ def _names(recordings: Sequence[PoleRecording]) -> str:
 
 def _rigid_groups(recordings: Sequence[PoleRecording]) -> list[tuple[str, ...]]:
     """Groups of labels whose distances are constant while they move, the longest first."""
-    rigid_m, shortest_m, moves_m = 4e-3, 0.2, 0.05
+    rigid_m, shortest_m, moves_m, frames = 4e-3, 0.2, 0.05, 500
     common = set(recordings[0].labels).intersection(*(set(r.labels) for r in recordings[1:]))
     labels = [label for label in recordings[0].labels if label in common]
     points = np.concatenate([r.positions[:, [r.labels.index(label) for label in labels]] for r in recordings])
+    points = points[:: 1 + len(points) // frames]
+    visible = all_finite(points).mean(axis=0) > 0.3
+    labels, points = [label for label, shown in zip(labels, visible, strict=True) if shown], points[:, visible]
     spread = np.nanmax(points, axis=0) - np.nanmin(points, axis=0) if len(labels) else np.zeros((0, 3))
     moving = np.linalg.norm(spread, axis=1) > moves_m
     distances = np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
@@ -213,12 +216,12 @@ def _pole_of(recordings: Sequence[PoleRecording], labels: tuple[str, ...]) -> tu
     stretches = [stretch for stretch in stretches if np.count_nonzero(stretch.seen) > 0.5 * stretch.recording.rate_hz]
     if not stretches:
         raise PlateError(f"{_names(recordings)} shows no pole: its markers are not visible while a plate is loaded.")
-    pole, kept = _rigid_pole(recordings, stretches, labels)
-    bend = _bend(pole, kept)
+    pole, stretches = _rigid_pole(recordings, stretches, labels)
+    bend = _bend(pole, stretches)
     if bend:
-        kept = [_straightened(stretch, pole, bend) for stretch in kept]
-        pole, kept = _rigid_pole(recordings, kept, labels)
-    return pole, _on_their_plates([_placement(pole, stretch) for stretch in kept], recordings)
+        stretches = [_straightened(stretch, pole, bend) for stretch in stretches]
+        pole, stretches = _rigid_pole(recordings, stretches, labels)
+    return pole, _on_their_plates([_placement(pole, stretch) for stretch in stretches], recordings)
 
 
 def _rigid_pole(
@@ -232,25 +235,25 @@ def _rigid_pole(
     motions = [rigid_fit(shape, stretch.positions[stretch.seen]) for stretch in stretches]
     turns = [R if axis is None else R @ axis for R, _ in motions]
     tilted = [n for n, turn in enumerate(turns) if np.linalg.norm(turn.std(axis=0)) > least_turn]
-    own = {n: _pivot([motions[n]], axis) for n in tilted}
-    steady = [r for r, off in own.values() if off < fixed_m]
+    pivots = [_pivot([motions[n]], axis) for n in tilted]
+    steady = [r for r, off in pivots if off < fixed_m]
     if not steady:
         raise PlateError(
             f"{_names(recordings)} shows no pole: no group of markers moves about a resting tip while a plate is loaded."
         )
     tip = np.median(steady, axis=0)  # stretches of another plate, on which the person stands, do not share it
     for _ in range(3):
-        kept = [n for n in tilted if _off_pivot(motions[n], tip) < fixed_m]
-        if not kept:
+        resting = [n for n in tilted if _off_pivot(motions[n], tip) < fixed_m]
+        if not resting:
             raise PlateError(f"{_names(recordings)} shows no pole whose tip rests while a plate is loaded.")
-        tip, _ = _pivot([motions[n] for n in kept], axis)
+        tip, _ = _pivot([motions[n] for n in resting], axis)
     markers = shape - tip
     direction = np.linalg.svd(markers)[2][0]
     direction = direction * np.sign(direction @ markers.sum(axis=0))
     across = markers - np.outer(markers @ direction, direction)
     least_sd = math.radians(0.1)
     axis_sd = max(least_sd, float(np.sqrt((across**2).sum(axis=1).mean()) / np.sqrt((markers**2).sum(axis=1).mean())))
-    return Pole(labels, markers, direction, axis_sd), [stretches[n] for n in kept]
+    return Pole(labels, markers, direction, axis_sd), [stretches[n] for n in resting]
 
 
 def _bend(pole: Pole, stretches: Sequence[_Stretch], trial_m: float = 1e-3) -> float:
@@ -386,12 +389,12 @@ def estimate_plates(
     """
     results, refused = [], []
     for number in sorted({q.plate.number for q in placements}):
-        own = [q for q in placements if q.plate.number == number and len(q.u)]
-        problem = _too_little(number, own) if own else f"No sample of the pole on plate {number} can be used."
+        of_plate = [q for q in placements if q.plate.number == number and len(q.u)]
+        problem = _too_little(number, of_plate) if of_plate else f"No sample of the pole on plate {number} can be used."
         if problem:
             refused.append(problem)
         else:
-            results.append(_estimate(own, pole, pole_mass_kg, resting.get(number), load_n))
+            results.append(_estimate(of_plate, pole, pole_mass_kg, resting.get(number), load_n))
     if not results:
         raise PlateError(
             refused[0] if refused else "No placement of the pole can be used.",

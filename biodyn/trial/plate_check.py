@@ -76,8 +76,8 @@ class PlateCheck:
         for result in self.results:
             number = result.correction.number
             if number in corrections:
-                own = [q for q in self.placements if q.plate.number == number]
-                inputs = (own, self.pole, self.pole_mass_kg, result.nuisance)
+                placements = [q for q in self.placements if q.plate.number == number]
+                inputs = (placements, self.pole, self.pole_mass_kg, result.nuisance)
                 errors[number] = corrected_errors(*inputs, corrections[number])
         return errors
 
