@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -156,6 +157,26 @@ def on_body(files: TrialFiles, marker_set: str) -> TrialFiles:
     cleaned = _without_points(walk, strays)
     cleaned = replace(cleaned, diagnostics=(*cleaned.diagnostics, note))
     return replace(files, walk=cleaned, static=cleaned if static is walk else _without_points(static, strays))
+
+
+def in_spelling_of_walk(files: TrialFiles) -> TrialFiles:
+    """Return the files with labels of the static trial spelled as in the walk: R_Asis, RAsis and R.ASIS are one marker."""
+    walk, static = files.walk.motion.markers, files.static.motion.markers
+    if walk is None or static is None or files.static is files.walk:
+        return files
+
+    def bare(label: str) -> str:
+        return "".join(character for character in label if character.isalnum()).casefold()
+
+    counts = [Counter(map(bare, markers.labels)) for markers in (walk, static)]
+    spelled = {bare(label): label for label in walk.labels if counts[0][bare(label)] == 1}
+    labels = tuple(
+        label if label in walk.labels or counts[1][bare(label)] > 1 else spelled.get(bare(label), label)
+        for label in static.labels
+    )
+    if labels == static.labels:
+        return files
+    return replace(files, static=files.static.with_markers(replace(static, labels=labels)))
 
 
 def _strays(markers: Markers, unknown: Sequence[str]) -> list[str]:

@@ -110,3 +110,14 @@ def test_swapped_head_labels_are_named_and_corrected(walk: Recording) -> None:
     messages = [note.message for note in analysis.diagnostics if "exchanged" in note.code]
     assert len(messages) == 1
     assert "LBHD, LFHD, RBHD, RFHD are swapped in the static trial" in messages[0]
+
+
+def test_labels_of_another_spelling_are_the_same_markers(walk: Recording) -> None:
+    static = read(STATIC)
+    labels = tuple(f"{label[0]}_{label[1:].capitalize()}" for label in static.markers.labels)
+    respelled = static.with_markers(replace(static.markers, labels=labels))
+    torques = [
+        run_trial(WALK, files=TrialFiles(walk, used, "a test"), settings=QUICK).analysis.dynamics.tau
+        for used in (static, respelled)
+    ]
+    np.testing.assert_array_equal(*torques)
