@@ -5,8 +5,7 @@ group.json with the options and notes. Each subject counts once, whatever the nu
 allow are omitted with a note.
 
 - `analyse`: validates the options before any trial runs, adds subjects one by one, then computes every statistic.
-- `subject_cycles`: cycles of a subject as arrays, mean curves, representative and outlier cycles. `parameters`: discrete
-  parameters.
+- `subject_cycles`: cycles of a subject as arrays, mean curves, representative and outlier cycles.
 - `registry`: input, output and list of the statistics; `statistics/`: one file per statistic.
 """
 
