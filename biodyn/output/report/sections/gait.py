@@ -145,8 +145,10 @@ def scores(page: TrialPage) -> Data | None:
     if not view.walking or setting == "none" or not page.curves:
         return None
     user_norms = next((norms for norms in view.norms if norms.name == setting), None)
-    reference = score_reference("auto" if user_norms is None else setting, walker_of(page.record, view.speed_m_s))
-    norms = reference.norms if user_norms is None else user_norms
+    reference_norms, reference_words, of_another_age = score_reference(
+        "auto" if user_norms is None else setting, walker_of(page.record, view.speed_m_s)
+    )
+    norms = reference_norms if user_norms is None else user_norms
     rows: list[tuple[str, ...]] = []
     by_side: dict[str, list[float]] = {side: [] for side in SIDES}
     pelvis: list[int] = []
@@ -165,13 +167,13 @@ def scores(page: TrialPage) -> Data | None:
     without_pelvis = [value for k, value in enumerate(by_side["r"]) if k not in pelvis]
     rows.append(("Gait profile score (GPS)", *profile, ""))
     overall = _degrees(float(gait_profile_score([*by_side["l"], *without_pelvis])))
-    words = reference.words if user_norms is None else norms.words
+    words = reference_words if user_norms is None else norms.words
     return {
         "heads": ("variable", *(f"#{SIDE_NAMES[side]}, degrees" for side in SIDES), "#reference people, degrees"),
         "rows": rows,
         "overall": overall,
         "words": f"{words} ({norms.citation})",
-        "other_age": reference.of_another_age and user_norms is None,
+        "other_age": of_another_age and user_norms is None,
     }
 
 
