@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from biodyn.cli.exit_codes import CHECKS_FAILED, plain_errors
 from biodyn.cli.options import number
 from biodyn.cli.screen import open_console, open_in_browser, print_diagnostics, print_lines, progress
+
+if TYPE_CHECKING:
+    from biodyn.recording import PlateCalibration
 
 
 def check(
@@ -75,8 +79,9 @@ def plates(
     trials: Annotated[
         list[Path],
         typer.Argument(
-            help="Recordings of a pointed rigid pole with markers that is pushed onto each force plate and tilted.",
-            metavar="POLE.c3d...",
+            help="Recordings of a pointed rigid pole with markers that is pushed onto each force plate and tilted; or a folder "
+            "with walks of one or several people in both directions over the plates.",
+            metavar="POLE.c3d...|FOLDER",
         ),
     ],
     pole_mass: Annotated[
@@ -104,7 +109,7 @@ def plates(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Find errors of force plates in pole trials: position, orientation and sensitivity of each plate."""
+    """Find errors of force plates in pole trials or in walks: position, orientation and sensitivity of each plate."""
     console = open_console()
     with plain_errors():
         from biodyn.errors import ResultError
@@ -115,18 +120,39 @@ def plates(
         earlier = [PlateCalibration.read(path) for path in apply or ()]
         with progress(console) as step:
             step("reading")
-            from biodyn.trial.plate_check import plates as check_plates
-
-            step("estimating plate errors")
-            found = check_plates(trials, pole_mass, known_mass)
-        print_lines(console, *found.lines())
-        for calibration in earlier:
-            print_lines(console, *found.errors_with(calibration))
-        if out is None:
+            lines, calibration = _plate_errors(trials, pole_mass, known_mass, earlier, step)
+        print_lines(console, *lines)
+        if calibration is None:
+            print_lines(console, "Nothing was written: the walks show no error of a plate that could be corrected.")
+        elif out is None:
             print_lines(console, "Nothing was written. Write the calibration with --out FILE.toml.")
         else:
-            found.calibration.write(out)
+            calibration.write(out)
             print_lines(console, f"Calibration: {out} (use: biodyn run WALK.c3d --plates {out})")
+
+
+def _plate_errors(
+    trials: list[Path],
+    pole_mass: float | None,
+    known_mass: float | None,
+    earlier: list[PlateCalibration],
+    step: Callable[[str], None],
+) -> tuple[list[str], PlateCalibration | None]:
+    """Return what pole trials, or the walks of a folder, show of the plates."""
+    if len(trials) == 1 and trials[0].is_dir():
+        from biodyn.errors import SettingsError
+        from biodyn.study.plates import plates_from_walks
+
+        if earlier or pole_mass is not None or known_mass is not None:
+            raise SettingsError(
+                "--apply, --pole-mass and --known-mass belong to pole trials, not to a folder of walks."
+            )
+        of_walks = plates_from_walks(trials[0], step)
+        return of_walks.lines(), of_walks.calibration
+    from biodyn.trial.plate_check import plates as check_plates
+
+    found = check_plates(trials, pole_mass, known_mass)
+    return [*found.lines(), *(line for one in earlier for line in found.errors_with(one))], found.calibration
 
 
 def models(

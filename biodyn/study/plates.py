@@ -40,12 +40,16 @@ class PlatesOfWalks:
     left_out: tuple[str, ...]
 
     def lines(self) -> list[str]:
-        """Return the result as text: a line for each plate and kind of error."""
-        texts = []
+        """Return the result for the screen: walks, a line for each plate and kind of error, corrections."""
+        lines = [f"Walks: {len(self.used)}, in one direction and the other as given below."]
+        lines += [f"Left out: {reason}" for reason in self.left_out]
         for test in self.tests:
             kind = "position" if len(test.names) > 1 else test.names[0].rpartition(", ")[2]
-            texts.append(f"{test.names[0].partition(',')[0]}, {kind}: {test.verdict or 'the same error in all walks'}")
-        return texts
+            verdict = test.verdict or "the same error in all walks"
+            lines.append(
+                f"{test.names[0].partition(',')[0]}, {kind} ({test.walks[0]} + {test.walks[1]} walks): {verdict}"
+            )
+        return lines + ([] if self.calibration is None else [plate.words for plate in self.calibration.plates])
 
 
 def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None = None) -> PlatesOfWalks:
@@ -78,7 +82,7 @@ def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None
             forms.append(_of_person(form, trial.subject))
             used.append(plan.root / trial.path)
     if first.corners_L is None or first.up_L is None:
-        raise StudyError(f"No walk of '{folder}' shows anything of its plates. {left_out[0]}.")
+        raise StudyError(f"No walk of '{folder}' shows anything of its plates: {left_out[0].rstrip('.')}.")
     tests, errors = plate_errors(forms)
     corrections = _corrections(errors, first.corners_L, first.numbers, first.up_L)
     calibration = None
