@@ -38,14 +38,16 @@ def centre_errors_mm(analysis: TrialAnalysis, truth: SimulatedTrial) -> dict[str
 
 
 def standing_first(laboratory: Laboratory) -> SimulatedTrial:
-    """The walk with the person standing in its first frames, beside the plates."""
+    """The walk with the person standing in its first frames, beside the plates, who then goes to where the walk begins."""
     walk, standing = laboratory.trials["walk"], laboratory.trials["static"]
-    frames = len(standing.time_s)
+    going = np.linspace(0.0, 1.0, round(walk.options.rate_hz) + 1)[1:, None, None]
+    between = standing.markers[-1] + going * (walk.markers[0] - standing.markers[-1])
+    frames = len(standing.time_s) + len(between)
     ratio = len(walk.components[0]) // len(walk.time_s)
     return replace(
         walk,
         time_s=np.arange(frames + len(walk.time_s)) / walk.options.rate_hz,
-        markers=np.concatenate([standing.markers, walk.markers]),
+        markers=np.concatenate([standing.markers, between, walk.markers]),
         components=tuple(np.concatenate([np.zeros((frames * ratio, c.shape[1])), c]) for c in walk.components),
         events=(),
     )
