@@ -202,7 +202,7 @@ class _Stretch(NamedTuple):
     @property
     def seen(self) -> BoolArray:
         """Frames with all markers."""
-        return all_finite(self.positions).all(axis=1)
+        return np.asarray(all_finite(self.positions).all(axis=1))
 
 
 def _pole_of(recordings: Sequence[PoleRecording], labels: tuple[str, ...]) -> tuple[Pole, tuple[Placement, ...]]:
@@ -536,7 +536,8 @@ def _estimate(
 
         solution = least_squares(scaled, x / prior, method="lm", max_nfev=20 * len(x))
         x = solution.x * prior
-        covariance = np.linalg.inv(solution.jac.T @ solution.jac) * np.outer(prior, prior)
+        jacobian = np.asarray(solution.jac)
+        covariance = np.linalg.inv(jacobian.T @ jacobian) * np.outer(prior, prior)
         parts = [part / relative for part in samples.residuals(x)]
         sd = np.array([_noise(part, samples.index) for part in parts])
         weight = np.column_stack([_robust_weight(part) for part in parts])

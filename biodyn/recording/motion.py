@@ -126,8 +126,8 @@ class SegmentPoses:
     def part(self, first: int, stop: int) -> SegmentPoses:
         """Return the frames from `first` to before `stop`."""
         reliability = None if self.reliability is None else self.reliability[first:stop]
-        rows = {"rotations": self.rotations[first:stop], "origins": self.origins[first:stop]}
-        return replace(self, **rows, reliability=reliability)
+        rotations, origins = self.rotations[first:stop], self.origins[first:stop]
+        return replace(self, rotations=rotations, origins=origins, reliability=reliability)
 
     def rotated(self, R: FloatArray) -> SegmentPoses:
         """Return the same poses in another frame: every rotation and origin multiplied by R (3, 3) from the left."""

@@ -16,7 +16,7 @@ from biodyn.output.report.paper import PaperHead, asked_paper
 from biodyn.output.store.folder import remove_all_unfinished, remove_written, require_possible, trial_files
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.recording import PlateCalibration
-from biodyn.settings import Settings, joined, settings_from, stated, with_subject
+from biodyn.settings import joined, settings_from, stated, with_subject
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.definition import DEFINITION_NAME, safe_name
 from biodyn.study.options import Reports
@@ -460,8 +460,8 @@ def open_session(
     Raises StudyError without a walk, for a file that is not a walk, for several people or sessions, or for several static trials
     that would scale a model.
     """
-    given = [Path(source)] if isinstance(source, (str, Path)) else [Path(path) for path in source]
-    root, walks = _place(given)
+    paths = [Path(source)] if isinstance(source, (str, Path)) else [Path(path) for path in source]
+    root, walks = _place(paths)
     stated_definition = (
         read_definition(root / DEFINITION_NAME) if (root / DEFINITION_NAME).is_file() else StudyDefinition()
     )
@@ -470,7 +470,7 @@ def open_session(
     folder = definition.folder(root / DEFINITION_NAME)
     plan = with_entries(discover(folder, definition), entries)
     given = {name: value for name, value in subject.items() if value is not None}
-    with_subject(Settings(), {}, given)  # raises for an invalid value
+    with_subject(settings_from({}), {}, given)  # raises for an invalid value
     if given:
         over = {"subject": given}
         plan = replace(plan, trials=tuple(replace(t, settings=joined(t.settings, over)) for t in plan.trials))

@@ -178,7 +178,7 @@ def windowed_rows(view: TrialView, names: Sequence[str] | None = None) -> list[P
         if names is not None and name not in names:
             continue
         first = part.iloc[0]
-        cells = {side: _cell(view, part[part["side"] == side]) for side in SIDES}
+        cells: dict[str, str] = {side: _cell(view, part[part["side"] == side]) for side in SIDES}
         rows.append(ParameterRow(str(first["title"]), unit_words(str(first["unit"])), cells))
     return rows
 

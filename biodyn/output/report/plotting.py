@@ -102,7 +102,8 @@ class PlottableResult(TableAttributes):
         table = tidy.assign(side=tidy["side"].map(SIDE_NAMES)).pivot_table(
             index=["title", "unit"], columns="side", values="value", aggfunc=["mean", "std", "count"], sort=False
         )
-        table.columns = [f"{side}_{what}" if what != "mean" else str(side) for what, side in table.columns]
+        whats, sides = (table.columns.get_level_values(level) for level in (0, 1))
+        table.columns = [side if what == "mean" else f"{side}_{what}" for what, side in zip(whats, sides, strict=True)]
         return table.reset_index("unit").rename_axis("parameter")
 
     def __repr__(self) -> str:
@@ -271,7 +272,7 @@ def _drawn(figure: Figure, ax: Axes | None) -> ShownFigure | Axes:
 
 
 def _sides(side: str | None) -> tuple[str, ...]:
-    given = {**dict(zip(SIDES, SIDES, strict=True)), **{word: key for key, word in SIDE_NAMES.items()}}
+    given: dict[str, str] = {name: side for side in SIDES for name in (side, SIDE_NAMES[side])}
     if side is not None and side not in given:
         raise ResultError(f"'{side}' is not a side.", f"Use {' or '.join(SIDE_NAMES[key] for key in SIDES)}.")
     return SIDES if side is None else (given[side],)

@@ -381,5 +381,6 @@ class StoredResult(PlottableResult):
 
 def _check(entry: Mapping[str, Any]) -> Check:
     """Return a check of a record."""
-    known = {field.name: entry[field.name] for field in fields(Check) if field.name in entry}
-    return Check(**{**known, **{name: tuple(known[name]) for name in ("covers", "found") if name in known}})
+    known: dict[str, Any] = {field.name: entry[field.name] for field in fields(Check) if field.name in entry}
+    known |= {name: tuple(known[name]) for name in ("covers", "found") if name in known}
+    return Check(**known)

@@ -120,11 +120,12 @@ def _standing_elsewhere(
     # than markers. A foot on a step above a plate, or over a plate that carries a load of no known foot, may bear.
     over, on_empty = (np.zeros((frames, sole.low.shape[1]), dtype=bool) for _ in range(2))
     for n in sorted({item.plate for item in contacts if plates[item.plate].outlined}):
-        inside = sole.distance_to(plates[n].corners_W) < OUTLINE_ERROR_M
-        level = np.abs(np.nan_to_num(height_over(plates[n], sole.outline_W), nan=np.inf)) < MAX_SOLE_HEIGHT_M
+        inside = np.asarray(sole.distance_to(plates[n].corners_W) < OUTLINE_ERROR_M)
+        height_m = np.abs(np.nan_to_num(height_over(plates[n], sole.outline_W), nan=np.inf))
+        level = np.asarray(height_m < MAX_SOLE_HEIGHT_M)
         over, on_empty = over | inside, on_empty | (inside & level[:, None])
     assigned |= (on_empty | ~sole.low).all(axis=1) & sole.low.any(axis=1)
-    above = (over | ~sole.low).all(axis=1)
+    above = np.asarray((over | ~sole.low).all(axis=1))
     elsewhere = sole.bearing & ~assigned
     for first, stop in finite_stretches(elsewhere):
         least_s = least_above_s if above[first:stop].all() else MIN_SHARED_S

@@ -468,7 +468,7 @@ def _peaks(result: TrialResult) -> dict[str, Any]:
     columns = _peak_columns()
     wanted = [parameter for parameter, _ in columns.values()]
     table = trial_parameters(result.gait_cycles, result.spatiotemporal, wanted)
-    means = table.groupby(["parameter", "side"])["value"].mean() if len(table) else {}
+    means = table.groupby(["parameter", "side"])["value"].mean().to_dict() if len(table) else {}
     return {column: float(means.get(key, np.nan)) for column, key in columns.items()}
 
 

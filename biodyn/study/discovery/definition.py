@@ -419,13 +419,13 @@ def _subjects(plan: StudyPlan) -> list[str]:
     for subject in dict.fromkeys(trial.subject for trial in plan.trials):
         own = [trial for trial in plan.trials if trial.subject == subject]
         mass_kg = next((mass for trial in own if (mass := stored.get(trial.path)) is not None), None)
-        mass = (
+        stated = (
             "70.0  # not stored: measured on the plates" if mass_kg is None else f"{mass_kg:.4g}  # stored in the files"
         )
         statics = dict.fromkeys(path for trial in own for path in (trial.statics or (trial.static,)))
         lines = [
             f"[subjects.{_quoted(subject)}]  # {counted(len(own), 'trial')}",
-            f"# mass_kg = {mass}",
+            f"# mass_kg = {stated}",
             "# height_m = 1.75  # instead of the stored height, or one estimated from the segments",
             *(
                 f"# static = {_quoted(path_text(static))}" if static is not None else "# static: searched when run"

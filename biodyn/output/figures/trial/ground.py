@@ -231,7 +231,7 @@ def whole_trial(trial: TrialView) -> Figure | None:
         return None
     ground = trial.tables["ground_reaction"]
     time_s = ground["time_s"].to_numpy()
-    layers = (unmeasured(ground, trial.sides), *force_lines(ground, _FORCE, trial.weight_n))
+    layers: tuple[Layer, ...] = (unmeasured(ground, trial.sides), *force_lines(ground, _FORCE, trial.weight_n))
     strips = contact_strips(trial.tables["contacts"])
     force = Panel(_title(_FORCE), time_axis(time_s), _axis("BW"), layers, strips, span=2)
     angles, moments = (_panels(trial, _OVERVIEW[kind], 1, both_sides=True) for kind in ("angles", "moments"))

@@ -154,7 +154,7 @@ def scores(page: TrialPage) -> Data | None:
     pelvis: list[int] = []
     for entry in load_table("study/analysis")["gait_scores"]["variable"]:
         known, norm = variable(entry["variable"]), norms.curves.get(entry["variable"])
-        score = dict.fromkeys(SIDES, np.nan)
+        score: dict[str, float] = dict.fromkeys(SIDES, np.nan)
         for side, curves in page.curves.get(known.name, {}).items():
             if norm is not None and len(curves.values):
                 score[side] = float(gait_variable_score(curves.mean, known.clinical(SIDES[0]) * norm.mean))
