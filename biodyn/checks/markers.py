@@ -21,7 +21,7 @@ from biodyn.checks.estimators.signals import (
 )
 from biodyn.checks.facts import NO_MARKERS, TrialFacts
 from biodyn.checks.registry import CheckResult, check
-from biodyn.conventions import SIDES, BoolArray, FloatArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Status
 from biodyn.model.from_library.recognition.swap_over_time import LEAST_GAIN_M, TimedSwap, swaps_over_time
 from biodyn.processing.kinematics.fit import PoseMisfit
@@ -68,8 +68,7 @@ def labels_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     if trial.analysis.imported is not None:  # no static trial
         return CheckResult("not_assessed")
     static = trial.analysis.static.points
-    pelvis = [trial.landmarks.get(f"asis_{side}", "") for side in SIDES]
-    findings = exchanged_markers(trial.markers, static, trial.bodies, trial.parents, pelvis)
+    findings = exchanged_markers(trial.markers, static, trial.bodies, trial.parents)
     return CheckResult(findings=findings)
 
 
@@ -130,17 +129,26 @@ def exchanged_markers(
     static: Mapping[str, FloatArray],
     bodies: Mapping[str, str],
     parents: Mapping[str, str],
-    pelvis: Sequence[str] = (),
 ) -> tuple[Diagnostic, ...]:
     """Name exchanged markers.
 
     A pair on the same sides of the pelvis in static trial and walk is not exchanged: its neighbours are.
 
     Args:
-        static: (3,) m by label. bodies: label to segment. parents: segment to its parent. pelvis: labels of right and left ASIS.
+        static: (3,) m by label, World. bodies: label to segment. parents: segment to its parent.
     """
+    pelvis = _across_pelvis(static, bodies, parents)
     swaps = swaps_over_time(markers, static, bodies, parents)
     return tuple(_note(swap, markers.rate_hz) for swap in swaps if not _on_same_sides(swap, markers, static, pelvis))
+
+
+def _across_pelvis(
+    static: Mapping[str, FloatArray], bodies: Mapping[str, str], parents: Mapping[str, str]
+) -> Sequence[str]:
+    """Return the labels of the rightmost and the leftmost marker of the root segment."""
+    labels = [label for label, body in bodies.items() if not parents.get(body) and label in static]
+    across = sorted(labels, key=lambda label: float(static[label][2]))
+    return (across[-1], across[0]) if len(across) > 1 else ()
 
 
 def _on_same_sides(swap: TimedSwap, markers: Markers, static: Mapping[str, FloatArray], pelvis: Sequence[str]) -> bool:
@@ -150,7 +158,7 @@ def _on_same_sides(swap: TimedSwap, markers: Markers, static: Mapping[str, Float
         return False
 
     def apart(points: Mapping[str, FloatArray]) -> FloatArray:
-        """Return the distance from the second to the first marker along the line from left to right ASIS."""
+        """Return the distance from the second to the first marker along the line from left to right."""
         line = points[pelvis[0]] - points[pelvis[1]]
         between = points[swap.first] - points[swap.second]
         return np.asarray(np.sum(between * line, axis=-1) / np.linalg.norm(line, axis=-1))

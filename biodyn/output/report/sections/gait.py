@@ -159,7 +159,7 @@ def scores(page: TrialPage) -> Data | None:
             if norm is not None and len(curves.values):
                 score[side] = float(gait_variable_score(curves.mean, known.clinical(SIDES[0]) * norm.mean))
         usual = np.nan if norm is None or norm.sd is None else float(np.sqrt(np.mean(norm.sd**2)))
-        pelvis += [len(rows)] if entry.get("pelvis") else []
+        pelvis += [len(rows)] if entry.get("once") else []
         for side in SIDES:
             by_side[side].append(score[side])
         rows.append((known.title, *(_degrees(score[side]) for side in SIDES), _degrees(usual)))

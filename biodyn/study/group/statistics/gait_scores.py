@@ -28,7 +28,7 @@ class ScoreVariable:
 
     name: str
     variable: str
-    pelvis: bool = False
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def score_table(
                 value
                 for side, side_scores in scores.items()
                 for score_variable, value in zip(nine, side_scores.values(), strict=True)
-                if side == _OVERALL_PELVIS or not score_variable.pelvis
+                if side == _OVERALL_PELVIS or not score_variable.once
             ]
             rows.append([*key, BOTH_SIDES, *[np.nan] * len(nine), float(gait_profile_score(both))])
     table = pd.DataFrame(rows, columns=[*SCORE_KEYS, *(f"gvs_{score_variable.name}" for score_variable in nine), "gps"])

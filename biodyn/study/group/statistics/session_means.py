@@ -115,7 +115,7 @@ class SessionMeans:
                 (side, score_variable)
                 for side in SIDES
                 for score_variable in score_variables()
-                if side == "l" or not score_variable.pelvis
+                if side == "l" or not score_variable.once
             ]
             means = [side_scores[side][f"gvs_{score_variable.name}"][0] for side, score_variable in names]
             each = np.stack(
