@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from house import Count, House, size
 
-# Lower a ceiling with every change that makes the program smaller.
+# Lower a ceiling with every change that makes the program smaller. Code lines rose from 64,115 when `biodyn plates` (pole trials,
+# walks in both directions) and the subject record came in.
 CEILINGS = {
-    "code lines": 64_115,
-    "files": 394,
-    "dataclasses": 505,
-    "settings": 92,
-    "settings of the estimate": 6,
-    "numeric constants": 531,
-    "finding codes": 110,
+    "code lines": 64_540,
+    "files": 388,
+    "dataclasses": 493,
+    "settings": 81,
+    "settings of the estimate": 3,
+    "numeric constants": 524,
+    "finding codes": 109,
     "single-importer modules": 6,
     "import circles": 0,
     "caches and context variables": 0,
