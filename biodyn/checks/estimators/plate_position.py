@@ -99,8 +99,9 @@ def plate_moved(
     plates = [evidence.plates[n] for n in sorted({step.plate for step in steps})]
     if len(plates) > 1 and all(plate.outlined for plate in plates):
         numbers = ", ".join(str(plate.number) for plate in plates)
-        what, where, cause = _of_plate(plates[0])
         what = f"All loaded plates ({numbers}), or the cameras' origin, seem to be"
+        where = "their positions in the file"
+        cause = "Measure the corners of the plates again, and check whether plates or camera calibration were moved."
     elif plates[0].outlined:
         what, where, cause = _of_plate(plates[0])
     else:
