@@ -22,7 +22,6 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import StudyError, printable
 from biodyn.library.faults import require_valid
 from biodyn.library.load import read_user_toml
-from biodyn.output.figures.curves import nan_statistics
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, curve_model
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.group.registry import mean_of_person
@@ -30,6 +29,7 @@ from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_
 from biodyn.study.report.pages import with_strides
 from biodyn.study.report.source import StudySource
 from biodyn.variables import NormSet, Walker, is_known, same_side
+from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.meaning import PERCENT
 from biodyn.variables.norms import SIZE_FREE, size_free, walker_of
 

@@ -155,3 +155,15 @@ def _value_at(curves: FloatArray, at: FloatArray, inside: int = 0) -> FloatArray
     if inside == 0:
         return result
     return np.where(np.isnan(result), after if inside > 0 else before, result)
+
+
+def nan_statistics(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation (n - 1) over the first axis of the numbers that are there; NaN below one and two."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    filled = np.where(known, values, 0.0)
+    empty = np.full(count.shape, np.nan)
+    mean = np.divide(filled.sum(axis=0), count, out=empty.copy(), where=count > 0)
+    square = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
+    sd = np.sqrt(np.divide(square, count - 1, out=empty.copy(), where=count > 1))
+    return mean, sd

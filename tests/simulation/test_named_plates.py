@@ -5,7 +5,6 @@ from __future__ import annotations
 from support.described_plates import Platform, analysed
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.plate_faults import ExplainedPlate, PlateFault
 from biodyn.checks.facts import TrialFacts
 from biodyn.processing.contacts.loading import OtherLoad
 
@@ -31,17 +30,9 @@ def test_a_load_far_from_the_feet_is_none_where_a_fault_of_its_plate_explains_it
     found = analysed(tmp_path, standing, walking, turned)
     facts = facts_of(found, load(2), load(3))
     assert [one.fault.code for one in facts.explained_plates] == ["plate-rotated"]
-    assert facts.explained_plates[0].is_sound_then
     assert facts.unexplained_loads == (load(3),)  # its plate is sound: a crutch
 
 
 def test_a_load_on_a_sound_plate_stays_one(standing, walking, tmp_path) -> None:
     found = analysed(tmp_path, standing, walking, lambda platform: None)
     assert facts_of(found, load(2)).unexplained_loads == (load(2),)
-
-
-def test_a_plate_that_a_fault_explains_in_part_may_carry_another_load() -> None:
-    fault = PlateFault("plate-rotated", "as if it were turned", "", quarter_turns=2)
-    assert ExplainedPlate(0, fault, 40.0, 2.0).is_sound_then
-    assert not ExplainedPlate(0, fault, 40.0, 8.0).is_sound_then  # five times what a sound plate has
-    assert not ExplainedPlate(0, fault, 8.0, 2.0).is_sound_then  # a quarter of it is left

@@ -14,6 +14,7 @@ from biodyn.library.load import load_table
 from biodyn.output.figures.description import Area, Axis, Figure, Key, Layer, Line, Panel, Rule, Shade
 from biodyn.output.figures.style import DASHED
 from biodyn.variables import PERCENT, Norms, Variable, variable
+from biodyn.variables.cycle_parameters import nan_statistics
 
 
 def display_table() -> dict[str, Any]:
@@ -39,18 +40,6 @@ class CycleCurves:
     def mean(self) -> FloatArray:
         """Mean (101,) over the cycles that have a number there, NaN where none has."""
         return nan_statistics(self.values)[0]
-
-
-def nan_statistics(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation (n - 1) over the first axis of the numbers that are there; NaN below one and two."""
-    known = np.isfinite(values)
-    count = known.sum(axis=0)
-    filled = np.where(known, values, 0.0)
-    empty = np.full(count.shape, np.nan)
-    mean = np.divide(filled.sum(axis=0), count, out=empty.copy(), where=count > 0)
-    square = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
-    sd = np.sqrt(np.divide(square, count - 1, out=empty.copy(), where=count > 1))
-    return mean, sd
 
 
 def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCurves]]:

@@ -15,7 +15,6 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.curves import (
     CycleCurves,
     bands_first,
-    nan_statistics,
     percent_axis,
     time_axis,
     unit_words,
@@ -38,6 +37,7 @@ from biodyn.output.report.scene import (
 )
 from biodyn.output.tables.on_request import causes_in
 from biodyn.variables import PERCENT, is_known, variable
+from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.meaning import positive_about_transverse_axis
 
 #: Template for the curves of two trials, filled with the values of `pair_curves`.

@@ -196,17 +196,23 @@ def _cell(view: TrialView, part: pd.DataFrame) -> str:
     return f"{decimal(part['value'].mean(), digits)}{shown}" + (f" at {at:.0f} %" if np.isfinite(at) else "")
 
 
+def _short(title: str) -> str:
+    """Return a title without "Peak": the instant says that it is one."""
+    short = title.removeprefix("Peak ")
+    return short[:1].upper() + short[1:]
+
+
 def peak_lines(view: TrialView) -> list[str]:
     """Return a line per parameter of the screen (`screen` in display.toml); empty without gait cycles."""
     names = display_table()["screen"]
     rows = [
-        (f"{row.title}, {row.unit}", *(f"{SIDE_NAMES[side]} {row.cells[side]}" for side in SIDES))
+        (f"{_short(row.title)}, {row.unit}", *(f"{SIDE_NAMES[side]} {row.cells[side]}" for side in SIDES))
         for row in windowed_rows(view, names)
     ]
     if not rows:
         return []
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = [f"{title:<{widths[0]}}  {right:<{widths[1]}}  {left}" for title, right, left in rows]
+    lines = [f"{title:<{widths[0]}}  {right:<{widths[1]}} {left}" for title, right, left in rows]
     banded = any("moment" in name for name in view.bands)
     return [
         *lines,

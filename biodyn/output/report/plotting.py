@@ -22,7 +22,6 @@ from biodyn.output.figures.curves import (
     cycle_figure,
     cycle_panel,
     labels_below,
-    nan_statistics,
     norm_key,
     norm_layer,
     percent_axis,
@@ -33,6 +32,7 @@ from biodyn.output.figures.style import LEVEL_COLORS
 from biodyn.output.figures.svg import standard_names, svg
 from biodyn.output.tables.lazy import CLINICAL, COORDINATES, Signs, TableAttributes, require_signs
 from biodyn.variables import PERCENT, NormCurve, Norms, choose_norms, is_known, load_norms, variable
+from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.meaning import nearest_variable
 from biodyn.variables.norms import walker_of
 
@@ -108,7 +108,8 @@ class PlottableResult(TableAttributes):
 
     def __repr__(self) -> str:
         file = self.view.record.get("input", {}).get("file") or "a walk"
-        return f"<biodyn result of {file}: {self.verdict.status}, {len(self.tables)} tables>"
+        version = (self.view.record.get("versions") or {}).get("biodyn", "")
+        return f"<biodyn {version} result of {file}: {self.verdict.status}, {len(self.tables)} tables>"
 
     @property
     def variables(self) -> VariableNames:

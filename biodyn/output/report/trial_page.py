@@ -205,9 +205,9 @@ def _forces_filter(record: Mapping[str, Any]) -> str:
 
 def _body(subject: Mapping[str, Any]) -> list[Fact]:
     """Mass and, where it is known, height, with their sources."""
-    facts = [Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject["mass_source"])]
+    facts = [Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject.get("mass_source", ""))]
     height = subject["height_m"]
-    return facts if height is None else [*facts, Fact("Body height", f"{height:.2f} m", subject["height_source"])]
+    return facts if height is None else [*facts, Fact("Body height", f"{height:.2f} m", subject.get("height_source", ""))]
 
 
 def _on_poses(record: Mapping[str, Any]) -> bool:

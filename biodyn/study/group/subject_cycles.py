@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from biodyn.conventions import CYCLE_POINTS, BoolArray, FloatArray, IntArray, Side
 from biodyn.errors import ResultError
-from biodyn.output.figures.curves import nan_statistics
 from biodyn.statistics.gait_measures import typicality
 from biodyn.study.options import group_table
 from biodyn.variables import PERCENT, Norms, variable
+from biodyn.variables.cycle_parameters import nan_statistics
 
 CYCLE_KEYS = ["subject", "session", "condition", "group", "trial", "cycle", "side"]
 #: Columns of the data set that the cycles are made of.

@@ -21,7 +21,6 @@ from biodyn.output.figures.curves import (
     display_table,
     foot_off_layer,
     labels_below,
-    nan_statistics,
     norm_key,
     norm_layer,
     percent_axis,
@@ -42,6 +41,7 @@ from biodyn.study.record import counted
 from biodyn.study.report.aggregate import Cell, CurveMeans
 from biodyn.study.report.source import Names, StudySource, Trial, level_words, parts_of, probability, rows_of
 from biodyn.variables import PERCENT, variable
+from biodyn.variables.cycle_parameters import nan_statistics
 
 #: Columns that tell the tests of one curve apart.
 TEST_KEY = ("family", "within", "comparison", "side")

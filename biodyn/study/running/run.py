@@ -20,10 +20,10 @@ from biodyn.errors import BiodynError, StudyError
 from biodyn.rigid_body import is_compiled
 from biodyn.study.record import FAILED, TrialRecord
 from biodyn.study.running.task import (
-    TASK,
     Limits,
     Outcome,
     Task,
+    as_json,
     kept_record,
     limited,
     outcome_of,
@@ -195,7 +195,7 @@ class TrialProcess:
         assert self._process is not None
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(TASK.dump_json(task) + b"\n")
+            self._process.stdin.write(as_json(task) + b"\n")
             self._process.stdin.flush()
         except OSError as error:
             if not _is_broken_pipe(error):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -60,8 +61,17 @@ class Task:
         return self.out / self.trial.folder
 
 
-#: Reads and writes tasks as JSON, for trial processes.
-TASK: TypeAdapter[Task] = TypeAdapter(Task)
+_TASK: TypeAdapter[Task] = TypeAdapter(Task)
+
+
+def as_json(task: Task) -> bytes:
+    """Return a task for a trial process, in one line; names of files that are no text are kept."""
+    return json.dumps(_TASK.dump_python(task), default=os.fspath).encode("ascii")
+
+
+def from_json(line: bytes | str) -> Task:
+    """Return the task that `as_json` wrote."""
+    return _TASK.validate_python(json.loads(line))
 
 
 def limited(key: str, limits: Limits) -> str:

@@ -36,7 +36,7 @@ def main() -> None:
         from biodyn.errors import BiodynError
         from biodyn.rigid_body import compilation_note, warm_up
         from biodyn.study.running.perform import RecordingCache, perform
-        from biodyn.study.running.task import TASK
+        from biodyn.study.running.task import from_json
 
         _limit_memory(memory_mb)
         note = compilation_note()
@@ -55,7 +55,7 @@ def main() -> None:
     say(ready=True)
     for line in sys.stdin:
         try:
-            outcome = perform(TASK.validate_json(line), recordings, lambda key: say(key=key))
+            outcome = perform(from_json(line), recordings, lambda key: say(key=key))
         except BiodynError as error:  # wrong program, folder that cannot be written: true of every trial
             say(fatal=error.message, hint=error.hint)
         except OSError as error:

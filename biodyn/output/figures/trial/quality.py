@@ -12,7 +12,6 @@ from biodyn.model.from_library.user_tables import catalogue
 from biodyn.output.figures.curves import (
     display_table,
     labels_below,
-    nan_statistics,
     percent_axis,
     time_axis,
     unmeasured,
@@ -24,6 +23,7 @@ from biodyn.output.figures.trial import TrialView, figure
 from biodyn.processing.gait.cycles import normalise
 from biodyn.processing.signals.filtering import rms
 from biodyn.variables import PERCENT, coordinate_title, variable
+from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.verification.contributions import CONTRIBUTIONS
 from biodyn.verification.replay import Convergence, OpenLoop
 

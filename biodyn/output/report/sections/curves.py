@@ -16,7 +16,6 @@ from biodyn.output.figures.curves import (
     cycle_keys,
     cycle_panel,
     display_table,
-    nan_statistics,
     percent_axis,
     stance_known,
     unit_words,
@@ -30,6 +29,7 @@ from biodyn.output.report.page import Data, resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE, SEEN, drawn_words, scene_context
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import PERCENT, Norms, is_known, variable
+from biodyn.variables.cycle_parameters import nan_statistics
 
 
 @SECTIONS.section("scene", place=15, title="The walk in 3-D", link="3-D", css="scene beside", template=SCENE_TEMPLATE)

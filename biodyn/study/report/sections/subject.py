@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import STATUS_WORDS
-from biodyn.output.figures.curves import nan_statistics, unit_words
+from biodyn.output.figures.curves import unit_words
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_names, svg
 from biodyn.output.report.compare_page import MeanCurve, cursor_data
@@ -31,6 +31,7 @@ from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage
 from biodyn.study.report.sections.results import score_table
 from biodyn.study.report.source import Names, Table, number, parts_of, rows_of, side_words, spread, table
 from biodyn.variables import choose_norms, variable
+from biodyn.variables.cycle_parameters import nan_statistics
 
 #: State that is drawn for every outcome of a trial; results of version 0.1.0 among them.
 LAMPS: dict[str, str] = {status: status for status in STATUS_WORDS}
