@@ -550,7 +550,7 @@ def _require_one_model(trials: Sequence[PlannedTrial]) -> None:
     if len({_imported(trial) for trial in trials}) > 1:
         raise StudyError(
             "The walks of this session would run on several models: model.osim, static trial or mass differ among them.",
-            "Give one of each for all: --model, --static, --mass.",
+            "Specify one model, static trial and body mass for all walks: --model, --static, --mass.",
         )
 
 

@@ -101,7 +101,8 @@ def unknown_note(force: str, file: str, unknown: BoolArray) -> Diagnostic:
     return Diagnostic(
         "forces-incomplete",
         "warning",
-        f"{count} rows of {force} in '{file}' between loaded rows lack the force or its point: it is not known there.",
+        f"{count} rows of {force} in '{file}' within loaded periods have no force or no point of application. The force is "
+        "treated as unknown in these rows.",
         value=float(count),
         hint=EXPORT_AGAIN,
     )

@@ -193,7 +193,7 @@ def asked_paper(pdf: bool, head: str | Path | None) -> PaperHead | None:
     """
     if not pdf:
         if head is not None:
-            raise SettingsError("A head of the pages requires a PDF.", "Add --pdf.")
+            raise SettingsError("--head applies only to the PDF report.", "Add --pdf.")
         return None
     require_library()
     return PaperHead() if head is None else read_head(head)

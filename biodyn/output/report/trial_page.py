@@ -207,7 +207,9 @@ def _body(subject: Mapping[str, Any]) -> list[Fact]:
     """Mass and, where it is known, height, with their sources."""
     facts = [Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject.get("mass_source", ""))]
     height = subject["height_m"]
-    return facts if height is None else [*facts, Fact("Body height", f"{height:.2f} m", subject.get("height_source", ""))]
+    if height is not None:
+        facts.append(Fact("Body height", f"{height:.2f} m", subject.get("height_source", "")))
+    return facts
 
 
 def _on_poses(record: Mapping[str, Any]) -> bool:

@@ -30,5 +30,5 @@ class InverseKinematicsSettings(Section):
         "`unseen` in the skeleton), fixed = fixed to the parent segment as in the static trial",
     )
     marker_weights: dict[str, Annotated[float, Field(ge=0, le=1e6)]] = Field(
-        default_factory=dict, description="weights by marker label, over the set's"
+        default_factory=dict, description="marker weights by label; they override the weights of the marker set"
     )

@@ -381,5 +381,6 @@ def mirrored_note() -> Diagnostic:
         "warning",
         "The recording is a mirror image: markers of the left and right side are exchanged, and the corners of the force "
         "plates are in the opposite order. It was mirrored for this analysis; labels and sides are as in the file.",
-        hint="Two axes were probably exchanged in the export without reversing one: correct the export and compare one side.",
+        hint="Two axes were probably exchanged in the export without reversing the sign of one. Correct the export, then check "
+        "that right and left are correct.",
     )
