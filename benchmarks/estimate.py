@@ -2,7 +2,7 @@
 
 A row a walk: base residual raw, as believed (before the last step) and left (RMS, N and Nm), the error of the balance of forces
 that the trial shows, markers moved (RMS), the coordinate moved most (RMS, and the largest movement of any), the mass centre moved
-most, and the processor time of the step on this machine. `--set plate_place_sd_m=0` and the like change entries of [estimation].
+most, and the processor time of the step on this machine. `--set inertia_sd_factor=0` and the like change entries of [estimation].
 
 `--seconds 5 10 60`: processor time of the estimate of simulated walks of these lengths without and with bands, of the step that
 propagates what is systematic, and the estimate's memory with bands (the second time, so that nothing is compiled).

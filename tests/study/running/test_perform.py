@@ -20,11 +20,12 @@ from biodyn.study.running import perform as performing
 from biodyn.study.running.perform import RecordingCache, perform, trial_key
 from biodyn.study.running.task import (
     LOCK_NAME,
-    TASK,
     TRACEBACK_NAME,
     Limits,
     Outcome,
     Task,
+    as_json,
+    from_json,
     limited,
     program_version,
 )
@@ -255,9 +256,9 @@ def test_a_result_that_cannot_be_written_is_no_fault_of_the_trial(task: Task) ->
 
 
 def test_a_task_survives_the_way_to_its_process(task: Task) -> None:
-    assert TASK.validate_json(TASK.dump_json(task)) == task
+    assert from_json(as_json(task)) == task
     searched = replace(task, trial=replace(task.trial, static=None), limits=Limits(1.0, 2), retry=True)
-    assert TASK.validate_json(TASK.dump_json(searched)) == searched
+    assert from_json(as_json(searched)) == searched
 
 
 @pytest.mark.real
@@ -271,7 +272,7 @@ def test_of_several_statics_a_study_takes_the_one_that_a_single_run_takes(
     assert len(trial.statics) == 2
     task = _held(Task(replace(trial, settings=_QUICK), root, tmp_path / "out", program_version()))
     key = trial_key(task.trial, root)
-    assert trial_key(TASK.validate_json(TASK.dump_json(task)).trial, root) == key
+    assert trial_key(from_json(as_json(task)).trial, root) == key
     assert trial_key(replace(task.trial, statics=trial.statics[:1]), root) != key
     assert _done(task).status != "failed"
     told = json.loads((task.folder / "run.json").read_text(encoding="utf-8"))["static"]
