@@ -97,7 +97,7 @@ def information(seed: int, walks: int, misplaced: bool, leans: bool) -> list[Inf
             found = walk_alone(trial_request(walk, static)).information
         assert isinstance(found, InformationForm), found
         forms.append(_other_way(found) if way < 0.0 else found)
-    return [_of_person(form, seed) for form in forms]
+    return [form.of_person(str(seed)) for form in forms]
 
 
 def _other_way(form: InformationForm) -> InformationForm:
@@ -106,13 +106,6 @@ def _other_way(form: InformationForm) -> InformationForm:
     return replace(
         form, information=form.information * np.outer(sign, sign), vector=form.vector * sign, heading=-form.heading
     )
-
-
-def _of_person(form: InformationForm, seed: int) -> InformationForm:
-    shared = {name for group in form.plate_groups for name in group}
-    names = tuple(name if name in shared else f"{seed}: {name}" for name in form.names)
-    gross = tuple(tuple(f"{seed}: {name}" for name in group) for group in form.gross_groups)
-    return replace(form, names=names, gross_groups=gross)
 
 
 def _row(table: Table, record: Record, title: str, forms: list[InformationForm], misplaced: bool) -> None:

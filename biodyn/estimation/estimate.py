@@ -144,19 +144,19 @@ def estimate_trial(
         if solution.parameters is not None:
             parameters, sizes = solution.parameters, solution.problem.sizes
             precision[window.rows] = problem.balanced[:, None] / (sizes.alike_frames * sizes.balance**2)
-            corrected = replace(loads, wrenches=plates.corrected(loads.wrenches, parameters.plates))
+            corrected = replace(loads, wrenches=plates.corrected(loads.wrenches, parameters.plates.values))
             trial = replace(trial, model=solution.model, loads=corrected, sizes=sizes)
     assert parameters is not None  # there is a window
     q = motion.q.copy()
     q[trial.moving] = integrate(trial.model.multibody, q[trial.moving], update[trial.moving])
     fit = _fit_of(inputs, trial.model, q)
-    reaction = corrected_reaction(reaction, sides, plates, parameters.plates)
+    reaction = corrected_reaction(reaction, sides, plates, parameters.plates.values)
     dynamics = solve_dynamics(fit, reaction)
     walks = 1 + len(others)
     effects = None
     if bands:
         effects = _parameter_effects(trial.model, unknowns, precision, inputs.rate_hz, walks)
-    errors = parameters.of_plates
+    errors = parameters.plates
     summary = summarise(
         inputs,
         fit,

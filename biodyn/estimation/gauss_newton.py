@@ -227,7 +227,9 @@ def solve(
                 problem = replace(problem, sizes=replace(problem.sizes, balance=parameters.balance))
             if number == min(1, last):
                 model = with_changed_inertias(problem.model, problem.inertias, parameters.inertias)
-                problem = replace(problem, wrenches=problem.plates.corrected(problem.wrenches, parameters.plates))
+                problem = replace(
+                    problem, wrenches=problem.plates.corrected(problem.wrenches, parameters.plates.values)
+                )
         else:
             step = factor.solve(normal.right)
 

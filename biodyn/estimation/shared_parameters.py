@@ -9,7 +9,7 @@ walks.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.special import expit, logit
@@ -66,6 +66,15 @@ class InformationForm:
         rejected = {name for test in plate_tests(forms) if test.verdict for name in test.names}
         used, _ = _posterior(forms, fixed={*rejected, DELAY})
         return ParameterPosterior(*(part[: len(self.names)] for part in (used, *_posterior(forms))))
+
+    def of_person(self, person: str) -> InformationForm:
+        """Return the information with the names of the inertias marked as a person's; plates and delay are of the laboratory."""
+        shared = {name for group in self.plate_groups for name in group}
+
+        def named(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(name if name in shared else f"{person}: {name}" for name in names)
+
+        return replace(self, names=named(self.names), gross_groups=tuple(map(named, self.gross_groups)))
 
     def given(self, name: str, values: Mapping[str, float]) -> tuple[float, float]:
         """Return what this information says of a parameter where all others have `values`, and its precision."""
@@ -200,16 +209,15 @@ class EstimatedParameters:
     """Estimate of the parameters, with the step of the motion.
 
     Attributes:
-        step: (count, nv) of the coefficients of the motion. inertias, plates: parameters in units of their prior SDs.
-        of_plates: posterior of the parameters of the plates.
+        step: (count, nv) of the coefficients of the motion. inertias: parameters in units of their prior SDs.
+        plates: posterior of the parameters of the plates; its `values` are the corrections.
         balance: (6,) error of the balance in a frame. unbalanced: (T, 6) Nm and N, residual of the balance.
         shared_parameters: information of this stretch alone on inertias and plates.
     """
 
     step: FloatArray
     inertias: FloatArray
-    plates: FloatArray
-    of_plates: ParameterPosterior
+    plates: ParameterPosterior
     balance: FloatArray
     unbalanced: FloatArray
     shared_parameters: InformationForm
@@ -262,8 +270,8 @@ def estimate_parameters(
     if estimate_balance:
         error = _balance_error(problem, remaining[:, _FORCE], float(np.trace(products[probed, probed])) / _PROBES)
     unbalanced = problem.sizes.balance * (remaining + problem.inertias.body_share(values[:first]) * scaled)
-    of_plates = ParameterPosterior(*(getattr(posterior, part.name)[first:] for part in fields(posterior)))
-    return EstimatedParameters(step, values[:first], values[first:], of_plates, error, unbalanced, form)
+    plates = ParameterPosterior(*(getattr(posterior, part.name)[first:] for part in fields(posterior)))
+    return EstimatedParameters(step, values[:first], plates, error, unbalanced, form)
 
 
 def _parameter_rows(problem: Problem, path: Path) -> FloatArray:

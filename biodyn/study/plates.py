@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +41,7 @@ class PlatesOfWalks:
 
     def lines(self) -> list[str]:
         """Return the result for the screen: walks, a line for each plate and kind of error, corrections."""
-        lines = [f"Walks: {len(self.used)}, in one direction and the other as given below."]
+        lines = [f"Walks: {len(self.used)}; below, their number in one direction + in the other."]
         lines += [f"Left out: {reason}" for reason in self.left_out]
         for test in self.tests:
             kind = "position" if len(test.names) > 1 else test.names[0].rpartition(", ")[2]
@@ -79,7 +79,7 @@ def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None
             left_out.append(f"{trial.path}: its plates are at other positions than those of {used[0].name}")
         else:
             first = walk if first.corners_L is None else first
-            forms.append(_of_person(form, trial.subject))
+            forms.append(form.of_person(trial.subject))
             used.append(plan.root / trial.path)
     if first.corners_L is None or first.up_L is None:
         raise StudyError(f"No walk of '{folder}' shows anything of its plates: {left_out[0].rstrip('.')}.")
@@ -90,17 +90,6 @@ def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None
         sources = tuple((path.name, file_sha256(path)) for path in used)
         calibration = PlateCalibration(datetime.date.today(), "walks", sources, corrections)
     return PlatesOfWalks(tuple(tests), calibration, tuple(used), tuple(left_out))
-
-
-def _of_person(form: InformationForm, person: str) -> InformationForm:
-    """Return the information with inertias named by person; plates are shared, a delay belongs to the laboratory."""
-    shared = {name for group in form.plate_groups for name in group}
-
-    def named(name: str) -> str:
-        return name if name in shared else f"{person}: {name}"
-
-    groups = tuple(tuple(map(named, group)) for group in form.gross_groups)
-    return replace(form, names=tuple(map(named, form.names)), gross_groups=groups)
 
 
 def _corrections(
