@@ -3,8 +3,9 @@
 In: the recording of a walk and one of standing, or a folder of many. Out: joint torques with bands, checks and a verdict, as
 values and as result folders; of a study also one data set, group statistics and a report. `run_trial` does what `biodyn run`
 does, `run_session` what `biodyn session` does, `run_study` what `biodyn study` does, `compare` what `biodyn compare` does,
-`plates` what `biodyn plates` does and `replay` what `biodyn replay` does; `load` opens a result, and `read` a recording of any
-format. A result's `export` writes it for other programs. Imports are lazy, so that the command line answers at once.
+`plates` (of pole trials) and `plates_from_walks` what `biodyn plates` does, `replay` what `biodyn replay` does; `load` opens a
+result, and `read` a recording of any format. A result's `export` writes it for other programs. Imports are lazy, so that the
+command line answers at once.
 
 Packages import only those below them. Along the data's way: `recording` (what a file holds), `io`, `session`, `model`,
 `processing`, `estimation`, `verification`, `comparison` (why two analyses differ), `uncertainty`, `analysis`, `checks`,
