@@ -10,7 +10,7 @@ from house import Count, House, size
 # Lower a ceiling with every change that makes the program smaller. Code lines rose from 64,115 when `biodyn plates` (pole trials,
 # walks in both directions) and the subject record came in.
 CEILINGS = {
-    "code lines": 64_547,
+    "code lines": 64_546,
     "files": 388,
     "dataclasses": 493,
     "settings": 81,

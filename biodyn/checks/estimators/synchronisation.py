@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +40,10 @@ class TimeOffset:
 
 
 def time_offset(
-    estimate: TimeOffset | None, limit_s: float, events_late_s: float = math.nan, effect_nm_kg: float = math.nan
+    estimate: TimeOffset | None,
+    limit_s: float,
+    events_late_s: float = math.nan,
+    effect_of: Callable[[float], float] = lambda late_s: math.nan,
 ) -> tuple[Diagnostic, ...]:
     """Report forces early or late.
 
@@ -48,7 +52,7 @@ def time_offset(
     Args:
         estimate: from `estimate_offset`.
         events_late_s: median delay of strikes and foot offs on plates against those of the movement; NaN if unknown.
-        effect_nm_kg: RMS change of a joint moment by the delay; beyond `LARGE_EFFECT_NM_KG` the finding is an error.
+        effect_of: RMS change of a joint moment, Nm/kg, by a delay; beyond `LARGE_EFFECT_NM_KG` the finding is an error.
     """
     # Least share of the variation of force explained by the motion, for a valid delay.
     least_explained = 0.6
@@ -62,15 +66,16 @@ def time_offset(
     if not alone and not abs(both) > both_s:
         return ()
     late_s, shown_limit = (estimate.late_s, limit_s) if alone else (both, both_s)
+    effect = effect_of(own)
     sense = "late" if late_s > 0.0 else "early"
     evidence = "the acceleration of the body's centre of mass" + ("" if alone else " and with the events of the feet")
     return (
         Diagnostic(
             "time-offset",
-            severity_of(effect_nm_kg),
+            severity_of(effect),
             f"The forces are {1000 * abs(late_s):.0f} ms {sense} (limit {1000 * shown_limit:.0f} ms): with this shift, they "
             f"agree best with {evidence} ({100 * estimate.explained:.0f} % of the vertical force's variation)"
-            f"{effect_text(effect_nm_kg)}. Nothing was changed.",
+            f"{effect_text(effect)}. Nothing was changed.",
             value=late_s,
             limit=shown_limit,
             unit="s",

@@ -17,6 +17,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArr
 from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.evidence import MIN_CONTACT_S, OUTLINE_ERROR_M, PlateContact
 from biodyn.processing.contacts.feet import FootOutline, clear_of_plate
+from biodyn.processing.contacts.stances_off_plates import assigned_frames
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.plates import plate_wrench
@@ -134,10 +135,7 @@ def unmeasured_bearing(
     missing = _widened(np.nan_to_num(sustained) > beyond_a_hand, max(smear, round(0.5 * WINDOW_S * rate_hz)))
     result = {}
     for side, sole in foot_outlines.items():
-        assigned = np.zeros(len(missing), dtype=bool)
-        for item in contacts:
-            if item.contact.side == side and item.contact.decision == "assigned":
-                assigned[item.first : item.stop] = True
+        assigned = assigned_frames(side, contacts, len(missing))
         result[side] = replace(sole, bearing=sole.bearing | (missing & ~_widened(assigned, smear)))
     return result
 

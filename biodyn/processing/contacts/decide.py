@@ -40,6 +40,7 @@ from biodyn.processing.contacts.evidence import (
 from biodyn.processing.contacts.feet import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, loadings
 from biodyn.processing.contacts.parameters import ContactOverride, ContactSettings
+from biodyn.processing.contacts.stances_off_plates import assigned_frames
 from biodyn.processing.contacts.two_feet import Stance, label_stance, stances_of
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact
@@ -197,8 +198,10 @@ def with_possible_feet(
         if not math.isfinite(peak_bw):
             peak_bw = evidence["peak_n"] / (usual_kg * STANDARD_GRAVITY_M_S2)
         if item.contact.decision == "rejected" and not item.feet and peak_bw >= least_bw:
-            free = {side: _without_contact(side, contacts, item.first, item.stop) for side in foot_outlines}
             rows = slice(item.first, item.stop)
+            free = {
+                side: ~assigned_frames(side, contacts, len(sole.bearing))[rows] for side, sole in foot_outlines.items()
+            }
             rests = {
                 side: sole.bearing[rows]
                 & (np.nan_to_num(sole.distance_to(corners)[rows], nan=np.inf).min(axis=1) < step_m)
@@ -212,15 +215,6 @@ def with_possible_feet(
             item = replace(item, feet=feet, contact=replace(item.contact, reason=reason))
         checked.append(item)
     return checked
-
-
-def _without_contact(side: Side, contacts: Sequence[PlateContact], first: int, stop: int) -> BoolArray:
-    """Frames [first, stop) in which no contact is assigned to a foot."""
-    free = np.ones(max(stop - first, 1), dtype=bool)
-    for other in contacts:
-        if other.contact.side == side and other.contact.decision == "assigned":
-            free[max(other.first - first, 0) : max(other.stop - first, 0)] = False
-    return free
 
 
 # A force without a foot above this share of the peak of the load also acted while the foot was there.
