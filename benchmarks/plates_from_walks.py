@@ -1,8 +1,8 @@
 """Are errors of force plates found from walks in both directions, and a leaning trunk not taken for one?
 
-    python benchmarks/plates_from_walks.py [--people 20] [--walks 6]
+    python benchmarks/plates_from_walks.py [--people 20] [--walks 6] [--markers lower_body]
 
-Simulated people with markers on legs and pelvis, whose segments, joints and skin differ from the model (`rough_walks`). In the
+Simulated people, with markers on legs and pelvis or on the whole body, whose segments, joints and skin differ from the model (`rough_walks`). In the
 files plate 1 is offset by 5 mm and -3 mm and turned by 1 degree; the other plates are right. A person who walks the other way
 sees the same plates turned by 180 degrees, so a walk over plates with opposite offsets, with the signs of its information
 exchanged, is a walk in the other direction.
@@ -38,7 +38,6 @@ from biodyn.trial.steps import walk_alone
 
 SHIFT_M, TURN_RAD = (0.005, -0.003), np.radians(1.0)
 LEAN_DEG = 5.0
-_CLASS = "lower_body"
 _SPEEDS = (1.0, 0.96, 1.04, 0.92, 1.08)
 _SCALES = {"place along x": PLACE_SD_M, "place along y": PLACE_SD_M, "gain": GAIN_SD, "turn": TURN_SD_RAD}
 Errors = dict[str, tuple[float, float]]
@@ -68,9 +67,9 @@ def leaning(style: Style) -> Style:
     return replace(style, table={**style.table, "coordinates": coordinates})
 
 
-def information(seed: int, walks: int, misplaced: bool, leans: bool) -> list[InformationForm]:
-    """Return the information of the walks of a person, half of them in each direction."""
-    first = rough_recording(_CLASS, seed)
+def information(markers: str, seed: int, walks: int, misplaced: bool, leans: bool) -> list[InformationForm]:
+    """Return the information of the walks of a person, half of them in each direction; markers: class of `rough_walks`."""
+    first = rough_recording(markers, seed)
     options, forms = replace(first.truth.options, force_gain=0.0), []
     assert isinstance(first.motion, Walk)
     for number in range(walks):
@@ -133,18 +132,19 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--people", type=int, default=20, help="of the study")
     parser.add_argument("--walks", type=int, default=6, help="of a session")
+    parser.add_argument("--markers", default="lower_body", help="class of simulated people: such as lower_body or usual_0_5_mm (whole body)")
     parser.add_argument("--first", type=int, default=100, help="first seed")
     arguments = parser.parse_args()
     record, watch = Record("plates_from_walks", vars(arguments)), Stopwatch()
     table = Table(("accepted: largest error", "walks", "x, mm", "y, mm", "gain, %", "turn, deg"))
     for seed in range(arguments.first, arguments.first + 3):
-        _row(table, record, f"session {seed}", information(seed, arguments.walks, True, False), True)
+        _row(table, record, f"session {seed}", information(arguments.markers, seed, arguments.walks, True, False), True)
     for seed in range(arguments.first, arguments.first + 3):
-        _row(table, record, f"leaning {seed}", information(seed, arguments.walks, False, True), False)
+        _row(table, record, f"leaning {seed}", information(arguments.markers, seed, arguments.walks, False, True), False)
     study = [
         form
         for seed in range(arguments.first, arguments.first + arguments.people)
-        for form in information(seed, 2, True, False)
+        for form in information(arguments.markers, seed, 2, True, False)
     ]
     _row(table, record, "study", study, True)
     record.add("whole run", watch.seconds)
