@@ -2,10 +2,10 @@
 
     python benchmarks/plates_from_walks.py [--people 20] [--walks 6] [--markers lower_body]
 
-Simulated people, with markers on legs and pelvis or on the whole body, whose segments, joints and skin differ from the model (`rough_walks`). In the
-files plate 1 is offset by 5 mm and -3 mm and turned by 1 degree; the other plates are right. A person who walks the other way
-sees the same plates turned by 180 degrees, so a walk over plates with opposite offsets, with the signs of its information
-exchanged, is a walk in the other direction.
+Simulated people, with markers on legs and pelvis or on the whole body, whose segments, joints and skin differ from the model
+(`rough_walks`). In the files plate 1 is offset by 5 mm and -3 mm and turned by 1 degree; the other plates are right. A person who
+walks the other way sees the same plates turned by 180 degrees, so a walk over plates with opposite offsets, with the signs of its
+information exchanged, is a walk in the other direction.
 
 - session: walks of one person, half of them in each direction;
 - leaning: the same with right plates and a trunk that leans forward by 5 degrees while walking;
@@ -38,6 +38,8 @@ from biodyn.trial.steps import walk_alone
 
 SHIFT_M, TURN_RAD = (0.005, -0.003), np.radians(1.0)
 LEAN_DEG = 5.0
+# All people walk along x of the same laboratory; its y is World -Z.
+_FORWARD = "+x"
 _SPEEDS = (1.0, 0.96, 1.04, 0.92, 1.08)
 _SCALES = {"place along x": PLACE_SD_M, "place along y": PLACE_SD_M, "gain": GAIN_SD, "turn": TURN_SD_RAD}
 Errors = dict[str, tuple[float, float]]
@@ -70,7 +72,8 @@ def leaning(style: Style) -> Style:
 def information(markers: str, seed: int, walks: int, misplaced: bool, leans: bool) -> list[InformationForm]:
     """Return the information of the walks of a person, half of them in each direction; markers: class of `rough_walks`."""
     first = rough_recording(markers, seed)
-    options, forms = replace(first.truth.options, force_gain=0.0), []
+    options, forms = replace(first.truth.options, force_gain=0.0, forward=_FORWARD), []
+    standing = replace(first.static, options=replace(first.static.options, forward=_FORWARD))
     assert isinstance(first.motion, Walk)
     for number in range(walks):
         way = 1.0 if number < (walks + 1) // 2 else -1.0
@@ -92,7 +95,7 @@ def information(markers: str, seed: int, walks: int, misplaced: bool, leans: boo
         with tempfile.TemporaryDirectory() as name:
             walk, static = Path(name) / "walk.c3d", Path(name) / "static.c3d"
             write_c3d(walk, replace(truth, plates=tuple(filed)), events=False)
-            write_c3d(static, replace(first.static, plates=tuple(filed)), events=False)
+            write_c3d(static, replace(standing, plates=tuple(filed)), events=False)
             found = walk_alone(trial_request(walk, static)).information
         assert isinstance(found, InformationForm), found
         forms.append(_other_way(found) if way < 0.0 else found)
@@ -111,7 +114,6 @@ def _row(table: Table, record: Record, title: str, forms: list[InformationForm],
     tests, found = plate_errors(forms)
     expected = dict.fromkeys(found, 0.0)
     if misplaced:
-        # axes of the laboratory: x along World X, y along World -Z
         truth = {"place along x": SHIFT_M[0], "place along y": -SHIFT_M[1], "turn": TURN_RAD, "gain": 0.0}
         expected |= {name: truth[name.partition(", ")[2]] for name in found if name.startswith("plate 1,")}
     cells, units = [], {"place along x": 1e3, "place along y": 1e3, "gain": 100.0, "turn": np.degrees(1.0)}
@@ -132,7 +134,9 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--people", type=int, default=20, help="of the study")
     parser.add_argument("--walks", type=int, default=6, help="of a session")
-    parser.add_argument("--markers", default="lower_body", help="class of simulated people: such as lower_body or usual_0_5_mm (whole body)")
+    parser.add_argument(
+        "--markers", default="lower_body", help="class of people: lower_body, usual_0_5_mm (whole body) ..."
+    )
     parser.add_argument("--first", type=int, default=100, help="first seed")
     arguments = parser.parse_args()
     record, watch = Record("plates_from_walks", vars(arguments)), Stopwatch()
@@ -140,7 +144,9 @@ def main() -> None:
     for seed in range(arguments.first, arguments.first + 3):
         _row(table, record, f"session {seed}", information(arguments.markers, seed, arguments.walks, True, False), True)
     for seed in range(arguments.first, arguments.first + 3):
-        _row(table, record, f"leaning {seed}", information(arguments.markers, seed, arguments.walks, False, True), False)
+        _row(
+            table, record, f"leaning {seed}", information(arguments.markers, seed, arguments.walks, False, True), False
+        )
     study = [
         form
         for seed in range(arguments.first, arguments.first + arguments.people)
