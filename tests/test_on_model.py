@@ -269,8 +269,8 @@ def test_the_kernels_of_the_free_coordinates_say_what_the_layers_say(walk):
     bent, through = np.zeros_like(rates), np.eye(len(own.held))[None]
     for layer in own.layers:
         passed = layer.at(top, rates)
-        bent = passed.rates(bent) + passed.bias
-        top, rates, through = passed.z, passed.rates(rates), passed.matrix() @ through
+        bent = passed.map_speeds(bent) + passed.bias
+        top, rates, through = passed.z, passed.map_speeds(rates), passed.jacobian() @ through
     at = own.tree.columns
     np.testing.assert_allclose(zq[:, 7:], top[:, at], atol=1e-13)
     np.testing.assert_allclose(zv[:, 6:], rates[:, at], atol=1e-12)

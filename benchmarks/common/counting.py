@@ -22,7 +22,7 @@ from support.reference_vectors import reference
 import biodyn.kernels
 from biodyn.conventions import FloatArray
 from biodyn.kernels import dynamics, lanes
-from biodyn.rigid_body.arguments import external
+from biodyn.rigid_body.arguments import checked_wrenches
 from biodyn.rigid_body.dynamics import subtree_mass
 
 WIDTH = lanes.WIDTH
@@ -141,7 +141,7 @@ def count(name: str) -> dict[str, dict[str, Any]]:
     mb, ref = reference(name)
     tree, masses = mb.tree, subtree_mass(mb.tree)
     q, v, vdot = (np.ascontiguousarray(ref[key][:1]) for key in ("q", "v", "a"))
-    loads = external(mb, 1, np.ascontiguousarray(ref["wrenches"][:1, :2]), ref["ext_link_index"][:2])
+    loads = checked_wrenches(mb, 1, np.ascontiguousarray(ref["wrenches"][:1, :2]), ref["ext_link_index"][:2])
     unused = np.empty((0, tree.parent.shape[0], 6))
     out = {task: np.zeros((1, n)) for task, n in (("i", mb.nv), ("f", mb.nv), ("m", mb.nv**2), ("j", 6 * mb.nv))}
     calls: dict[str, tuple[Callable[[], None], FloatArray]] = {

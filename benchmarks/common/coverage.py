@@ -37,13 +37,13 @@ def add_placed(rows: Rows, analysis: TrialAnalysis, truth: SimulatedTrial) -> No
     assert found is not None
     assert found.places is not None
     mb, frames = analysis.model.multibody, found.places.frames
-    figure, true = StickFigure.of(mb), StickFigure.of(truth.body.model.multibody)
+    figure, true = StickFigure.from_posture(mb), StickFigure.from_posture(truth.body.model.multibody)
     names, true_names = (
         [tree.bodies[body].name for body in own.bodies]
         for own, tree in ((figure, mb), (true, truth.body.model.multibody))
     )
-    here = figure.at(mb, analysis.fit.motion.q[frames])
-    there = true.at(truth.body.model.multibody, truth.q[frames])
+    here = figure.points_at(mb, analysis.fit.motion.q[frames])
+    there = true.points_at(truth.body.model.multibody, truth.q[frames])
     for k, name in enumerate(names):
         error, sd = here[:, k] - there[:, true_names.index(name)], found.places.sd_m[:, k]
         for axis in error.T:

@@ -119,7 +119,7 @@ def _static_angles(model: SubjectModel) -> dict[str, float]:
 
 def _moved_static(body: Body, model: SubjectModel) -> FloatArray:
     """The standing configuration (nq,) with the knees' own coordinates at rest."""
-    q = model.multibody.neutral()
+    q = model.multibody.neutral_q()
     q[:7] = body.static_q[:7]
     static = _static_angles(model)
     for coordinate in model.coordinates:

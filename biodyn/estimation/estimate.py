@@ -290,7 +290,7 @@ def _fit_of(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
     """Return the fit with the estimated motion q (T, nq); frames without an estimate stay as fitted."""
     raw = inputs.fit
     mb = model.multibody
-    R, p = body_poses(mb, np.where(raw.solved[:, None], q, mb.neutral()))
+    R, p = body_poses(mb, np.where(raw.solved[:, None], q, mb.neutral_q()))
     R[~raw.solved], p[~raw.solved] = np.nan, np.nan
     error = np.linalg.norm(inputs.fitted(inputs.raw) - model.marker_places(R, p), axis=2)
     return replace(

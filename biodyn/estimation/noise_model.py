@@ -17,7 +17,7 @@ from biodyn.processing.signals.filtering import measured_noise
 from biodyn.processing.signals.smoothing.spline import optimal_cutoffs, stiffness
 from biodyn.recording import Contact
 from biodyn.rigid_body import inverse_dynamics
-from biodyn.rigid_body.kinematics import on_path
+from biodyn.rigid_body.kinematics import supporting_coordinates
 from biodyn.uncertainty.inputs import Magnitudes, TrialInputs
 
 #: Errors are stated for a frame of this length; the variance of the error of other frames is in proportion.
@@ -366,10 +366,10 @@ def smooth_torques(inputs: TrialInputs, loads: Loads) -> SmoothTorques:
 def torque_places(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
     """Return the places in v of the coordinates of the legs and of the trunk: those that carry more than a share of the body."""
     mb = model.multibody
-    soles = [on_path(mb, model.frames[body].link) for body in model.sole_body.values()]
+    soles = [supporting_coordinates(mb, model.frames[body].link) for body in model.sole_body.values()]
     carried = np.zeros(mb.nv)
     for link, body in enumerate(mb.bodies):
-        carried += on_path(mb, link) * body.mass_kg
+        carried += supporting_coordinates(mb, link) * body.mass_kg
     heavy = carried > trunk_share * mb.total_mass_kg
     moving = np.array([c.v_index for c in (*model.coordinates, *model.assumed)], dtype=np.int64)
     chosen = np.any([*soles, heavy], axis=0)

@@ -247,7 +247,7 @@ class _Search:
         for start in range(0, frames, most_frames):
             at = slice(start, start + most_frames)
             weights = followed.weights[at]
-            J = followed.by_coordinates(self.problem.body, path.q[at])[..., self.free]
+            J = followed.jacobians(self.problem.body, path.q[at])[..., self.free]
             change = markers.places[at] - followed.positions(self.problem.body, path.q[at])
             weighted = self.marked * weights[:, :, None, None] * J
             total = self.marked * weights.sum(axis=1)[:, None] * pulls

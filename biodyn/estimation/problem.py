@@ -20,7 +20,7 @@ from biodyn.estimation.noise_model import NoiseModel
 from biodyn.estimation.parameters import InertiaUnknowns, PlateUnknowns
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import Multibody, integrate
-from biodyn.rigid_body.kinematics import on_path
+from biodyn.rigid_body.kinematics import supporting_coordinates
 
 DEGREE = 5
 _ROOT = slice(0, 6)
@@ -268,7 +268,7 @@ class Problem:
         A torque depends on the coordinates that move the bodies beyond its joint: on the path to them, and of joints among them.
         """
         mb = self.model.multibody
-        moves = np.stack([on_path(mb, body) for body in range(len(mb.bodies))])
+        moves = np.stack([supporting_coordinates(mb, body) for body in range(len(mb.bodies))])
         groups: dict[bytes, list[int]] = {}
         for row, place in enumerate(self.torque_rows):
             support = moves[moves[:, place]].any(axis=0)

@@ -132,7 +132,7 @@ class SubjectModel:
 
     def static_configuration(self, R_WB: FloatArray, p_WB: FloatArray) -> FloatArray:
         """Return q (nq,) of the static posture with the root at R_WB, p_WB."""
-        q = self.multibody.neutral()
+        q = self.multibody.neutral_q()
         q[:3] = p_WB
         q[3:7] = quaternion_from_matrix(R_WB)
         angles = self._static_angles()

@@ -4,10 +4,10 @@ from .compilation import warm_up as warm_up
 from .coupling.coupled import CoupledMultibody as CoupledMultibody
 from .dynamics import bias_forces as bias_forces
 from .dynamics import centre_of_mass as centre_of_mass
-from .dynamics import effects_of_inertia as effects_of_inertia
 from .dynamics import energies as energies
-from .dynamics import forces_of_wrenches as forces_of_wrenches
 from .dynamics import forward_dynamics as forward_dynamics
+from .dynamics import generalised_wrench_forces as generalised_wrench_forces
+from .dynamics import inertia_sensitivities as inertia_sensitivities
 from .dynamics import inertial_parameters as inertial_parameters
 from .dynamics import inverse_dynamics as inverse_dynamics
 from .dynamics import inverse_dynamics_derivatives as inverse_dynamics_derivatives

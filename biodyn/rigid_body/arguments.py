@@ -12,8 +12,8 @@ from biodyn.errors import ModelError
 from biodyn.rigid_body.multibody import Multibody
 
 
-def checked(values: ArrayLike, shape: tuple[int | None, ...], name: str) -> FloatArray:
-    """Return `values` as a C-ordered float64 array of the shape; None in `shape` = any length.
+def checked_array(values: ArrayLike, shape: tuple[int | None, ...], name: str) -> FloatArray:
+    """Return `values` as a C-ordered float64 array of the given shape; None in `shape` stands for any length.
 
     Raises ModelError naming the argument: wrong shape, not numbers, or infinite. NaN passes: it means missing.
     """
@@ -31,8 +31,8 @@ def checked(values: ArrayLike, shape: tuple[int | None, ...], name: str) -> Floa
     return array
 
 
-def workspace(numbers: int) -> FloatArray:
-    """Return zeros for a kernel to work in, from the beginning of a cache line: eight doubles that straddle two cost more."""
+def zero_workspace(numbers: int) -> FloatArray:
+    """Return an array of zeros that begins at a cache line, as working memory of a kernel."""
     line = 8
     memory = np.zeros(numbers + line)
     start = -(memory.ctypes.data // memory.itemsize) % line
@@ -40,24 +40,24 @@ def workspace(numbers: int) -> FloatArray:
 
 
 def _holds_infinite(array: FloatArray) -> bool:
-    """Tell whether a number is infinite; a finite sum of squares, the quickest to have, tells that none is."""
+    """Return whether the array contains an infinite number. NaN does not count."""
     flat = array.ravel()
     with np.errstate(over="ignore"):
         all_finite = bool(np.isfinite(np.dot(flat, flat)))
     return not all_finite and bool(np.isinf(flat).any())
 
 
-def state(mb: Multibody, q: ArrayLike, **rates: ArrayLike) -> tuple[FloatArray, ...]:
-    """Return q (T, nq) and each named rate (T, nv) checked."""
-    positions = checked(q, (None, mb.nq), "q")
+def checked_state(mb: Multibody, q: ArrayLike, **rates: ArrayLike) -> tuple[FloatArray, ...]:
+    """Check the configurations q (T, nq) and each named rate (T, nv) and return them."""
+    positions = checked_array(q, (None, mb.nq), "q")
     frames = positions.shape[0]
-    return (positions, *(checked(values, (frames, mb.nv), name) for name, values in rates.items()))
+    return (positions, *(checked_array(values, (frames, mb.nv), name) for name, values in rates.items()))
 
 
-def external(
+def checked_wrenches(
     mb: Multibody, frames: int, wrenches: ArrayLike | None, bodies: Sequence[int] | IntArray | None
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return the wrenches (T, K, 6), the links from the root to each loaded body, and where each path begins."""
+    """Check the wrenches (T, K, 6); return them with the links from the root to each loaded body and the start of each path."""
     if wrenches is None:
         return np.zeros((frames, 0, 6)), np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
     index = np.asarray([] if bodies is None else bodies)
@@ -66,7 +66,7 @@ def external(
     bad = [int(b) for b in index if not 0 <= b < len(mb.bodies)]
     if bad:
         raise ModelError(f"wrench_bodies names bodies {bad}, but the model has {len(mb.bodies)}.")
-    loads = checked(wrenches, (frames, len(index), 6), "wrenches")
+    loads = checked_array(wrenches, (frames, len(index), 6), "wrenches")
     path: list[int] = []
     start = [0]
     for b in index:
@@ -80,6 +80,6 @@ def external(
     return loads, np.array(path, dtype=np.int64), np.array(start, dtype=np.int64)
 
 
-def of_bodies(mb: Multibody, links: FloatArray) -> FloatArray:
-    """Return the rows (axis 1) of the bodies from rows of all links."""
+def rows_of_bodies(mb: Multibody, links: FloatArray) -> FloatArray:
+    """Select the rows (axis 1) of the bodies from an array with one row per link."""
     return links if links.shape[1] == len(mb.bodies) else np.ascontiguousarray(links[:, mb.link_of_body])

@@ -1,4 +1,4 @@
-"""Compile the kernels before they are needed, and report whether that will take a while."""
+"""Compile the kernels before they are needed, and report whether compilation will take a while."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _COMPLETE: Final = "complete"  # a file in the cache folder: all kernels of a tr
 
 
 def is_compiled() -> bool:
-    """Return whether the kernels of a trial were compiled before, in this process or on disk."""
+    """Return whether the kernels of a trial are already compiled, in this process or on disk."""
     return bool(linear_algebra.add_rows.signatures) or (
         CACHE_FOLDER is not None and (CACHE_FOLDER / _COMPLETE).exists()
     )
 
 
 def compilation_note() -> str:
-    """Return a sentence for a user who has to wait for the compilation, otherwise an empty one."""
+    """Return a sentence for users who have to wait for compilation, or "" if the kernels are compiled."""
     if is_compiled():
         return ""
     if CACHE_FOLDER is None:
@@ -45,18 +45,18 @@ def compilation_note() -> str:
     return f"Compiling the kernels of this command; they are kept in '{CACHE_FOLDER}' for later runs."
 
 
-def _tiny() -> tuple[Multibody, FloatArray, FloatArray]:
-    """Return a model of two bodies and one frame of its state."""
+def _tiny_model() -> tuple[Multibody, FloatArray, FloatArray]:
+    """Return a model of two bodies and its state in one frame."""
     inertia = 0.01 * np.eye(3)
     foot = Body("foot", "trunk", Joint("revolute", (0.0, 0.0, 1.0)), mass_kg=1.0, inertia_com=inertia)
     trunk = Body("trunk", None, Joint("free"), mass_kg=1.0, inertia_com=inertia)
     mb = Multibody((trunk, foot))
-    return mb, mb.neutral()[None], np.zeros((1, mb.nv))
+    return mb, mb.neutral_q()[None], np.zeros((1, mb.nv))
 
 
-def _work() -> dict[str, Callable[[], object]]:
-    """Return what compiles, or loads, the kernels of a trial, by what they do."""
-    mb, q, v = _tiny()
+def _compilation_tasks() -> dict[str, Callable[[], object]]:
+    """Return the functions that compile or load the kernels of a trial, by description."""
+    mb, q, v = _tiny_model()
     p_BM = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
     loads = np.zeros((1, 1, 6))
     return {
@@ -67,19 +67,19 @@ def _work() -> dict[str, Callable[[], object]]:
         "mass": lambda: mass_matrix(mb, q),
         "energies": lambda: energies(mb, q, v),
         "columns": lambda: joint_jacobians(mb, q),
-        "marker equations": lambda: _marker_equations(mb, q),
-        "normal equations": lambda: _normal_equations(mb.nv),
+        "marker equations": lambda: _run_marker_equations(mb, q),
+        "normal equations": lambda: _run_normal_equations(mb.nv),
         "regressor": lambda: regressor(mb, q, v, v),
         "difference": lambda: difference(mb, q, q),
         "integrate": lambda: integrate(mb, q, v),
         "poses": lambda: body_poses(mb, q),
-        "recursions": _recursions,
-        "text": _text,
+        "recursions": _run_recursions,
+        "text": _run_text,
     }
 
 
-def _normal_equations(n: int) -> None:
-    """Add equations of n unknowns at one knot."""
+def _run_normal_equations(n: int) -> None:
+    """Assemble the normal equations of n unknowns at one knot."""
     band, places, square, one, first = np.zeros((n, n)), np.arange(n), np.zeros((1, n, n)), np.ones(1), np.arange(1)
     linear_algebra.add_rows(band, n, 0, np.zeros((1, 1, 1, n)), places, np.zeros((1, n)))
     linear_algebra.add_weighted(band, 0, one, square)
@@ -87,23 +87,23 @@ def _normal_equations(n: int) -> None:
     linear_algebra.spread_rows(square, square, square, (0, 1), first, first, np.ones((3, 1)), one, one[None], *room)
 
 
-def _recursions() -> None:
-    """Solve a band system of one unknown, and filter one sample."""
+def _run_recursions() -> None:
+    """Solve a band system with one unknown and filter one sample."""
     band, curves, work = np.ones((1, 1)), np.ones((1, 1)), np.empty((1 + signals.FILTER_ROWS, signals.LANES))
     signals.factorise_band(band)
     signals.solve_factorised(band, curves, np.empty((1, 1)), work)
     signals.filter_both_ways(curves, np.ones((1, 4)), work)
 
 
-def _text() -> None:
-    """Write a table of one number."""
+def _run_text() -> None:
+    """Write a table that contains one number."""
     numbers, codes, order = np.zeros((1, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)
     room = np.empty(2 + text.NUMBER_WIDTH, dtype=np.uint8)
     text.rows(numbers, 0, codes, order, np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64), room)
 
 
-def _marker_equations(mb: Multibody, q: FloatArray) -> None:
-    """Sum the equations of one marker on the root."""
+def _run_marker_equations(mb: Multibody, q: FloatArray) -> None:
+    """Assemble the equations of one marker on the root."""
     paths, lengths, one = np.arange(mb.nv)[None], np.array([mb.nv]), np.zeros((1, 1))
     square, pull, work = np.zeros((1, mb.nv, mb.nv)), np.zeros((1, mb.nv)), np.zeros((mb.nv, 3))
     joints, (R, p), links = joint_jacobians(mb, q), body_poses(mb, q), np.array([0])
@@ -118,7 +118,7 @@ def warm_up(progress: Progress | None = None) -> None:
     Parameters: `progress`: called with the name of each piece that is compiled.
     """
     compiled = is_compiled()
-    for name, call in _work().items():
+    for name, call in _compilation_tasks().items():
         if progress is not None and not compiled:
             progress(f"compiling kernels ({name})")
         call()

@@ -1,4 +1,4 @@
-"""Compute inverse and forward dynamics, mass matrix, momentum, energies, regressor and derivatives over frames."""
+"""Inverse and forward dynamics, mass matrix, momentum, energies, regressor and derivatives for arrays of frames."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from biodyn.kernels import dynamics as kernels
 from biodyn.kernels import second_order
 from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.tree import Tree
-from biodyn.rigid_body.arguments import checked, external, of_bodies, state, workspace
+from biodyn.rigid_body.arguments import checked_array, checked_state, checked_wrenches, rows_of_bodies, zero_workspace
 from biodyn.rigid_body.kinematics import integrate
 from biodyn.rigid_body.multibody import Multibody
 
 
 def subtree_mass(tree: Tree) -> FloatArray:
-    """Return the mass of each link with all it carries (n,), kg."""
+    """Return the mass (n,), kg, of each link including all links that it carries."""
     mass = tree.mass.copy()
     for i in range(len(mass) - 1, 0, -1):
         if tree.parent[i] >= 0:
@@ -34,24 +34,24 @@ def mass_matrix(mb: Multibody, q: ArrayLike) -> FloatArray:
 
     Composite-rigid-body algorithm, Featherstone 2008, Table 6.2.
     """
-    (positions,) = state(mb, q)
+    (positions,) = checked_state(mb, q)
     return _mass_matrix(mb.tree, positions)
 
 
 def _mass_matrix(tree: Tree, q: FloatArray) -> FloatArray:
     nv = len(tree.dof_link)
     M = np.zeros((len(q), nv**2))
-    kernels.mass_matrix(tree, subtree_mass(tree), q, M, workspace(kernels.work_size(tree, nv**2)))
+    kernels.mass_matrix(tree, subtree_mass(tree), q, M, zero_workspace(kernels.work_size(tree, nv**2)))
     return M.reshape(-1, nv, nv)
 
 
 def normal_matrix(mb: Multibody, q: ArrayLike, bodies: IntArray, p_BM: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the sum of w_m J_m^T J_m (T, nv, nv) for q (T, nq), J_m the Jacobian of the place of point m.
+    """Return the sum of w_m J_m^T J_m (T, nv, nv) for q (T, nq), with J_m the Jacobian of the position of point m.
 
     bodies (M,), p_BM (M, 3) m: the points and the bodies that carry them; weights (M,). It is the mass matrix of the tree
     with only masses w_m at these points on its links.
     """
-    (positions,) = state(mb, q)
+    (positions,) = checked_state(mb, q)
     carriers = np.zeros((len(mb.tree.parent), len(bodies)))
     carriers[mb.link_of_body[bodies], np.arange(len(bodies))] = weights
     x, y, z = p_BM.T
@@ -60,27 +60,27 @@ def normal_matrix(mb: Multibody, q: ArrayLike, bodies: IntArray, p_BM: FloatArra
     return _mass_matrix(tree, positions)
 
 
-def _sums(mb: Multibody, q: ArrayLike, v: ArrayLike | None) -> FloatArray:
+def _whole_body_sums(mb: Multibody, q: ArrayLike, v: ArrayLike | None) -> FloatArray:
     frames = np.shape(q)[0] if np.ndim(q) else 0
-    positions, rates = state(mb, q, v=np.zeros((frames, mb.nv)) if v is None else v)
+    positions, rates = checked_state(mb, q, v=np.zeros((frames, mb.nv)) if v is None else v)
     if not mb.total_mass_kg > 0.0:
         raise ModelError("The bodies have no mass, so no centre of mass.")
     result = np.empty((positions.shape[0], kernels.COLUMNS))
-    kernels.whole_body(mb.tree, positions, rates, result, workspace(kernels.work_size(mb.tree)))
+    kernels.whole_body(mb.tree, positions, rates, result, zero_workspace(kernels.work_size(mb.tree)))
     return result
 
 
 def centre_of_mass(mb: Multibody, q: ArrayLike) -> FloatArray:
-    """Return the centre of mass p_WBcm (T, 3), m, of all bodies."""
-    return np.asarray(_sums(mb, q, None)[:, :3] / mb.total_mass_kg)
+    """Return the position p_WBcm (T, 3), m, of the centre of mass of all bodies."""
+    return np.asarray(_whole_body_sums(mb, q, None)[:, :3] / mb.total_mass_kg)
 
 
 def momentum(mb: Multibody, q: ArrayLike, v: ArrayLike, about: Literal["world", "com"] = "world") -> FloatArray:
     """Return the spatial momentum (T, 6), [angular N m s; linear N s] in world axes.
 
-    about: the point of the angular part, the world origin or the centre of mass.
+    about: the reference point of the angular momentum, the world origin or the centre of mass.
     """
-    sums = _sums(mb, q, v)
+    sums = _whole_body_sums(mb, q, v)
     result = sums[:, 3:9].copy()
     if about == "com":
         result[:, :3] -= cross(sums[:, :3] / mb.total_mass_kg, sums[:, 6:9])
@@ -90,16 +90,16 @@ def momentum(mb: Multibody, q: ArrayLike, v: ArrayLike, about: Literal["world", 
 
 
 def energies(mb: Multibody, q: ArrayLike, v: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return kinetic and potential energy (T,), (T,), J; the potential is zero with the mass at the world origin."""
-    sums = _sums(mb, q, v)
+    """Return kinetic and potential energy (T,), (T,), J. The potential energy is zero at the world origin."""
+    sums = _whole_body_sums(mb, q, v)
     return sums[:, 9].copy(), sums[:, 10].copy()
 
 
-def _sweep(tree: Tree) -> second_order.Sweep:
+def _sweep_memory(tree: Tree) -> second_order.Sweep:
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
 
     def fields(count: int) -> FloatArray:
-        return workspace(count * WIDTH)
+        return zero_workspace(count * WIDTH)
 
     return second_order.Sweep(
         R_WB=fields(9 * n),
@@ -132,15 +132,15 @@ def inertial_parameters(mb: Multibody) -> FloatArray:
 def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: int | None = None) -> FloatArray:
     """Return Y (T, nv, 10 B) with inverse_dynamics = Y @ inertial_parameters, for any inertial parameters.
 
-    q (T, nq), v, vdot (T, nv). rows: of the first generalised forces only, (T, rows, 10 B); None = of all.
+    q (T, nq), v, vdot (T, nv). rows: number of generalised forces, counted from the first, (T, rows, 10 B); None = all.
     Atkeson, An & Hollerbach 1986, doi 10.1177/027836498600500306.
     """
-    positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
+    positions, rates, accelerations = checked_state(mb, q, v=v, vdot=vdot)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
     count = mb.nv if rows is None else rows
     Y = np.empty((frames, count * 10 * n))
 
-    work = workspace(Y.shape[1] * WIDTH), _sweep(mb.tree)
+    work = zero_workspace(Y.shape[1] * WIDTH), _sweep_memory(mb.tree)
     second_order.regressor(mb.tree, positions, rates, accelerations, Y, count, *work)
     if n == len(mb.bodies):
         return Y.reshape(frames, count, -1)
@@ -148,19 +148,19 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: 
     return np.ascontiguousarray(by_link.reshape(frames, count, -1))
 
 
-def effects_of_inertia(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, changes: ArrayLike) -> FloatArray:
-    """Return what changes (10 B, P) of the `inertial_parameters` do to inverse dynamics, (T, nv, P): `regressor` @ changes.
+def inertia_sensitivities(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, changes: ArrayLike) -> FloatArray:
+    """Return the changes (T, nv, P) of inverse dynamics due to changes (10 B, P) of inertial parameters: `regressor` @ changes.
 
-    One pass of the recursion a change, without forming the regressor: a third of its time for all forces and some forty changes.
-    Of the first forces alone the regressor's rows take half of the time of this. Bodies must keep a mass above zero.
+    Uses one pass of the recursion per change and does not form the regressor: a third of the time for about forty changes.
+    If only the first forces are needed, rows of the regressor take half the time. Body masses must stay positive.
     """
-    positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
+    positions, rates, accelerations = checked_state(mb, q, v=v, vdot=vdot)
     tree, rows = mb.tree, mb.link_of_body
-    columns = checked(changes, (10 * len(mb.bodies), None), "changes")
+    columns = checked_array(changes, (10 * len(mb.bodies), None), "changes")
     before = inertial_parameters(mb)
-    loads, path, start = external(mb, len(positions), None, None)
+    loads, path, start = checked_wrenches(mb, len(positions), None, None)
     result = np.empty((1 + columns.shape[1], len(positions), mb.nv))
-    unused, work = np.empty((0, tree.parent.shape[0], 6)), workspace(kernels.work_size(tree))
+    unused, work = np.empty((0, tree.parent.shape[0], 6)), zero_workspace(kernels.work_size(tree))
     changed = tree._replace(
         mass=np.zeros_like(tree.mass),
         first_moment=np.zeros_like(tree.first_moment),
@@ -177,15 +177,15 @@ def effects_of_inertia(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLik
     return np.moveaxis(result[1:] - result[0], 0, 2)
 
 
-def forces_of_wrenches(
+def generalised_wrench_forces(
     mb: Multibody, q: ArrayLike, wrenches: ArrayLike, wrench_bodies: Sequence[int] | IntArray
 ) -> FloatArray:
-    """Return J^T F (T, nv): what wrenches (T, K, 6) about the world origin on the bodies (K,) do along the coordinates."""
-    (positions,) = state(mb, q)
-    loads, path, start = external(mb, len(positions), wrenches, wrench_bodies)
-    tree = mb.weightless
+    """Return the generalised forces J^T F (T, nv) of wrenches (T, K, 6) about the world origin that act on the bodies (K,)."""
+    (positions,) = checked_state(mb, q)
+    loads, path, start = checked_wrenches(mb, len(positions), wrenches, wrench_bodies)
+    tree = mb.without_gravity
     still, result = np.zeros((len(positions), mb.nv)), np.empty((len(positions), mb.nv))
-    unused, work = np.empty((0, tree.parent.shape[0], 6)), workspace(kernels.work_size(tree))
+    unused, work = np.empty((0, tree.parent.shape[0], 6)), zero_workspace(kernels.work_size(tree))
     kernels.inverse_dynamics(tree, positions, still, still, loads, path, start, result, unused, work)
     return -result  # at rest and without weight, inverse dynamics only undoes the wrenches
 
@@ -200,15 +200,15 @@ def inverse_dynamics_derivatives(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return dtau/dq, dtau/dv and dtau/dvdot = M, each (T, nv, nv), rows tau.
 
-    The derivative by q is that along the steps of `integrate`. The wrenches (T, K, 6) stay as they are in the world.
+    Derivatives with respect to q are taken along the steps of `integrate`. The wrenches (T, K, 6) are constant in World.
     Singh, Russell & Wensing 2022, doi 10.1109/LRA.2022.3141194.
     """
-    positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
+    positions, rates, accelerations = checked_state(mb, q, v=v, vdot=vdot)
     frames = positions.shape[0]
-    loads, path, start = external(mb, frames, wrenches, wrench_bodies)
+    loads, path, start = checked_wrenches(mb, frames, wrenches, wrench_bodies)
     links = path[start[1:] - 1] if len(start) > 1 else np.zeros(0, dtype=np.int64)
     results = [np.empty((frames, mb.nv * mb.nv)) for _ in range(3)]
-    work = workspace(second_order.derivatives_work_size(mb.tree)), _sweep(mb.tree)
+    work = zero_workspace(second_order.derivatives_work_size(mb.tree)), _sweep_memory(mb.tree)
     second_order.inverse_dynamics_derivatives(mb.tree, positions, rates, accelerations, loads, links, *results, *work)
     by_q, by_v, by_vdot = (part.reshape(frames, mb.nv, mb.nv) for part in results)
     return by_q, by_v, by_vdot
@@ -251,27 +251,27 @@ def inverse_dynamics(
     wrench_bodies: Indices | None = None,
     joint_wrenches: bool = False,
 ) -> FloatArray | tuple[FloatArray, FloatArray]:
-    """Return the generalised forces tau (T, nv) that make the motion (recursive Newton-Euler algorithm).
+    """Return the generalised forces tau (T, nv) required for the motion (recursive Newton-Euler algorithm).
 
     Args:
         q, v, vdot: (T, nq), (T, nv), (T, nv); a quaternion joint's vdot is the derivative of its v components.
-        wrenches: (T, K, 6) F_Wo_W, [moment; force] about the world origin in world axes, N m and N, acting ON the
+        wrenches: (T, K, 6) F_Wo_W, [moment; force] about the world origin in world axes, N m and N, acting on the
             bodies with index wrench_bodies (K,).
-        joint_wrenches: return also the wrenches (T, B, 6) that each joint hands from its parent to its body,
+        joint_wrenches: also return the wrenches (T, B, 6) that each parent exerts on its body through the joint,
             [moment; force] about the body origin in body axes.
 
     Returns tau, dual to v: N m for angles, N for travel, [moment; force] in body axes for a free joint. NaN in a
     frame gives NaN in that frame. Raises ModelError for wrong shapes, indices or infinite numbers.
     Featherstone 2008, Table 5.1.
     """
-    positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
+    positions, rates, accelerations = checked_state(mb, q, v=v, vdot=vdot)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
-    loads, path, start = external(mb, frames, wrenches, wrench_bodies)
+    loads, path, start = checked_wrenches(mb, frames, wrenches, wrench_bodies)
     tau = np.empty((frames, mb.nv))
     transmitted = np.empty((frames if joint_wrenches else 0, n, 6))
-    work = workspace(kernels.work_size(mb.tree))
+    work = zero_workspace(kernels.work_size(mb.tree))
     kernels.inverse_dynamics(mb.tree, positions, rates, accelerations, loads, path, start, tau, transmitted, work)
-    return (tau, of_bodies(mb, transmitted)) if joint_wrenches else tau
+    return (tau, rows_of_bodies(mb, transmitted)) if joint_wrenches else tau
 
 
 def bias_forces(
@@ -281,7 +281,7 @@ def bias_forces(
     wrenches: ArrayLike | None = None,
     wrench_bodies: Indices | None = None,
 ) -> FloatArray:
-    """Return the bias forces (T, nv), tau at vdot = 0: Coriolis, centrifugal, gravity (and the wrenches, if given)."""
+    """Return the bias forces (T, nv), i.e. tau for vdot = 0, due to velocity, gravity and wrenches if given."""
     return inverse_dynamics(mb, q, v, np.zeros_like(np.asarray(v, dtype=np.float64)), wrenches, wrench_bodies)
 
 
@@ -293,21 +293,21 @@ def forward_dynamics(
     wrenches: ArrayLike | None = None,
     wrench_bodies: Indices | None = None,
 ) -> FloatArray:
-    """Return the accelerations vdot (T, nv) under the forces tau (T, nv) (articulated-body algorithm).
+    """Return the accelerations vdot (T, nv) due to the generalised forces tau (T, nv) (articulated-body algorithm).
 
     Arguments as for `inverse_dynamics`. A massless body at the end of a chain has no defined acceleration: its frame
     gives NaN or infinity. Featherstone 2008, Table 7.1.
     """
-    positions, rates, forces = state(mb, q, v=v, tau=tau)
-    loads, path, start = external(mb, positions.shape[0], wrenches, wrench_bodies)
+    positions, rates, forces = checked_state(mb, q, v=v, tau=tau)
+    loads, path, start = checked_wrenches(mb, positions.shape[0], wrenches, wrench_bodies)
     vdot = np.empty((positions.shape[0], mb.nv))
-    work = workspace(kernels.forward_dynamics_work_size(mb.tree))
+    work = zero_workspace(kernels.forward_dynamics_work_size(mb.tree))
     kernels.forward_dynamics(mb.tree, positions, rates, forces, loads, path, start, vdot, work)
     return vdot
 
 
-def _bracket(mb: Multibody, a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the Lie bracket of two steps (T, nv), joint by joint (zero where the joint's motions commute)."""
+def _lie_bracket(mb: Multibody, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the Lie bracket of two steps (T, nv), joint by joint; it is zero if the motions of the joint commute."""
     result = np.zeros_like(a)
     for body in mb.bodies:
         if body.joint.kind in ("spherical", "free"):
@@ -321,9 +321,9 @@ def _bracket(mb: Multibody, a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _step_rate(mb: Multibody, step: FloatArray, v: FloatArray) -> FloatArray:
-    """Return the rate of `step` for which q (+) step moves with v: dexp^-1 to the order a fourth-order method needs."""
-    once = _bracket(mb, step, v)
-    return v + 0.5 * once + _bracket(mb, step, once) / 12.0
+    """Return the rate of `step` for which q (+) step moves with v: dexp^-1 up to the order that a fourth-order method needs."""
+    once = _lie_bracket(mb, step, v)
+    return v + 0.5 * once + _lie_bracket(mb, step, once) / 12.0
 
 
 def simulate(
@@ -335,7 +335,7 @@ def simulate(
     wrenches: Callable[[float, FloatArray, FloatArray], ArrayLike] | None = None,
     wrench_bodies: Indices | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return q (N, nq) and v (N, nv) at the times (N,), by one Runge-Kutta-Munthe-Kaas step of fourth order each.
+    """Integrate q (N, nq) and v (N, nv) to the times (N,) by one fourth-order Runge-Kutta-Munthe-Kaas step per interval.
 
     Args:
         q0, v0: (nq,), (nv,) at times[0].
@@ -344,8 +344,8 @@ def simulate(
 
     Raises ModelError for times that do not increase, or wrong shapes. Munthe-Kaas 1998, doi 10.1007/BF02510919.
     """
-    q, v = checked(q0, (mb.nq,), "q0")[None], checked(v0, (mb.nv,), "v0")[None]
-    instants = checked(times, (None,), "times")
+    q, v = checked_array(q0, (mb.nq,), "q0")[None], checked_array(v0, (mb.nv,), "v0")[None]
+    instants = checked_array(times, (None,), "times")
     if not (np.diff(instants) > 0).all():
         raise ModelError("times must increase.")
 

@@ -1,4 +1,4 @@
-"""Poses, velocities, accelerations and Jacobians of bodies, steps on the configuration manifold, joints and ends of segments."""
+"""Poses, velocities, accelerations and Jacobians of bodies, steps on the configuration manifold, and stick figures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels import dynamics, kinematics
-from biodyn.rigid_body.arguments import checked, of_bodies, state, workspace
+from biodyn.rigid_body.arguments import checked_array, checked_state, rows_of_bodies, zero_workspace
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -19,20 +19,22 @@ def body_poses(mb: Multibody, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
     Raises ModelError for a wrong shape or infinite numbers; NaN gives NaN in its frame.
     """
-    (positions,) = state(mb, q)
+    (positions,) = checked_state(mb, q)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
     R, p = np.empty((frames, 9 * n)), np.empty((frames, 3 * n))
-    kinematics.poses(mb.tree, positions, R, p, workspace(kinematics.work_size(mb.tree)))
-    return of_bodies(mb, R.reshape(frames, n, 3, 3)), of_bodies(mb, p.reshape(frames, n, 3))
+    kinematics.poses(mb.tree, positions, R, p, zero_workspace(kinematics.work_size(mb.tree)))
+    return rows_of_bodies(mb, R.reshape(frames, n, 3, 3)), rows_of_bodies(mb, p.reshape(frames, n, 3))
 
 
-def _motion(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    positions, rates, accelerations = state(mb, q, v=v, vdot=np.zeros_like(np.asarray(v)) if vdot is None else vdot)
+def _body_motion(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    positions, rates, accelerations = checked_state(
+        mb, q, v=v, vdot=np.zeros_like(np.asarray(v)) if vdot is None else vdot
+    )
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
     velocity, acceleration = np.empty((frames, 6 * n)), np.empty((frames, 6 * n))
-    work = workspace(kinematics.work_size(mb.tree))
+    work = zero_workspace(kinematics.work_size(mb.tree))
     kinematics.motion(mb.tree, positions, rates, accelerations, velocity, acceleration, work)
-    return of_bodies(mb, velocity.reshape(frames, n, 6)), of_bodies(mb, acceleration.reshape(frames, n, 6))
+    return rows_of_bodies(mb, velocity.reshape(frames, n, 6)), rows_of_bodies(mb, acceleration.reshape(frames, n, 6))
 
 
 def body_velocities(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
@@ -40,7 +42,7 @@ def body_velocities(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
 
     q (T, nq), v (T, nv). Featherstone 2008, eq. 5.8.
     """
-    return _motion(mb, q, v, None)[0]
+    return _body_motion(mb, q, v, None)[0]
 
 
 def body_accelerations(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> FloatArray:
@@ -49,23 +51,23 @@ def body_accelerations(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLik
     q (T, nq), v, vdot (T, nv); gravity is not added. The classical acceleration of the body origin is the linear
     part + omega x v (Featherstone 2008, eq. 2.46).
     """
-    return _motion(mb, q, v, vdot)[1]
+    return _body_motion(mb, q, v, vdot)[1]
 
 
 def integrate(mb: Multibody, q: ArrayLike, v_dt: ArrayLike) -> FloatArray:
-    """Return the configurations (T, nq) reached from q (T, nq) by the steps v dt (T, nv) in body axes.
+    """Return the configurations (T, nq) reached from q (T, nq) by steps v dt (T, nv) in body axes.
 
     Rotations by the exponential map, free joints along the screw of the constant body-frame twist.
     """
-    positions, steps = state(mb, q, v_dt=v_dt)
+    positions, steps = checked_state(mb, q, v_dt=v_dt)
     result = np.empty_like(positions)
     kinematics.integrate(mb.tree, positions, steps, result)
     return result
 
 
 def difference(mb: Multibody, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
-    """Return the steps (T, nv) with integrate(q0, step) = q1, rotations the shorter way; q0, q1 (T, nq)."""
-    (start,), (end,) = state(mb, q0), state(mb, q1)
+    """Return the steps (T, nv) with integrate(q0, step) = q1 for q0, q1 (T, nq); rotations take the shorter way."""
+    (start,), (end,) = checked_state(mb, q0), checked_state(mb, q1)
     start, end = (np.ascontiguousarray(a) for a in np.broadcast_arrays(start, end))
     steps = np.empty((start.shape[0], mb.nv))
     kinematics.difference(mb.tree, start.copy(), end.copy(), steps)
@@ -73,27 +75,27 @@ def difference(mb: Multibody, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
 
 
 def coordinate_rates(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
-    """Return dq/dt (T, nq) of q (T, nq) moving with v (T, nv): quaternions by q (0, omega) / 2."""
-    positions, rates = state(mb, q, v=v)
+    """Return dq/dt (T, nq) for q (T, nq) and v (T, nv); quaternion rates are q (0, omega) / 2."""
+    positions, rates = checked_state(mb, q, v=v)
     result = np.empty_like(positions)
     kinematics.coordinate_rates(mb.tree, positions, rates, result)
     return result
 
 
 def joint_jacobians(mb: Multibody, q: ArrayLike) -> FloatArray:
-    """Return the columns of all joints (T, 6, nv), [angular; linear at the world origin] in world axes, for q (T, nq).
+    """Return the motion axes (T, 6, nv) of all joints, [angular; linear at the world origin] in world axes, for q (T, nq).
 
     The spatial velocity of a body, about the world origin, is the sum of s_j v_j over the coordinates on its path.
     Featherstone 2008, eq. 4.7 (in world coordinates).
     """
-    (positions,) = state(mb, q)
+    (positions,) = checked_state(mb, q)
     J = np.empty((len(positions), 6 * mb.nv))
-    dynamics.joint_columns(mb.tree, positions, J, workspace(dynamics.work_size(mb.tree, 6 * mb.nv)))
+    dynamics.joint_columns(mb.tree, positions, J, zero_workspace(dynamics.work_size(mb.tree, 6 * mb.nv)))
     return J.reshape(-1, 6, mb.nv)
 
 
-def on_path(mb: Multibody, body: int) -> BoolArray:
-    """Return which velocity coordinates (nv,) move the body."""
+def supporting_coordinates(mb: Multibody, body: int) -> BoolArray:
+    """Return a mask (nv,) of the velocity coordinates that move the body."""
     return mb.paths[body].copy()
 
 
@@ -107,18 +109,18 @@ def jacobian(mb: Multibody, q: ArrayLike, body: int | str, point: ArrayLike | No
         raise ModelError(f"No body with index {b}; the model has {len(mb.bodies)}.")
     J = joint_jacobians(mb, q) * mb.paths[b]
     R_WB, p_WB = body_poses(mb, q)
-    x = p_WB[:, b] if point is None else p_WB[:, b] + R_WB[:, b] @ checked(point, (3,), "point")
+    x = p_WB[:, b] if point is None else p_WB[:, b] + R_WB[:, b] @ checked_array(point, (3,), "point")
     J[:, 3:] += np.cross(J[:, :3], x[:, :, None], axisa=1, axisb=1, axisc=1)
     return J
 
 
 @dataclass(frozen=True, eq=False)
 class StickFigure:
-    """What can be drawn of a tree whatever its bodies are called; B of them have mass.
+    """Points for drawing a tree, with two ends for each of the B bodies that have mass.
 
     Attributes:
-        bodies: (B,) their numbers in the tree, parents first. ends_m: (B, 3) in their own axes.
-        carried: for each the places, in `bodies`, of those that hang on it, massless links left out.
+        bodies: (B,) indices of the bodies in the tree, parents first. ends_m: (B, 3) distal ends in body axes.
+        carried: for each body the positions in `bodies` of its children; massless links are skipped.
     """
 
     bodies: IntArray
@@ -126,8 +128,8 @@ class StickFigure:
     carried: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, mb: Multibody, q: FloatArray | None = None) -> StickFigure:
-        """Return the figure of a tree in the posture q (nq,): a real one, where joints move along axes as well.
+    def from_posture(cls, mb: Multibody, q: FloatArray | None = None) -> StickFigure:
+        """Return the figure of a tree; the posture q (nq,) should be realistic if joints also move along axes.
 
         An end is the mean of the joints that the body carries, but at least as far beyond its mass centre as its own joint is
         before it.
@@ -139,7 +141,7 @@ class StickFigure:
             while parent not in held:
                 parent = int(mb.parents[parent])
             held[parent].append(i)
-        R_W, p_W = (values[0][heavy] for values in body_poses(mb, (mb.neutral() if q is None else q)[None]))
+        R_W, p_W = (values[0][heavy] for values in body_poses(mb, (mb.neutral_q() if q is None else q)[None]))
         carried = tuple(tuple(heavy.index(child) for child in held[i]) for i in heavy)
         share = np.zeros((len(heavy), len(heavy)))
         for row, children in zip(share, carried, strict=True):
@@ -154,19 +156,19 @@ class StickFigure:
         )
 
     def points(self, R_W: FloatArray, p_W: FloatArray) -> FloatArray:
-        """Return the points (T, 2 B, 3) m, joints first, of the poses (T, ...) of all bodies of the tree."""
+        """Return the points (T, 2 B, 3) m, joints first, for the poses (T, ...) of all bodies of the tree."""
         ends = p_W[:, self.bodies] + np.einsum("tbij,bj->tbi", R_W[:, self.bodies], self.ends_m)
         return np.concatenate([p_W[:, self.bodies], ends], axis=1)
 
-    def at(self, mb: Multibody, q: FloatArray) -> FloatArray:
-        """Return the points (T, 2 B, 3) m for q (T, nq)."""
+    def points_at(self, mb: Multibody, q: FloatArray) -> FloatArray:
+        """Return the points (T, 2 B, 3) m for the configurations q (T, nq)."""
         return self.points(*body_poses(mb, q))
 
     def jacobians(self, mb: Multibody, q: FloatArray) -> FloatArray:
-        """Return how the points (T, 2 B, 3, nv) move with v: m a rad or m a m, for q (T, nq)."""
+        """Return the derivatives (T, 2 B, 3, nv) of the points with respect to the coordinates, m/rad or m/m, for q (T, nq)."""
         columns = joint_jacobians(mb, q)[:, None]  # (T, 1, 6, nv), about the world's origin
-        x = self.at(mb, q)[..., None]
-        moves = np.stack([on_path(mb, int(body)) for body in self.bodies]).astype(np.float64)
+        x = self.points_at(mb, q)[..., None]
+        moves = np.stack([supporting_coordinates(mb, int(body)) for body in self.bodies]).astype(np.float64)
         omega = columns[:, :, :3]
         turned = np.stack(
             [omega[:, :, b] * x[:, :, c] - omega[:, :, c] * x[:, :, b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=2

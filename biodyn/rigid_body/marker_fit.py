@@ -18,7 +18,7 @@ from biodyn.kernels import inverse_kinematics as ik
 from biodyn.kernels.inverse_kinematics import Problem, Work
 from biodyn.kernels.linear_algebra import stride as row_length
 from biodyn.kernels.tree import FREE, Tree
-from biodyn.rigid_body.arguments import checked
+from biodyn.rigid_body.arguments import checked_array
 from biodyn.rigid_body.kinematics import body_poses
 from biodyn.rigid_body.multibody import Multibody
 
@@ -43,13 +43,13 @@ _RIGID_M: Final = 0.02
 
 @dataclass(frozen=True)
 class InverseKinematics:
-    """The fitted motion.
+    """Result of inverse kinematics.
 
     Attributes:
-        q: (T, nq), NaN in frames with status UNSEEN.
-        marker_error: (T, M) distance of each marker from its place on the model, m, NaN where unseen or not fitted.
+        q: (T, nq) configurations, NaN in frames with status UNSEEN.
+        marker_error: (T, M) distance of each marker from its position on the model, m, NaN if not visible or not fitted.
         cost: (T,) weighted sum of squares, m^2, priors included.
-        iterations: (T,) Newton steps taken.
+        iterations: (T,) number of Newton steps.
         status: (T,) CONVERGED, STOPPED, UNSEEN or UNDETERMINED.
     """
 
@@ -60,12 +60,12 @@ class InverseKinematics:
     status: NDArray[np.int8]
 
 
-def _spread(points: FloatArray) -> float:
-    """Return the second singular extent of points (M, 3): zero when they are on a line, m."""
+def _second_extent(points: FloatArray) -> float:
+    """Return the second singular value of the centred points (M, 3), m; zero if they are collinear."""
     return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1]) if len(points) >= 3 else 0.0
 
 
-def _placed_base(
+def _align_base(
     mb: Multibody,
     q0: FloatArray,
     marker_body: IntArray,
@@ -74,9 +74,9 @@ def _placed_base(
     weights: FloatArray,
     by_all: bool = False,
 ) -> FloatArray:
-    """Return q0 (nq,) for each frame (F, nq), with the free root body laid over its markers p_WM (F, M, 3).
+    """Return q0 (nq,) for each frame (F, nq), with the free root body aligned with its markers p_WM (F, M, 3).
 
-    weights: (F, M). Over the root's own markers, if they fix it and not `by_all`, else over all.
+    weights: (F, M). The markers of the root are used if they determine its pose, unless `by_all` is set; otherwise all markers.
     """
     tree, placed = mb.tree, np.repeat(q0[None], len(p_WM), axis=0)
     if not (tree.kind[0] == FREE and tree.parent[0] == -1):
@@ -90,17 +90,17 @@ def _placed_base(
     for number, share in enumerate(kinds):
         frames, use = np.flatnonzero(kind_of.ravel() == number), share > 0
         of_root = use & (marker_body == 0)
-        chosen = of_root if not by_all and _spread(x_root[of_root]) > _LEAST_SPREAD_M else use
+        chosen = of_root if not by_all and _second_extent(x_root[of_root]) > _LEAST_SPREAD_M else use
         R, p = rigid_fit(x_root[chosen], p_WM[frames][:, chosen], share[chosen])
         placed[frames, :3] = (p - p_PJ) @ R_PJ
         placed[frames, 3:7] = [quaternion_from_matrix(R_PJ.T @ rotation) for rotation in R]
     return placed
 
 
-def _turned(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatArray) -> list[int]:
-    """Return the frames before which a free root body has turned by more than `_TURNED_RAD` since it was last seen.
+def _frames_after_turns(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatArray) -> list[int]:
+    """Return the frames before which the free root body has turned by more than `_TURNED_RAD` since it was last visible.
 
-    A person who left and comes back, or frames far apart: from the pose before, the fit may end with a twisted arm. All root
+    This happens when a person leaves the volume and returns. Started from the previous pose, the fit may twist an arm. All root
     markers must agree, as one rigid body: a swapped pair does not rotate it.
     """
     of_root = np.flatnonzero(marker_body == 0)
@@ -115,7 +115,7 @@ def _turned(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatA
     frames = []
     for before, after in zip(rows[sharp], rows[sharp + 1], strict=True):
         both = of_root[np.isfinite(p_WM[[before, after]][:, of_root]).all(axis=(0, 2))]
-        if _spread(p_WM[before, both]) <= _LEAST_SPREAD_M:
+        if _second_extent(p_WM[before, both]) <= _LEAST_SPREAD_M:
             continue
         R, p = rigid_fit(p_WM[before, both], p_WM[after, both])
         off = p_WM[after, both] - p_WM[before, both] @ R.T - p
@@ -124,8 +124,8 @@ def _turned(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatA
     return frames
 
 
-def workspace(tree: Tree, nq: int, markers: int) -> Work:
-    """Return the working memory of one frame's fit."""
+def allocate_fit_memory(tree: Tree, nq: int, markers: int) -> Work:
+    """Return the working memory for the fit of one frame."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     stride = row_length(int(tree.dof_depth.max(initial=0)))
     padded = row_length(nq - 1)
@@ -156,8 +156,8 @@ def workspace(tree: Tree, nq: int, markers: int) -> Work:
     )
 
 
-def _limits(mb: Multibody, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """Return limits (nv,); raises ModelError where they exclude each other. Quaternion joints have none."""
+def _checked_limits(mb: Multibody, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """Return limits (nv,); raise ModelError if a lower limit exceeds an upper one. Quaternion joints have no limits."""
     low = np.array(mb.lower if lower is None else lower, dtype=np.float64)
     high = np.array(mb.upper if upper is None else upper, dtype=np.float64)
     for name, limits in (("lower", low), ("upper", high)):
@@ -169,11 +169,11 @@ def _limits(mb: Multibody, lower: ArrayLike | None, upper: ArrayLike | None) -> 
     return low, high
 
 
-def measured(
+def checked_markers(
     mb: Multibody, marker_body: ArrayLike, p_BM: ArrayLike, p_WM: ArrayLike, weights: ArrayLike
 ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-    """Return bodies (M,), places (M, 3), recorded positions (T, M, 3), weights (1 or T, M); ModelError names what is wrong."""
-    places = checked(p_BM, (None, 3), "p_BM")
+    """Check and return bodies (M,), positions on them (M, 3), recorded positions (T, M, 3) and weights (1 or T, M)."""
+    places = checked_array(p_BM, (None, 3), "p_BM")
     markers = places.shape[0]
     body = np.asarray(marker_body)
     if body.shape != (markers,) or not np.issubdtype(body.dtype, np.integer):
@@ -182,29 +182,29 @@ def measured(
         raise ModelError(f"marker_body names bodies {body.min()} to {body.max()}, the model has {len(mb.bodies)}.")
     if not np.isfinite(places).all():
         raise ModelError(f"Markers {np.flatnonzero(~np.isfinite(places).all(axis=1)).tolist()} have no place in p_BM.")
-    recorded = checked(p_WM, (None, markers, 3), "p_WM")
-    shares = _rows(weights, markers, len(recorded), "weights")
+    recorded = checked_array(p_WM, (None, markers, 3), "p_WM")
+    shares = _as_rows(weights, markers, len(recorded), "weights")
     if not (shares >= 0).all():
         raise ModelError("weights must be numbers >= 0.")
     return body.astype(np.int64), places, recorded, shares
 
 
-def _priors(
+def _checked_priors(
     mb: Multibody, prior_weights: ArrayLike | None, q_prior: ArrayLike | None, frames: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return prior weights (nv,) and prior (0, 1 or T, nq); ModelError where only one of them is given."""
+    """Return prior weights (nv,) and prior (0, 1 or T, nq); raise ModelError if only one of them is given."""
     if (prior_weights is None) != (q_prior is None):
         raise ModelError("prior_weights and q_prior belong together; give both or none.")
     if prior_weights is None or q_prior is None:
         return np.zeros(mb.nv), np.zeros((0, mb.nq))
-    return checked(prior_weights, (mb.nv,), "prior_weights"), _rows(q_prior, mb.nq, frames, "q_prior")
+    return checked_array(prior_weights, (mb.nv,), "prior_weights"), _as_rows(q_prior, mb.nq, frames, "q_prior")
 
 
-def _rows(values: ArrayLike, width: int, frames: int, name: str) -> FloatArray:
-    """Return values that hold for all frames (width,) or for each (T, width) as (1 or T, width)."""
+def _as_rows(values: ArrayLike, width: int, frames: int, name: str) -> FloatArray:
+    """Return values that are constant (width,) or vary by frame (T, width) as (1 or T, width)."""
     array = np.asarray(values, dtype=np.float64)
     once = array.ndim == 1
-    return checked(array[None] if once else array, (1 if once else frames, width), name)
+    return checked_array(array[None] if once else array, (1 if once else frames, width), name)
 
 
 def inverse_kinematics(
@@ -225,18 +225,18 @@ def inverse_kinematics(
     """Fit all coordinates to all visible markers of every frame: weighted nonlinear least squares.
 
     Args:
-        marker_body: (M,) index of the body each marker sits on.
-        p_BM: (M, 3) its place there, body axes, m.
+        marker_body: (M,) index of the body that carries each marker.
+        p_BM: (M, 3) marker position in body axes, m.
         p_WM: (T, M, 3) recorded positions, m, NaN = unseen.
         weights: (M,) or (T, M), >= 0; 0 leaves a marker out.
-        lower, upper: (nv,) limits of the one-axis coordinates, rad or m; the model's where omitted.
-        q0: (nq,) guess for the first frame, the neutral configuration where omitted. A free root body is laid over
-            the markers first, so its place in q0 does not matter.
+        lower, upper: (nv,) limits of the one-axis coordinates, rad or m; those of the model if omitted.
+        q0: (nq,) initial guess for the first frame, by default the neutral configuration. A free root body is aligned with
+            the markers first, so its position in q0 does not matter.
         tolerance: a frame has converged when no coordinate would change by more, rad or m.
         prior_weights, q_prior: (nv,) and (nq,) or (T, nq): adds sum_j prior_weights_j (q - q_prior)_j^2 to the cost
-            (unit m^2 / rad^2 against markers of weight 1), for coordinates the markers see badly or not at all.
-            Quaternions count by the rotation vector to the prior in the body's axes, a free joint's place as in q.
-        q_near: (T, nq) what each frame is fitted from, as known from an earlier fit; NaN rows as if there were none.
+            (unit m^2 / rad^2 against markers of weight 1), for coordinates that the markers determine poorly or not at all.
+            For quaternions the difference is the rotation vector to the prior in body axes, for positions of free joints as in q.
+        q_near: (T, nq) initial guess of each frame from an earlier fit; NaN rows are ignored.
 
     Every frame starts from the one before, with the root placed on the markers again where it has turned meanwhile. A first frame
     with a posture far from q0 can end in a wrong minimum (an elbow bent backwards, with the upper arm turned round), and many
@@ -249,16 +249,16 @@ def inverse_kinematics(
 
     Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
     """
-    body, places, recorded, shares = measured(mb, marker_body, p_BM, p_WM, weights)
-    low, high = _limits(mb, lower, upper)
-    pulls, prior = _priors(mb, prior_weights, q_prior, len(recorded))
-    start = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0").copy()
+    body, places, recorded, shares = checked_markers(mb, marker_body, p_BM, p_WM, weights)
+    low, high = _checked_limits(mb, lower, upper)
+    pulls, prior = _checked_priors(mb, prior_weights, q_prior, len(recorded))
+    start = mb.neutral_q() if q0 is None else checked_array(q0, (mb.nq,), "q0").copy()
     seen = all_finite(recorded) & (shares > 0)
     usable = np.flatnonzero(seen.sum(axis=1) >= MIN_MARKERS)
     if usable.size:
         first = int(usable[0])
         shown = shares[min(first, len(shares) - 1)]
-        start = _placed_base(mb, start, body, places, recorded[first : first + 1], shown[None])[0]
+        start = _align_base(mb, start, body, places, recorded[first : first + 1], shown[None])[0]
     problem = Problem(
         marker_link=mb.link_of_body[body].astype(np.int64),
         p_BM=places,
@@ -268,24 +268,24 @@ def inverse_kinematics(
         upper=high,
         prior_weights=pulls,
         q_prior=prior,
-        q_near=np.zeros((0, mb.nq)) if q_near is None else checked(q_near, (len(recorded), mb.nq), "q_near"),
+        q_near=np.zeros((0, mb.nq)) if q_near is None else checked_array(q_near, (len(recorded), mb.nq), "q_near"),
     )
-    turned = _turned(mb, body, places, np.where(seen[..., None], recorded, np.nan))
+    turned = _frames_after_turns(mb, body, places, np.where(seen[..., None], recorded, np.nan))
     fit = _Fit(mb, body, problem, turned, float(tolerance), int(max_iterations))
-    result = fit.from_start(start)
-    if q_near is None and usable.size and (limited := _at_limits(mb, result.q[usable], low, high)):
-        posture = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0")
-        better = fit.reached_backwards(posture, usable[usable < (*turned, len(recorded))[0]], result)
+    result = fit.fit_from(start)
+    if q_near is None and usable.size and (limited := _count_at_limits(mb, result.q[usable], low, high)):
+        posture = mb.neutral_q() if q0 is None else checked_array(q0, (mb.nq,), "q0")
+        better = fit.refit_first_backwards(posture, usable[usable < (*turned, len(recorded))[0]], result)
         if better is not None:
-            other_fit = fit.from_start(better)
+            other_fit = fit.fit_from(better)
             better_fit = np.nansum(other_fit.cost) < _BETTER * np.nansum(result.cost)
-            if better_fit and _at_limits(mb, other_fit.q[usable], low, high) < limited:
+            if better_fit and _count_at_limits(mb, other_fit.q[usable], low, high) < limited:
                 result = other_fit
     return result
 
 
-def _at_limits(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatArray) -> int:
-    """Return how often a one-axis coordinate is at a limit in the rows of q (T, nq), where its limits differ."""
+def _count_at_limits(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatArray) -> int:
+    """Count how often one-axis coordinates are at a limit in the rows of q (T, nq), if their limits differ."""
     count = 0
     for body in mb.bodies:
         place, row = mb.q_slice(body.name), mb.v_slice(body.name).start
@@ -297,9 +297,9 @@ def _at_limits(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatArray) 
 
 @dataclass(frozen=True)
 class _Fit:
-    """The fit of all frames from wherever it starts.
+    """The fit of all frames from a given start.
 
-    Attributes: marker_body: (M,) bodies. turned: frames before which the root has turned (`_turned`), ascending.
+    Attributes: marker_body: (M,) bodies. turned: frames before which the root has turned (`_coordinate_rates`), ascending.
     """
 
     mb: Multibody
@@ -309,28 +309,30 @@ class _Fit:
     tolerance: float
     max_iterations: int
 
-    def from_start(self, start: FloatArray) -> InverseKinematics:
-        """The fit from q (nq,) on, with the root laid over the markers of every frame before which it has turned."""
+    def fit_from(self, start: FloatArray) -> InverseKinematics:
+        """Fit all frames starting from q (nq,); realign the root with its markers in every frame before which it has turned."""
         pieces: list[InverseKinematics] = []
         for first, stop in pairwise((0, *self.turned, len(self.problem.p_WM))):
             if pieces:
                 known = pieces[-1].q[np.isfinite(pieces[-1].q).all(axis=1)]
-                start = self._placed(known[-1] if len(known) else start, np.array([first]))[0]
-            pieces.append(self._solved(slice(first, stop), start))
+                start = self._with_aligned_base(known[-1] if len(known) else start, np.array([first]))[0]
+            pieces.append(self._run_kernel(slice(first, stop), start))
         if len(pieces) == 1:
             return pieces[0]
         columns = zip(*((p.q, p.marker_error, p.cost, p.iterations, p.status) for p in pieces), strict=True)
         return InverseKinematics(*(np.concatenate(column) for column in columns))
 
-    def reached_backwards(self, posture: FloatArray, usable: IntArray, found: InverseKinematics) -> FloatArray | None:
-        """Return q (nq,) of the first of the frames `usable` as it is reached from the one that the posture (nq,) resembles most.
+    def refit_first_backwards(
+        self, posture: FloatArray, usable: IntArray, found: InverseKinematics
+    ) -> FloatArray | None:
+        """Fit backwards to the first of the frames `usable` from the frame most similar to the posture (nq,); return its q (nq,).
 
-        None where that is the first frame, or the fit there is no better than the given one.
+        Returns None if that is the first frame, or if the fit is not better than the given one.
         """
         if not len(usable):
             return None
         some = usable[np.unique(np.linspace(0, len(usable) - 1, _COMPARED_FRAMES).astype(int))]
-        starts = self._placed(posture, some, by_all=True)
+        starts = self._with_aligned_base(posture, some, by_all=True)
         R, p = body_poses(self.mb, starts)
         places = np.einsum("tmij,mj->tmi", R[:, self.marker_body], self.problem.p_BM) + p[:, self.marker_body]
         away = np.nanmean(np.sum((self.problem.p_WM[some] - places) ** 2, axis=2), axis=1)
@@ -338,18 +340,18 @@ class _Fit:
         rows = usable[usable <= some[nearest]][::-1]
         if len(rows) < 2:
             return None
-        solution = self._solved(rows, starts[nearest])
+        solution = self._run_kernel(rows, starts[nearest])
         better = solution.cost[-1] < _BETTER * found.cost[usable[0]]
         return solution.q[-1] if better and np.isfinite(solution.q[-1]).all() else None
 
-    def _placed(self, q: FloatArray, frames: IntArray, by_all: bool = False) -> FloatArray:
-        """q (nq,) with the root laid over the markers of frames (F,), (F, nq), see `_placed_base`."""
+    def _with_aligned_base(self, q: FloatArray, frames: IntArray, by_all: bool = False) -> FloatArray:
+        """Return q (nq,) for the frames (F,) with the root aligned with its markers, (F, nq); see `_align_base`."""
         whole, places = self.problem, self.problem.p_BM
         shown = whole.weights[np.minimum(frames, len(whole.weights) - 1)]
-        return _placed_base(self.mb, q, self.marker_body, places, whole.p_WM[frames], shown, by_all=by_all)
+        return _align_base(self.mb, q, self.marker_body, places, whole.p_WM[frames], shown, by_all=by_all)
 
-    def _solved(self, rows: slice | IntArray, start: FloatArray) -> InverseKinematics:
-        """Run the kernel from `start` (nq,) over some frames, in their order."""
+    def _run_kernel(self, rows: slice | IntArray, start: FloatArray) -> InverseKinematics:
+        """Run the kernel from `start` (nq,) over the given frames, in their order."""
         whole, mb = self.problem, self.mb
         problem = whole._replace(
             p_WM=np.ascontiguousarray(whole.p_WM[rows]),
@@ -372,7 +374,7 @@ class _Fit:
             self.tolerance,
             self.max_iterations,
             MIN_MARKERS,
-            workspace(mb.tree, mb.nq, markers),
+            allocate_fit_memory(mb.tree, mb.nq, markers),
             result.q,
             result.marker_error,
             result.cost,

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 from biodyn.conventions import GRAVITY_W, FloatArray
 from biodyn.errors import ModelError
 from biodyn.rigid_body.multibody import Body, Joint, Multibody, Vector3
-from biodyn.rigid_body.osim.document import shown
+from biodyn.rigid_body.osim.document import excerpt
 
 _KINDS = {
     "fixed": "weld",
@@ -32,20 +32,20 @@ _LARGEST = 1e12
 
 
 def _numbers(text: str | None, count: int, where: str, most: float = _LARGEST) -> FloatArray:
-    """Return the numbers of an attribute, zeros where it is missing; ModelError beyond `most` either way."""
+    """Return the numbers of an attribute, zeros if it is missing; raise ModelError if one exceeds `most` in magnitude."""
     try:
         values = np.zeros(count) if text is None else np.array([float(x) for x in text.split()])
     except ValueError as error:
-        raise ModelError(f"{where} holds '{shown(str(text))}', which are not numbers.") from error
+        raise ModelError(f"{where} holds '{excerpt(str(text))}', which are not numbers.") from error
     if values.shape != (count,):
-        raise ModelError(f"{where} must hold {count} numbers, found '{shown(str(text))}'.")
+        raise ModelError(f"{where} must hold {count} numbers, found '{excerpt(str(text))}'.")
     if not (np.abs(values) <= most).all():  # nor not a number
-        raise ModelError(f"{where} must be a number of at most {most:.0e} either way, found '{shown(str(text))}'.")
+        raise ModelError(f"{where} must be a number of at most {most:.0e} either way, found '{excerpt(str(text))}'.")
     return values
 
 
 def _pose(element: ET.Element | None, where: str) -> tuple[FloatArray, FloatArray]:
-    """Return R, p of an <origin>: fixed-axis roll, pitch, yaw."""
+    """Return R and p of an <origin> element with fixed-axis roll, pitch and yaw."""
     if element is None:
         return np.eye(3), np.zeros(3)
     angles = _numbers(element.get("rpy"), 3, f"rpy of {where}")
@@ -89,9 +89,9 @@ def from_urdf(
     base: Literal["free", "weld"] = "free",
     gravity_W: tuple[float, float, float] = GRAVITY_W,
 ) -> Multibody:
-    """Return the model of a URDF file (a path) or text (starting with '<').
+    """Return the model of a URDF file (a path) or of URDF text (starting with '<').
 
-    base: how the root link is carried by the world. A root link named 'world' is the world itself. Meshes, sensors and
+    base: type of the joint between world and root link. A root link named 'world' is the world itself. Meshes, sensors and
     transmissions are ignored. Raises ModelError naming the link or joint that cannot be read.
     """
     text = str(source)
@@ -101,7 +101,7 @@ def from_urdf(
         robot = fromstring(text)
     except OSError as error:
         raise ModelError(
-            f"The URDF model '{shown(text)}' cannot be read: {error.strerror}.",
+            f"The URDF model '{excerpt(text)}' cannot be read: {error.strerror}.",
             "Give the path of an URDF file or its text.",
         ) from error
     except (ValueError, ET.ParseError) as error:  # text that is no Unicode, or declares entities
@@ -135,7 +135,7 @@ def _text(values: FloatArray | tuple[float, ...]) -> str:
 
 
 def _one_axis_parts(joint: Joint) -> list[tuple[str, Vector3]] | None:
-    """Return kind (revolute or prismatic) and axis of the one-axis joints that make up a joint; None where it has others."""
+    """Return kind (revolute or prismatic) and axis of the one-axis joints that compose a joint; None if it has other parts."""
     if joint.kind in ("revolute", "universal", "cardan"):
         return [("revolute", axis) for axis in joint.axes]
     if joint.kind == "prismatic":
@@ -169,7 +169,7 @@ def to_urdf(mb: Multibody, name: str = "model") -> str:
         for k, (kind, axis) in enumerate(steps):
             last = k == len(steps) - 1
             link = body.name if last else f"{body.name}_axis{k + 1}"
-            _write_link(robot, link, body if last else None)
+            _add_link(robot, link, body if last else None)
             low = joint.lower[k] if joint.lower else -np.inf
             high = joint.upper[k] if joint.upper else np.inf
             bounded = np.isfinite([low, high]).all()
@@ -190,7 +190,7 @@ def to_urdf(mb: Multibody, name: str = "model") -> str:
     return ET.tostring(robot, encoding="unicode") + "\n"
 
 
-def _write_link(robot: ET.Element, name: str, body: Body | None) -> None:
+def _add_link(robot: ET.Element, name: str, body: Body | None) -> None:
     link = ET.SubElement(robot, "link", name=name)
     if body is None or body.mass_kg == 0.0:
         return
@@ -202,7 +202,7 @@ def _write_link(robot: ET.Element, name: str, body: Body | None) -> None:
     ET.SubElement(inertial, "inertia", {key: repr(float(value)) for key, value in names.items()})
 
 
-def _joints(joint: Joint, name: str, root: bool) -> list[dict[str, str]]:
+def _mjcf_joints(joint: Joint, name: str, root: bool) -> list[dict[str, str]]:
     """Return the attributes of the MJCF joints, in the order MuJoCo applies them: from the parent outwards."""
     if joint.kind == "weld":
         return []
@@ -243,8 +243,8 @@ class _Segment:
     joints: list[dict[str, str]]
 
 
-def _segments(mb: Multibody) -> Iterator[_Segment]:
-    """Bodies in topological order, massless moving links folded into the one body each carries.
+def _mjcf_segments(mb: Multibody) -> Iterator[_Segment]:
+    """Return the bodies in topological order, with massless moving links merged into the body that each carries.
 
     MuJoCo requires mass on everything that moves, and turns a body about several axes instead. It takes axes and
     anchors in that body's own frame at q = 0.
@@ -252,11 +252,11 @@ def _segments(mb: Multibody) -> Iterator[_Segment]:
     folded: dict[str, _Segment] = {}
     children = Counter(body.parent for body in mb.bodies)
     for body in mb.bodies:
-        joints = _joints(body.joint, body.name, body.parent is None)
+        joints = _mjcf_joints(body.joint, body.name, body.parent is None)
         parent, R, p = body.parent, body.R_PJ, body.p_PJ
         before = folded.pop(parent, None) if parent is not None else None
         if before is not None:
-            joints = [*(_carried(joint, R, p) for joint in before.joints), *joints]
+            joints = [*(_joint_on_body(joint, R, p) for joint in before.joints), *joints]
             parent, R, p = before.parent, before.R @ R, before.p + before.R @ p
         segment = _Segment(body, parent, R, p, joints)
         if body.mass_kg == 0.0 and joints:
@@ -267,8 +267,8 @@ def _segments(mb: Multibody) -> Iterator[_Segment]:
             yield segment
 
 
-def _carried(joint: dict[str, str], R_LB: FloatArray, p_LB: FloatArray) -> dict[str, str]:
-    """A joint of a link, in the frame of the body at R_LB, p_LB in the link."""
+def _joint_on_body(joint: dict[str, str], R_LB: FloatArray, p_LB: FloatArray) -> dict[str, str]:
+    """Return a joint of a link in the frame of the body at R_LB, p_LB in the link."""
     place = np.array([float(x) for x in joint.get("pos", "0 0 0").split()])
     axis = np.array([float(x) for x in joint["axis"].split()])
     return {**joint, "pos": _text(R_LB.T @ (place - p_LB)), "axis": _text(R_LB.T @ axis)}
@@ -312,7 +312,7 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
     ET.SubElement(option, "flag", constraint="disable", contact="disable")
     world = ET.SubElement(root, "worldbody")
     elements: dict[str | None, ET.Element] = {None: world}
-    for segment in _segments(mb):
+    for segment in _mjcf_segments(mb):
         body = segment.body
         x, y, z, w = Rotation.from_matrix(segment.R).as_quat()
         element = ET.SubElement(elements[segment.parent], "body", name=body.name)

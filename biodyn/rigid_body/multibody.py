@@ -51,7 +51,7 @@ _ANGLE_SLACK: Final = 1e-9
 
 
 def unit_axis(axis: object, name: str) -> Vector3:
-    """Return the axis scaled to length one. Raises ModelError where it is not three finite numbers or is zero."""
+    """Return the axis normalised to length one; raise ModelError unless it is three finite numbers and not zero."""
     values = np.asarray(axis, dtype=np.float64)
     if values.shape != (3,) or not np.isfinite(values).all() or np.linalg.norm(values) < 1e-12:
         raise ModelError(f"The axis of {name} must be three finite numbers, not all zero; found {axis!r}.")
@@ -61,7 +61,7 @@ def unit_axis(axis: object, name: str) -> Vector3:
 
 @dataclass(frozen=True)
 class Joint:
-    """How a body moves against its parent.
+    """How a body moves relative to its parent.
 
     Attributes:
         kind: weld, free (q = x y z and quaternion w x y z; v = body-frame twist [omega_B; v_B]), spherical (q =
@@ -119,7 +119,7 @@ class Joint:
 
 
 def _is_rotation(R: FloatArray) -> bool:
-    """Whether R (3, 3) is a right-handed rotation, in plain floats: trials build thousands of bodies, arrays take far longer."""
+    """Return whether R (3, 3) is a right-handed rotation, with plain floats: this is faster for thousands of small bodies."""
     (a, b, c), (d, e, f), (g, h, i) = R.tolist()
     lengths = a * a + b * b + c * c, d * d + e * e + f * f, g * g + h * h + i * i
     angles = a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i
@@ -143,8 +143,8 @@ class Body:
         mass_kg: >= 0; massless bodies are links of a chain.
         com_m: (3,) centre of mass in body axes from the body origin, m.
         inertia_com: (3, 3) about the centre of mass in body axes, kg m^2.
-        any_inertia: take an inertia that breaks the triangle inequality as it is: models of others hold such ones, and
-            their numbers shall come out.
+        any_inertia: accept an inertia that violates the triangle inequality. Published models contain such inertias,
+            and their results must be reproduced.
 
     Raises ModelError naming the body: non-finite numbers, R_PJ not a rotation, negative mass, inertia not symmetric,
     not positive semidefinite or against the triangle inequality (by more than 1e-6 of its trace), inertia of a
@@ -210,8 +210,8 @@ _Step = tuple[int, FloatArray, FloatArray]
 
 
 @lru_cache(maxsize=256)
-def _steps(joint: Joint) -> list[_Step]:
-    """Return the kernel joints a joint is made of, from the parent outwards; trials have the same ones again and again."""
+def _kernel_joints(joint: Joint) -> list[_Step]:
+    """Return the one-axis kernel joints that compose a joint, from the parent outwards (cached)."""
     zero = np.zeros(3)
     axes = [np.array(axis) for axis in joint.axes]
     if joint.kind == "weld":
@@ -232,22 +232,22 @@ def _steps(joint: Joint) -> list[_Step]:
     return [(kinds.REVOLUTE, axis, zero) for axis in axes]  # revolute, universal, cardan
 
 
-def _skews(axes: FloatArray) -> FloatArray:
-    """The matrices (n, 3, 3) with skew(a) b = a x b of axes (n, 3)."""
+def _skew_matrices(axes: FloatArray) -> FloatArray:
+    """Return the matrices (n, 3, 3) with skew(a) b = a x b for axes (n, 3)."""
     skew = np.zeros((len(axes), 3, 3))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         skew[:, k, j], skew[:, j, k] = axes[:, i], -axes[:, i]
     return skew
 
 
-def _six(S: FloatArray) -> FloatArray:
-    """The upper triangles (n, 6) of symmetric matrices (n, 3, 3), row by row."""
+def _upper_triangles(S: FloatArray) -> FloatArray:
+    """Return the upper triangles (n, 6) of symmetric matrices (n, 3, 3), row by row."""
     return np.ascontiguousarray(S.reshape(-1, 9)[:, [0, 1, 2, 4, 5, 8]])
 
 
 @lru_cache(maxsize=64)
 def _dof_tree(parent: tuple[int, ...], nv: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return for each velocity coordinate the previous one on the way to the root (-1 = none), how many are before, and its path.
+    """Return for each velocity coordinate its predecessor towards the root (-1 = none), its depth, and its path.
 
     Last the `_dof_blocks` of the mass matrix. Featherstone 2008, section 6.4: the expanded parent array of branch-induced
     sparsity. Trials build the same trees again and again, with other sizes.
@@ -268,7 +268,7 @@ def _dof_tree(parent: tuple[int, ...], nv: tuple[int, ...]) -> tuple[IntArray, I
 
 
 def _dof_paths(dof_parent: IntArray, dof_depth: IntArray) -> IntArray:
-    """Return the path to each velocity coordinate by depth (nv, deepest + 1), -1 behind its end."""
+    """Return the path to each velocity coordinate by depth (nv, deepest + 1), padded with -1."""
     paths = np.full((len(dof_parent), int(dof_depth.max(initial=-1)) + 1), -1, dtype=np.int64)
     for j, (before, depth) in enumerate(zip(dof_parent, dof_depth, strict=True)):
         if before >= 0:
@@ -278,7 +278,7 @@ def _dof_paths(dof_parent: IntArray, dof_depth: IntArray) -> IntArray:
 
 
 def _dof_blocks(dof_path: IntArray) -> IntArray:
-    """Return where the blocks of the mass matrix (nv, nv), row by row, begin in which not all numbers are zero."""
+    """Return the start indices of the blocks of the mass matrix (nv, nv), row by row, that are not all zero."""
     nv = len(dof_path)
     related = np.zeros((nv, nv), dtype=np.bool_)
     j, depth = np.nonzero(dof_path >= 0)
@@ -286,8 +286,8 @@ def _dof_blocks(dof_path: IntArray) -> IntArray:
     return blocks_with((related | related.T).ravel())
 
 
-def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray) -> tuple[Tree, IntArray]:
-    """Return the kernels' tree and the (B,) link of each body.
+def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray) -> tuple[Tree, IntArray]:
+    """Return the kernel tree and the link index (B,) of each body.
 
     bodies: in topological order; parents: (B,) index of the parent body, -1 = world; gravity_W: (3,) m/s^2.
     """
@@ -297,7 +297,7 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
     placements: list[tuple[FloatArray, FloatArray]] = []
     link_of_body = np.zeros(len(bodies), dtype=np.int64)
     for b, body in enumerate(bodies):
-        chain = _steps(body.joint)
+        chain = _kernel_joints(body.joint)
         for k, step in enumerate(chain):
             before = -1 if parents[b] < 0 else int(link_of_body[parents[b]])
             parent.append(before if k == 0 else len(parent) - 1)
@@ -342,13 +342,13 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
         slide=slide,
         p_slide=np.einsum("nij,nj->ni", R, slide),
         R_fixed=(R @ along).reshape(n, 9),
-        R_sin=(R @ _skews(axis)).reshape(n, 9),
+        R_sin=(R @ _skew_matrices(axis)).reshape(n, 9),
         R_cos=(R @ (np.eye(3) - along)).reshape(n, 9),
         mass=mass,
         com=com,
-        inertia_com=_six(inertia),
+        inertia_com=_upper_triangles(inertia),
         first_moment=mass[:, None] * com,
-        inertia_origin=_six(inertia + mass[:, None, None] * shift),
+        inertia_origin=_upper_triangles(inertia + mass[:, None, None] * shift),
         gravity_W=np.array(gravity_W, dtype=np.float64),
     )
     for array in tree:
@@ -356,7 +356,7 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
     return tree, link_of_body
 
 
-def _topological(bodies: Sequence[Body]) -> tuple[Body, ...]:
+def _topological_order(bodies: Sequence[Body]) -> tuple[Body, ...]:
     """Order the bodies so that parents come first, otherwise as given."""
     names = [body.name for body in bodies]
     known = set(names)
@@ -412,9 +412,9 @@ class Multibody:
         gravity = np.array(self.gravity_W, dtype=np.float64)
         if gravity.shape != (3,) or not np.isfinite(gravity).all():
             raise ModelError(f"Gravity must be three finite numbers, found {self.gravity_W!r}.")
-        object.__setattr__(self, "bodies", _topological(self.bodies))
+        object.__setattr__(self, "bodies", _topological_order(self.bodies))
         object.__setattr__(self, "gravity_W", (float(gravity[0]), float(gravity[1]), float(gravity[2])))
-        tree, link_of_body = tree_of_links(self.bodies, self.parents, gravity)
+        tree, link_of_body = kernel_tree(self.bodies, self.parents, gravity)
         object.__setattr__(self, "tree", tree)
         object.__setattr__(self, "link_of_body", link_of_body)
 
@@ -429,29 +429,29 @@ class Multibody:
         return sum(body.joint.nv for body in self.bodies)
 
     @cached_property
-    def _index(self) -> dict[str, int]:
+    def _index_by_name(self) -> dict[str, int]:
         return {body.name: i for i, body in enumerate(self.bodies)}
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
         """Names of the bodies."""
-        return tuple(self._index)
+        return tuple(self._index_by_name)
 
     @cached_property
     def parents(self) -> IntArray:
-        """(B,) index of the parent body, -1 = world."""
-        parents = [-1 if body.parent is None else self._index[body.parent] for body in self.bodies]
+        """Index (B,) of the parent of each body, -1 = world."""
+        parents = [-1 if body.parent is None else self._index_by_name[body.parent] for body in self.bodies]
         return np.array(parents, dtype=np.int64)
 
     @cached_property
     def lower(self) -> FloatArray:
-        """(nv,) lower limits of the coordinates, rad or m, -inf = none."""
+        """Lower limits (nv,) of the coordinates, rad or m, -inf = none."""
         limits = [body.joint.lower or (-np.inf,) * body.joint.nv for body in self.bodies]
         return np.array([value for part in limits for value in part], dtype=np.float64)
 
     @cached_property
     def upper(self) -> FloatArray:
-        """(nv,) upper limits of the coordinates, rad or m, inf = none."""
+        """Upper limits (nv,) of the coordinates, rad or m, inf = none."""
         limits = [body.joint.upper or (np.inf,) * body.joint.nv for body in self.bodies]
         return np.array([value for part in limits for value in part], dtype=np.float64)
 
@@ -467,21 +467,21 @@ class Multibody:
 
     def body_index(self, name: str) -> int:
         """Return the index of a body. Raises ModelError for an unknown name."""
-        if name not in self._index:
+        if name not in self._index_by_name:
             raise ModelError(f"No body named '{name}'.", f"Bodies: {', '.join(self.body_names)}.")
-        return self._index[name]
+        return self._index_by_name[name]
 
     def q_slice(self, name: str) -> slice:
-        """Return where the coordinates of the body's joint stand in q."""
+        """Return the slice of q that holds the coordinates of the body's joint."""
         return self._q_slices[self.body_index(name)]
 
     def v_slice(self, name: str) -> slice:
-        """Return where the coordinates of the body's joint stand in v, vdot and tau."""
+        """Return the slice of v, vdot and tau that holds the coordinates of the body's joint."""
         return self._v_slices[self.body_index(name)]
 
     @cached_property
     def paths(self) -> BoolArray:
-        """Return which velocity coordinates (B, nv) move each body: its own and the ones of its ancestors."""
+        """Return a mask (B, nv) of the velocity coordinates that move each body: its own and those of its ancestors."""
         result = np.zeros((len(self.bodies), self.nv), dtype=np.bool_)
         for body, (parent, own) in enumerate(zip(self.parents.tolist(), self._v_slices, strict=True)):
             if parent >= 0:
@@ -490,12 +490,12 @@ class Multibody:
         return result
 
     @cached_property
-    def weightless(self) -> Tree:
-        """The tree without gravity."""
+    def without_gravity(self) -> Tree:
+        """Return the tree without gravity."""
         return self.tree._replace(gravity_W=np.zeros(3))
 
-    def neutral(self) -> FloatArray:
-        """Return the (nq,) configuration at which every joint frame equals its placement."""
+    def neutral_q(self) -> FloatArray:
+        """Return the configuration (nq,) in which every joint coordinate is zero (quaternions: identity)."""
         q = np.zeros(self.nq)
         for body, at in zip(self.bodies, self._q_slices, strict=True):
             if body.joint.kind in ("free", "spherical"):
@@ -504,5 +504,5 @@ class Multibody:
 
     @property
     def total_mass_kg(self) -> float:
-        """Mass of all bodies, kg."""
+        """Total mass of all bodies, kg."""
         return float(sum(body.mass_kg for body in self.bodies))

@@ -17,7 +17,7 @@ from biodyn.io.b3d import Archive, ArchivedTrial, forces_of, missing_note, read_
 from biodyn.io.opensim.write import storage_text, trc_text
 from biodyn.output.store.record import versions
 from biodyn.output.store.write import write_export
-from biodyn.rigid_body.osim.document import document_of
+from biodyn.rigid_body.osim.document import parse_document
 from biodyn.rigid_body.osim.joints import coordinates_down_the_tree
 from biodyn.rigid_body.osim.model import model_element, model_of
 from biodyn.rigid_body.osim.write import component_name
@@ -100,7 +100,7 @@ def _models(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
             continue
         name = f"model_{model.kind}.osim"
         try:
-            element = model_element(document_of(model.osim.encode(), name), name)
+            element = model_element(parse_document(model.osim.encode(), name), name)
             free, _ = model_of(element).independent()
             names = coordinates_down_the_tree(element)
             models[model.kind] = _Model(model.osim, names, tuple(label for label in names if label in free))

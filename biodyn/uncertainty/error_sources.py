@@ -15,7 +15,7 @@ from biodyn.model.skeleton import Inertia
 from biodyn.processing.signals.filtering import butterworth_lowpass, measured_noise
 from biodyn.processing.signals.plates import resample_wrench
 from biodyn.recording import PlateWrench
-from biodyn.rigid_body import Multibody, body_poses, effects_of_inertia, forces_of_wrenches, inverse_dynamics
+from biodyn.rigid_body import Multibody, body_poses, generalised_wrench_forces, inertia_sensitivities, inverse_dynamics
 from biodyn.rigid_body.kinematics import StickFigure
 from biodyn.uncertainty.inputs import PAIRS, Magnitudes, TrialInputs, filtered_noise, stride_movement, white_noise
 
@@ -110,7 +110,7 @@ def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     model = inputs.model
     changes = []
     for group in segment_groups(model):
-        scaled = {name: inertia_of(model, name) for name in group}
+        scaled = {name: read_inertia(model, name) for name in group}
         share = sum(inertia.mass for inertia in scaled.values()) / model.mass_kg
         if share == 0.0:
             continue
@@ -118,7 +118,7 @@ def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         back = 1.0 / (1.0 + magnitudes.mass_share * share)
         more = (1.0 + magnitudes.mass_share) * back
         masses = {body.definition.name: more if body.definition.name in group else back for body in model.bodies}
-        changes.append({name: with_mass_factor(inertia_of(model, name), f) for name, f in masses.items()})
+        changes.append({name: with_mass_factor(read_inertia(model, name), f) for name, f in masses.items()})
         for axis in (0, 1):
             step = np.zeros(3)
             step[axis] = magnitudes.com_m
@@ -128,7 +128,7 @@ def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     parameters = np.stack([_parameter_change(model, change) for change in changes], axis=1)
 
     def columns(frames: Frames) -> Columns:
-        change = effects_of_inertia(model.multibody, frames.q, frames.v, frames.vdot, parameters)
+        change = inertia_sensitivities(model.multibody, frames.q, frames.v, frames.vdot, parameters)
         return stacked(frames, change[:, frames.rows])
 
     return columns
@@ -220,7 +220,7 @@ def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def inertia_of(model: SubjectModel, name: str) -> Inertia:
+def read_inertia(model: SubjectModel, name: str) -> Inertia:
     """Return the inertia of a segment in its own axes."""
     return next(body.inertia for body in model.bodies if body.definition.name == name)
 
@@ -344,7 +344,7 @@ class Fitted:
     @cached_property
     def figure(self) -> StickFigure:
         """Joints and ends of its segments."""
-        return StickFigure.of(self.tree)
+        return StickFigure.from_posture(self.tree)
 
     @cached_property
     def carrying(self) -> IntArray:
@@ -391,7 +391,7 @@ def fit_gradient(frames: Frames, fitted: Fitted, some: tuple[int, ...] | None = 
         # x x w (x - y) = y x w x
         loads[axis] = np.sum(pose[c] * seen[b] - pose[b] * seen[c], axis=0)
         loads[3 + axis] = np.sum(pose[axis] * total, axis=0) - seen[axis, 3]
-    return forces_of_wrenches(fitted.tree, frames.q, loads.transpose(2, 1, 0), links)
+    return generalised_wrench_forces(fitted.tree, frames.q, loads.transpose(2, 1, 0), links)
 
 
 def _marker_forces(frames: Frames, fitted: Fitted, x: FloatArray, error: FloatArray) -> FloatArray:
@@ -403,12 +403,12 @@ def _marker_forces(frames: Frames, fitted: Fitted, x: FloatArray, error: FloatAr
     )
     carries = (fitted.links == links[:, None]).astype(np.float64)  # (K, M)
     loads = carries @ np.concatenate([moment, force], axis=2)
-    return forces_of_wrenches(fitted.tree, frames.q, loads, links)
+    return generalised_wrench_forces(fitted.tree, frames.q, loads, links)
 
 
 def _by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
     links = frames.inputs.dynamics.foot_wrench_links
-    return -forces_of_wrenches(frames.inputs.model.multibody, frames.q, change, links)[:, frames.rows]
+    return -generalised_wrench_forces(frames.inputs.model.multibody, frames.q, change, links)[:, frames.rows]
 
 
 def torques(frames: Frames, tree: Multibody) -> FloatArray:
@@ -424,7 +424,7 @@ def _parameter_change(model: SubjectModel, changed: dict[str, Inertia]) -> Float
     change = np.zeros((len(model.multibody.bodies), 10))
     for name, inertia in changed.items():
         frame = model.frames[name]
-        for sign, each in ((1.0, inertia), (-1.0, inertia_of(model, name))):
+        for sign, each in ((1.0, inertia), (-1.0, read_inertia(model, name))):
             change[frame.link] += sign * _parameters(each.moved(frame.R_LB, frame.p_LB))
     return change.ravel()
 

@@ -111,7 +111,7 @@ class _DrawnPlaces:
         q = redone(trial, as_it_was(trial))[0]
         frames = np.flatnonzero(np.isfinite(q).all(axis=1) & (np.arange(len(q)) % every == 0))
         mb = trial.model.multibody
-        names = tuple(mb.bodies[body].name for body in StickFigure.of(mb).bodies)
+        names = tuple(mb.bodies[body].name for body in StickFigure.from_posture(mb).bodies)
         usual = _points(trial.model.osim, q[frames], names)
         return cls(frames, names, usual, np.zeros((*usual.shape, 3)))
 
@@ -128,7 +128,7 @@ class _DrawnPlaces:
 def _points(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatArray:
     """Joints, then ends (K, 2 B, 3) m, of the bodies by name."""
     mb = model.multibody
-    figure = StickFigure.of(mb, model.coupled.configuration(model.default_configuration()[None])[0])
+    figure = StickFigure.from_posture(mb, model.coupled.configuration(model.default_configuration()[None])[0])
     at = [[mb.bodies[body].name for body in figure.bodies].index(name) for name in names]
     points = figure.points(*model.coupled.body_poses(q))
     return points[:, [*at, *(k + len(figure.bodies) for k in at)]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.rigid_body import body_poses, effects_of_inertia
+from biodyn.rigid_body import body_poses, inertia_sensitivities
 from biodyn.uncertainty.error_sources import Fitted, Frames, Source, single
 from biodyn.uncertainty.responses import (
     FitResponse,
@@ -79,9 +79,9 @@ class PointCovariances:
             changes = (wide @ columns).reshape(*J.shape[:3], -1)
             covariance += (changes * variance[:, None, None]) @ changes.transpose(0, 1, 3, 2)
         changes = (wide @ steps).reshape(*J.shape[:3], -1)
-        points = figure.at(tree, q)
+        points = figure.points_at(tree, q)
         for column, (factor, other) in models.items():
-            changes[..., column] += factor * (other.figure.at(other.tree, q) - points)
+            changes[..., column] += factor * (other.figure.points_at(other.tree, q) - points)
         covariance += changes @ changes.transpose(0, 1, 3, 2)
         self.frames.append(frames)
         self.sd_m.append(largest_extent(covariance))
@@ -137,7 +137,7 @@ class ParameterEffects:
     def effects(self, frames: Frames) -> FloatArray:
         """Return the change of the generalised forces `frames.rows` by a unit of each parameter, (T, R, N)."""
         tree = frames.inputs.model.multibody
-        effects = effects_of_inertia(tree, frames.q, frames.v, frames.vdot, self.parameters)
+        effects = inertia_sensitivities(tree, frames.q, frames.v, frames.vdot, self.parameters)
         return np.asarray(effects[:, frames.rows])
 
 

@@ -31,7 +31,7 @@ from biodyn.processing.kinematics.visibility import (
 )
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import Multibody, body_poses, inverse_dynamics_derivatives, joint_jacobians
-from biodyn.rigid_body.kinematics import on_path
+from biodyn.rigid_body.kinematics import supporting_coordinates
 from biodyn.uncertainty.error_sources import Columns, Frames, Source, single
 from biodyn.uncertainty.inputs import PAIRS, Magnitudes, stride_movement
 
@@ -188,7 +188,7 @@ def held_coordinates(
 def _before(mb: Multibody) -> FloatArray:
     """Return 1 where a coordinate (nv,) is of a joint before or at that of another (nv,), else 0; called for blocks of frames."""
     bodies = [int(np.flatnonzero(mb.link_of_body == link)[0]) for link in mb.tree.dof_link]
-    return np.stack([on_path(mb, body) for body in bodies], axis=1).astype(np.float64)
+    return np.stack([supporting_coordinates(mb, body) for body in bodies], axis=1).astype(np.float64)
 
 
 def _hessian(

@@ -39,7 +39,7 @@ def test_badly_seen_is_what_other_postures_show_well() -> None:
 def test_a_leap_and_what_lies_behind_it_belongs_to_the_bad_frames() -> None:
     model = skeleton_model()
     column = [c.name for c in model.coordinates].index("hip_rotation_r")
-    q = np.tile(model.multibody.neutral(), (100, 1))
+    q = np.tile(model.multibody.neutral_q(), (100, 1))
     q[45:55, model.coordinates[column].q_index] = 0.7  # 40 degrees within a frame, and back
     bad = np.zeros((100, len(model.coordinates)), dtype=bool)
     bad[40:44, column] = True
@@ -56,7 +56,7 @@ def test_the_bridge_over_bad_frames_is_smooth_and_leaves_the_others() -> None:
     column = model.coordinates.index(coordinate)
     time_s = np.arange(200) / RATE_HZ
     true = 0.1 * np.sin(2.0 * np.pi * time_s)
-    q = np.tile(model.multibody.neutral(), (200, 1))
+    q = np.tile(model.multibody.neutral_q(), (200, 1))
     q[:, coordinate.q_index] = true
     q[95:105, coordinate.q_index] += 0.5
     bad = np.zeros((200, len(model.coordinates)), dtype=bool)

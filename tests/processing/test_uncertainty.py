@@ -24,8 +24,8 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import butterworth_lowpass, measured_noise
 from biodyn.recording import Markers
 from biodyn.rigid_body import (
-    effects_of_inertia,
-    forces_of_wrenches,
+    generalised_wrench_forces,
+    inertia_sensitivities,
     inertial_parameters,
     integrate,
     inverse_dynamics,
@@ -413,7 +413,7 @@ def test_changed_inertias_act_as_their_regressor(analysis: TrialAnalysis) -> Non
     q, v, vdot = motion.q[at], motion.v[at], motion.vdot[at]
     phi = inertial_parameters(model.multibody)
     changes = np.random.default_rng(4).normal(size=(len(phi), 3)) * 1e-3 * np.abs(phi)[:, None]
-    found = effects_of_inertia(model.multibody, q, v, vdot, changes)
+    found = inertia_sensitivities(model.multibody, q, v, vdot, changes)
     expected = regressor(model.multibody, q, v, vdot) @ changes
     # differences of torques of some 100 Nm, in double precision
     np.testing.assert_allclose(found, expected, atol=1e-10)
@@ -428,7 +428,7 @@ def test_forces_of_wrenches_are_what_inverse_dynamics_saves(analysis: TrialAnaly
     saved = inverse_dynamics(model.multibody, q, v, vdot) - inverse_dynamics(
         model.multibody, q, v, vdot, wrenches, links
     )
-    np.testing.assert_allclose(forces_of_wrenches(model.multibody, q, wrenches, links), saved, atol=1e-9)
+    np.testing.assert_allclose(generalised_wrench_forces(model.multibody, q, wrenches, links), saved, atol=1e-9)
 
 
 def test_centres_that_markers_stand_in_for_are_as_the_fit_believes(tmp_path: Path) -> None:
@@ -488,10 +488,12 @@ def test_bands_agree_with_repeated_analyses(analysis: TrialAnalysis, source: str
 
 def test_points_move_as_their_jacobians_say(analysis: TrialAnalysis) -> None:
     mb = analysis.model.multibody
-    figure, q = StickFigure.of(mb), analysis.fit.motion.q[[100]]
+    figure, q = StickFigure.from_posture(mb), analysis.fit.motion.q[[100]]
     step = 1e-6
     moved = [
-        (figure.at(mb, integrate(mb, q, sign * step * axis[None])))[0] for axis in np.eye(mb.nv) for sign in (1.0, -1.0)
+        (figure.points_at(mb, integrate(mb, q, sign * step * axis[None])))[0]
+        for axis in np.eye(mb.nv)
+        for sign in (1.0, -1.0)
     ]
     slopes = (np.stack(moved[::2]) - np.stack(moved[1::2])) / (2.0 * step)
     np.testing.assert_allclose(figure.jacobians(mb, q)[0], slopes.transpose(1, 2, 0), atol=1e-8)
@@ -534,7 +536,7 @@ def test_places_agree_with_repeated_analyses(analysis: TrialAnalysis, source: st
         smooth[np.isnan(inputs.markers.positions)] = np.nan
         fit = inputs.refit(one.model, replace(inputs.markers, positions=smooth))
         mb = fit.model.multibody
-        points.append(StickFigure.of(mb).at(mb, fit.motion.q[places.frames]))
+        points.append(StickFigure.from_posture(mb).points_at(mb, fit.motion.q[places.frames]))
     apart = np.stack(points) - np.mean(points, axis=0)
     covariance = np.einsum("ntpi,ntpj->tpij", apart, apart) / (len(points) - 1)
     drawn = largest_extent(covariance)

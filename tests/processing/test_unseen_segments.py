@@ -46,7 +46,7 @@ def swaying(model: SubjectModel, heading_rad: np.ndarray) -> np.ndarray:
     phase = 2.0 * np.pi * time_s / 1.1
     angles = np.stack([0.1 + 0.05 * np.sin(2 * phase), 0.08 * np.sin(phase), 0.15 * np.cos(phase)], axis=1)
     R = from_cardan_zxy(np.stack([0 * phase, 0 * phase, heading_rad], axis=1)) @ from_cardan_zxy(angles)
-    q = np.tile(model.multibody.neutral(), (len(time_s), 1))
+    q = np.tile(model.multibody.neutral_q(), (len(time_s), 1))
     q[:, 3:7] = [quaternion_from_matrix(one) for one in R]
     for side, sign in (("r", 1.0), ("l", -1.0)):
         q[:, model.coordinate(f"hip_flexion_{side}").q_index] = sign * 0.5 * np.cos(phase)
@@ -127,7 +127,7 @@ def test_an_error_of_the_trunk_turns_the_trunk_alone() -> None:
 def test_a_trunk_that_leans_otherwise_while_standing_is_weight_times_lever() -> None:
     """Without movement the offset of the trunk acts by gravity alone: m g h sin(e) about the hips' axis."""
     model = with_assumed(legs_only(skeleton_model()))
-    q = np.tile(with_unseen_motion(model, np.tile(model.multibody.neutral(), (5, 1)), RATE_HZ)[:1], (5, 1))
+    q = np.tile(with_unseen_motion(model, np.tile(model.multibody.neutral_q(), (5, 1)), RATE_HZ)[:1], (5, 1))
     still = np.zeros((5, model.multibody.nv))
     response = torque_response(
         model.multibody, q, still, still, np.zeros((5, 0, 6)), np.zeros(0, np.int64), np.arange(6)

@@ -148,7 +148,7 @@ def test_a_trunk_that_is_head_as_well_gets_a_head(walk_result: TrialResult) -> N
     names = {mb.bodies[k].name for k in gone} | {b.name for b in mb.bodies if b.name.startswith("head")}
     kept = [body for body in mb.bodies if body.name not in names]
     without = Multibody(tuple(kept), mb.gravity_W)
-    width = without.neutral().shape[0]
+    width = without.neutral_q().shape[0]
     shape = _Shape.of(without, np.concatenate([q[:7], np.zeros(width - 7)]))
     assert without.bodies[shape.trunk].name == "torso"
     shoulder, chin, crown = shape.extra_m[:, 1]

@@ -13,7 +13,7 @@ from biodyn.rigid_body.coupling.functions import (
     Term,
     cubic_spline,
     piecewise_linear,
-    scaled,
+    scale_function,
 )
 
 X = np.array([-1.0, -0.6, -0.3, 0.05, 0.3, 0.6, 1.0])
@@ -23,8 +23,8 @@ FUNCTIONS = {
     "linear of two": Linear((0.3, -0.7), 0.1),
     "polynomial": Polynomial((0.3, -0.2, 1.0, 0.1)),
     "spline": cubic_spline(X, Y),
-    "scaled spline": scaled(cubic_spline(X, Y), -2.5),
-    "scaled polynomial": scaled(Polynomial((0.3, -0.2, 1.0, 0.1)), -2.5),
+    "scaled spline": scale_function(cubic_spline(X, Y), -2.5),
+    "scaled polynomial": scale_function(Polynomial((0.3, -0.2, 1.0, 0.1)), -2.5),
 }
 
 
@@ -90,16 +90,16 @@ def test_rates_and_accelerations_are_the_derivatives_of_the_coordinates_beneath(
     h = 1e-5
     qdot = _rates_of_angles(q, v)
     zdot = (layer.at(q + h * qdot).z - layer.at(q - h * qdot).z) / (2 * h)
-    np.testing.assert_allclose(at.rates(v), zdot, atol=1e-9)
+    np.testing.assert_allclose(at.map_speeds(v), zdot, atol=1e-9)
 
     def rates_at(t):
         middle = q + 0.5 * t * qdot
         moved = q + t * _rates_of_angles(middle, v + 0.5 * t * vdot)  # midpoint rule: error t^3
         speeds = v + t * vdot
-        return layer.at(moved, speeds).rates(speeds)
+        return layer.at(moved, speeds).map_speeds(speeds)
 
     acceleration = (rates_at(h) - rates_at(-h)) / (2 * h)
-    np.testing.assert_allclose(at.rates(vdot) + at.bias, acceleration, atol=1e-6)
+    np.testing.assert_allclose(at.map_speeds(vdot) + at.bias, acceleration, atol=1e-6)
 
 
 def test_forces_do_the_same_work_above_and_beneath():
@@ -107,5 +107,5 @@ def test_forces_do_the_same_work_above_and_beneath():
     q, v = rng.uniform(-0.8, 0.8, (20, 5)), rng.normal(size=(20, 5))
     below = rng.normal(size=(20, 6))
     at = layer.at(q, v)
-    np.testing.assert_allclose((at.forces(below) * v).sum(1), (below * at.rates(v)).sum(1), rtol=1e-12)
-    np.testing.assert_allclose(np.einsum("tij,tj->ti", at.matrix(), v), at.rates(v), atol=1e-13)
+    np.testing.assert_allclose((at.map_forces(below) * v).sum(1), (below * at.map_speeds(v)).sum(1), rtol=1e-12)
+    np.testing.assert_allclose(np.einsum("tij,tj->ti", at.jacobian(), v), at.map_speeds(v), atol=1e-13)

@@ -44,7 +44,7 @@ def markers_at(mb, q, bodies, p_BM):
 def walk(mb, seed, frames=12):
     """Return a smooth motion q (T, nq) that begins away from the neutral configuration."""
     rng = np.random.default_rng(seed)
-    start = integrate(mb, mb.neutral()[None], 0.3 * rng.normal(size=(1, mb.nv)))
+    start = integrate(mb, mb.neutral_q()[None], 0.3 * rng.normal(size=(1, mb.nv)))
     rate = rng.normal(size=mb.nv)
     return np.concatenate([integrate(mb, start, 0.02 * t * rate[None]) for t in range(frames)])
 
@@ -121,12 +121,14 @@ def test_weights_and_priors_give_the_minimum_of_the_stated_cost():
     p_WM = markers_at(mb, q, bodies, p_BM) + rng.normal(scale=0.02, size=(2, 12, 3))
     weights = rng.uniform(0.2, 2.0, size=(2, 12))
     pull = rng.uniform(0.0, 0.3, size=mb.nv)
-    fit = inverse_kinematics(mb, bodies, p_BM, p_WM, weights, tolerance=1e-10, prior_weights=pull, q_prior=mb.neutral())
+    fit = inverse_kinematics(
+        mb, bodies, p_BM, p_WM, weights, tolerance=1e-10, prior_weights=pull, q_prior=mb.neutral_q()
+    )
 
     def cost(step, t):
         at = integrate(mb, q[t : t + 1], step[None])
         residual = p_WM[t] - markers_at(mb, at, bodies, p_BM)[0]
-        away = difference(mb, at, mb.neutral()[None])[0]
+        away = difference(mb, at, mb.neutral_q()[None])[0]
         away[3:6] = -at[0, :3]  # a free joint's place counts as it stands in q, not along a screw
         return float(weights[t] @ (residual**2).sum(axis=1) + pull @ away**2)
 
@@ -183,7 +185,7 @@ def test_an_exchanged_pair_of_root_markers_is_no_turn(monkeypatch):
     p_WM[4:7, [one, other]] = p_WM[4:7, [other, one]]
     placed = []
     monkeypatch.setattr(
-        "biodyn.rigid_body.marker_fit._placed_base", lambda mb, q0, *rest, **options: placed.append(1) or q0[None]
+        "biodyn.rigid_body.marker_fit._align_base", lambda mb, q0, *rest, **options: placed.append(1) or q0[None]
     )
     inverse_kinematics(mb, bodies, p_BM, p_WM, np.ones(len(bodies)), q0=walk(mb, 2)[0])
     assert len(placed) == 1  # the first frame's
@@ -213,7 +215,7 @@ def test_angles_do_not_wind_up_where_markers_are_missing():
     mb = Multibody((Body("base", None, Joint("free")), *chain))
     rng = np.random.default_rng(3)
     times = np.linspace(0.0, 4.0, 400)
-    q = np.tile(mb.neutral(), (400, 1))
+    q = np.tile(mb.neutral_q(), (400, 1))
     q[:, 7:] = 0.6 * np.sin(rng.uniform(2, 6, size=8) * times[:, None] + rng.uniform(0, 6, size=8))
     on, p_BM = on_every_body(mb, each=3)
     p_WM = markers_at(mb, q, on, p_BM)

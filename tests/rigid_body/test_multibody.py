@@ -24,7 +24,7 @@ def test_parents_come_first_and_order_is_kept():
     assert (mb.nq, mb.nv) == (10, 9)
     assert mb.q_slice("foot") == slice(3, 10)
     assert mb.v_slice("foot") == slice(3, 9)
-    np.testing.assert_array_equal(mb.neutral(), [0, 0, 0, 0, 0, 0, 1, 0, 0, 0])
+    np.testing.assert_array_equal(mb.neutral_q(), [0, 0, 0, 0, 0, 0, 1, 0, 0, 0])
 
 
 @pytest.mark.parametrize(

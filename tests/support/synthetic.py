@@ -84,7 +84,7 @@ def walker(
     """
     model = skeleton_model(skeleton)
     time_s = np.arange(frames) / RATE_HZ
-    q = np.tile(model.multibody.neutral(), (frames, 1))
+    q = np.tile(model.multibody.neutral_q(), (frames, 1))
     q[:, 1] = 0.9
     if moving:
         q[:, 0] = SPEED_M_S * time_s

@@ -260,7 +260,7 @@ def offsets(fit: Fit, markers: Markers) -> list[Offset]:
         solved = np.asarray(np.isfinite(solution.q).all(axis=1))
         if solved.sum() < _FRAMES // 2:
             continue
-        R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral()))
+        R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral_q()))
         residual_without = _residual(R, p, links, p_LM, seen)
         residual_without[~solved] = np.nan
         cost = float(np.nansum(without * np.nansum(residual_without**2, axis=2)))

@@ -12,7 +12,7 @@ from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
 from biodyn.io.tables.columns import ForceColumns, force_columns
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, Spreadsheet, read_spreadsheet
 from biodyn.library.load import load_table
-from biodyn.rigid_body.osim.document import is_true, members, name_of, read_document, shown, text_of
+from biodyn.rigid_body.osim.document import excerpt, members, name_of, read_document, read_flag, text_of
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def read_external_loads(path: str | Path) -> ExternalForces:
     for element in members(loads_element, "objects") if loads_element.find("objects") is not None else loads_element:
         if element.tag not in ("ExternalForce", "PrescribedForce"):
             continue
-        if is_true(element, "isDisabled") or not is_true(element, "appliesForce", True):
+        if read_flag(element, "isDisabled") or not read_flag(element, "appliesForce", True):
             continue
         force, point, moment = (
             _columns(table, text_of(element, f"{what}_identifier")) for what in ("force", "point", "torque")
@@ -96,7 +96,8 @@ def named_file(path: Path, file: str) -> Path:
         return stated if stated.is_file() else path.parent / re.split(r"[\\/]", file)[-1]
     except OSError as error:  # not a valid file name
         raise InputFileError(
-            f"'{path.name}' names the file '{shown(file)}': {error.strerror}.", "Correct the name of the file."
+            f"'{path.name}' names the file '{excerpt(file)}': {error.strerror}.",
+            "Correct the name of the file.",
         ) from error
 
 
@@ -107,7 +108,7 @@ def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
     columns = tuple(name for name in table.names if name.startswith(identifier))
     if len(columns) != 3:
         raise InputFileError(
-            f"'{table.path.name}' has {len(columns)} columns that begin with '{shown(identifier)}', not the three of a vector."
+            f"'{table.path.name}' has {len(columns)} columns that begin with '{excerpt(identifier)}', not the three of a vector."
         )
     return columns
 

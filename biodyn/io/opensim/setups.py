@@ -15,7 +15,15 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.opensim.external_loads import named_file
-from biodyn.rigid_body.osim.document import is_true, members, name_of, number, numbers, read_document, text_of
+from biodyn.rigid_body.osim.document import (
+    members,
+    name_of,
+    read_document,
+    read_flag,
+    read_number,
+    read_numbers,
+    text_of,
+)
 
 # The misspelt one occurs in files of OpenSim 2.
 _TOOLS: Final = ("InverseKinematicsTool", "InverseKinemtaticsTool", "IKTool")
@@ -90,17 +98,17 @@ def tasks_of(tasks: ET.Element, file: str) -> tuple[dict[str, float], tuple[Coor
     markers: dict[str, float] = {}
     coordinates = []
     for task in members(tasks, "objects") if tasks.find("objects") is not None else tasks:
-        if task.tag not in ("IKMarkerTask", "IKCoordinateTask") or not is_true(task, "apply", True):
+        if task.tag not in ("IKMarkerTask", "IKCoordinateTask") or not read_flag(task, "apply", True):
             continue
-        name, weight = name_of(task), number(task, "weight", 0.0)
+        name, weight = name_of(task), read_number(task, "weight", 0.0)
         if weight < 0.0:
             raise InputFileError(f"'{file}' gives '{name}' the weight {weight:g}: weights are not negative.")
         if task.tag == "IKMarkerTask":
             markers[name] = weight
             continue
         kind = text_of(task, "value_type", otherwise="default_value").lower()
-        given = is_true(task, "from_file") or kind == "from_file"
-        value = number(task, "value", 0.0) if kind == "manual_value" else None
+        given = read_flag(task, "from_file") or kind == "from_file"
+        value = read_number(task, "value", 0.0) if kind == "manual_value" else None
         coordinates.append(CoordinateTask(name, weight, value, given))
     return markers, tuple(coordinates)
 
@@ -179,21 +187,23 @@ def read_scale_setup(path: str | Path) -> ScaleSetup:
         child if (child := tool.find(tag)) is not None else nothing
         for tag in ("ModelScaler", "MarkerPlacer", "GenericModelMaker")
     )
-    scaling = scaler is not nothing and is_true(scaler, "apply", True)
+    scaling = scaler is not nothing and read_flag(scaler, "apply", True)
     tasks = next((element for element in placer.iter("IKTaskSet")), nothing)
     weights, coordinates = tasks_of(tasks, path.name)
-    mass = number(tool, "mass", -1.0)
+    mass = read_number(tool, "mass", -1.0)
     return ScaleSetup(
         path=path,
         mass_kg=mass if mass > 0.0 else None,
-        keep_shares=is_true(scaler, "preserve_mass_distribution"),
+        keep_shares=read_flag(scaler, "preserve_mass_distribution"),
         markers=_marker_set(path, text_of(maker, "marker_set_file")),
         order=tuple(text_of(scaler, "scaling_order").split()) if scaling else (),
         measurements=tuple(_measurements(scaler, path.name)),
         by_hand=_by_hand(scaler, path.name),
         scale_markers=_file(path, scaler),
         scale_range_s=_range_scale_setup(scaler),
-        place=placer is not nothing and is_true(placer, "apply", True) and is_true(placer, "move_model_markers", True),
+        place=placer is not nothing
+        and read_flag(placer, "apply", True)
+        and read_flag(placer, "move_model_markers", True),
         weights=weights,
         tasks=coordinates,
         coordinate_file=_file(path, placer, "coordinate_file"),
@@ -210,7 +220,7 @@ def _file(path: Path, element: ET.Element, tag: str = "marker_file") -> Path | N
 def _range_scale_setup(element: ET.Element) -> tuple[float, float] | None:
     if not text_of(element, "time_range"):
         return None
-    first, last = (float(value) for value in numbers(element, "time_range", 2))
+    first, last = (float(value) for value in read_numbers(element, "time_range", 2))
     return (first, last) if last >= first else None
 
 
@@ -227,7 +237,7 @@ def _marker_set(path: Path, stated: str) -> dict[str, ET.Element]:
 def _measurements(scaler: ET.Element, file: str) -> list[Measurement]:
     measurements = []
     for element in scaler.iter("Measurement"):
-        if not is_true(element, "apply", True):
+        if not read_flag(element, "apply", True):
             continue
         name = name_of(element)
         pairs = tuple(tuple(text_of(pair, "markers").split()) for pair in element.iter("MarkerPair"))
@@ -249,8 +259,8 @@ def _by_hand(scaler: ET.Element, file: str) -> dict[str, FloatArray]:
     """Factors given in the set-up, or in a file of its own that it names."""
     factors: dict[str, FloatArray] = {}
     for element in scaler.iter("Scale"):
-        if is_true(element, "apply", True):
-            values = numbers(element, "scales", 3)
+        if read_flag(element, "apply", True):
+            values = read_numbers(element, "scales", 3)
             if not (values > 0.0).all():
                 raise InputFileError(f"'{file}' scales '{text_of(element, 'segment')}' by {values}: not positive.")
             factors[text_of(element, "segment")] = np.asarray(values)

@@ -69,7 +69,7 @@ def scene_person(
     every = max(1, -(-len(time_s) * bytes_per_frame // most_bytes))
     rows = np.arange(0, len(time_s), every)
     known = np.all(np.isfinite(q[rows]), axis=1)
-    R_W, p_W = body_poses(mb, np.where(known[:, None], q[rows], mb.neutral()))
+    R_W, p_W = body_poses(mb, np.where(known[:, None], q[rows], mb.neutral_q()))
     R_W[~known], p_W[~known] = np.nan, np.nan
     centre = np.nanmean(p_W[:, 0], axis=0) * (1.0, 0.0, 1.0)
     points = shape.points(R_W, p_W) - centre
@@ -137,7 +137,7 @@ class _Shape:
     @classmethod
     def of(cls, mb: Multibody, q: FloatArray) -> _Shape:
         """Return the shape of a tree in a posture (nq,), from masses and positions."""
-        figure = StickFigure.of(mb, q)
+        figure = StickFigure.from_posture(mb, q)
         joints = len(figure.bodies)
         p_W = body_poses(mb, q[None])[1][0, figure.bodies]
         spindles, bones = [], []

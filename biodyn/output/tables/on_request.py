@@ -62,7 +62,7 @@ def _along_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]
         columns = [coordinate.v_index for coordinate in model.coordinates]
         return {name: part[:, columns] for name, part in values.items()}
     columns, motion = imported.motion.columns_of(model), imported.motion
-    return {name: model.tree.own_forces(motion.q, part)[:, columns] for name, part in values.items()}
+    return {name: model.tree.coupled_forces(motion.q, part)[:, columns] for name, part in values.items()}
 
 
 # -- Uncertainty

@@ -54,7 +54,7 @@ def imported_fit(
     """
     q, v, vdot = model.tree.motion(motion.q, motion.v, motion.vdot, motion.R_WG)
     solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
-    R, p = body_poses(model.multibody, np.where(solved[:, None], q, model.multibody.neutral()))
+    R, p = body_poses(model.multibody, np.where(solved[:, None], q, model.multibody.neutral_q()))
     R[~solved], p[~solved] = np.nan, np.nan
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
     why = _reasons(solved, rate_hz, edge_s)

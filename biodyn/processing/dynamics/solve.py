@@ -347,7 +347,7 @@ def axis_planes(model: SubjectModel) -> dict[str, list[str]]:
     The plane of the parent segment that is nearest to perpendicular to the axis while all coordinates are zero.
     """
     mb = model.multibody
-    posture = mb.neutral()[None]
+    posture = mb.neutral_q()[None]
     axes, poses = joint_jacobians(mb, posture)[0, :3].T, body_poses(mb, posture)
     planes = {}
     for body in model.moving:

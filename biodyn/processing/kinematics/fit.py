@@ -87,7 +87,7 @@ def fit_from_solution(
     moving: BoolArray = np.asarray(np.isfinite(motion.vdot).all(axis=1))
     is_open = solution.status == UNDETERMINED
     reason = _reasons(solved, moving, is_open, model.skeleton.root.name, markers.rate_hz, edge_s)
-    R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral()))
+    R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral_q()))
     R[~solved], p[~solved] = np.nan, np.nan
     return Fit(
         labels=tuple(m.label for m in model.markers),

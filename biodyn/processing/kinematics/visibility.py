@@ -82,7 +82,7 @@ def bridge(
     frames only. A poorly determined coordinate next to an end of the trial stays as fitted.
     """
     margin = max(round(_MARGIN_S * rate_hz), 1)
-    q_prior = np.where(np.isfinite(q), q, model.multibody.neutral())
+    q_prior = np.where(np.isfinite(q), q, model.multibody.neutral_q())
     weights = np.zeros(model.multibody.nv)
     frames = np.arange(len(q))
     for column, coordinate in enumerate(model.coordinates):
@@ -180,7 +180,7 @@ def undetermined(
     frames = np.flatnonzero(solution.status == UNDETERMINED)
     indices: set[int] = set()
     looked_at = frames[:: max(1, len(frames) // most_frames)]
-    for t, J in zip(looked_at, markers.by_coordinates(coupled, solution.q[looked_at])[..., free], strict=True):
+    for t, J in zip(looked_at, markers.jacobians(coupled, solution.q[looked_at])[..., free], strict=True):
         H = np.einsum("m,mik,mil->kl", markers.weights[t], J, J)
         H += np.diag(pulls[free]) * markers.weights[t].sum()
         indices |= set(np.flatnonzero(free)[_least_determined(H)].tolist())
@@ -209,7 +209,7 @@ def root_open(
     weights = np.minimum(markers.weights.max(axis=0), 1.0)
 
     def judge(q: FloatArray, visible: BoolArray) -> FloatArray:
-        J = markers.by_coordinates(coupled, q)[..., free]
+        J = markers.jacobians(coupled, q)[..., free]
         levers = []
         for shown in (visible, np.ones_like(visible)):
             H = np.einsum("tm,tmik,tmil->tkl", shown * weights, J, J)

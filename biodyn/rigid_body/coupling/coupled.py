@@ -1,4 +1,4 @@
-"""A multibody whose coordinates are one or more layers above its joints, and the fit of these coordinates to markers."""
+"""A multibody with coordinates defined in one or more layers above its joints, and the fit of these coordinates to markers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels.coupled import Goal, Room, coupled_inverse_kinematics
 from biodyn.kernels.inverse_kinematics import Problem
-from biodyn.rigid_body.arguments import checked
-from biodyn.rigid_body.coupling.functions import CoordinateMap, Layer, laws_of, room_for
+from biodyn.rigid_body.arguments import checked_array
+from biodyn.rigid_body.coupling.functions import CoordinateMap, Layer, evaluation_memory, kernel_functions
 from biodyn.rigid_body.dynamics import inverse_dynamics, mass_matrix
 from biodyn.rigid_body.kinematics import body_poses
-from biodyn.rigid_body.marker_fit import MIN_MARKERS, InverseKinematics, measured, workspace
+from biodyn.rigid_body.marker_fit import MIN_MARKERS, InverseKinematics, allocate_fit_memory, checked_markers
 from biodyn.rigid_body.multibody import Multibody
 
 #: Frames handled at once: memory stays the same however long a motion is.
@@ -26,7 +26,7 @@ BLOCK = 20_000
 
 @dataclass(frozen=True, eq=False)
 class CoupledMultibody:
-    """A tree of one-axis joints and the layers through which its coordinates are reached.
+    """A tree of one-axis joints, driven by the coordinates of one or more layers.
 
     Attributes:
         multibody: the tree beneath, coordinates z.
@@ -38,23 +38,23 @@ class CoupledMultibody:
 
     @property
     def nq(self) -> int:
-        """Number of coordinates at the top, and of speeds."""
+        """Number of coordinates of the top layer, equal to the number of speeds."""
         return self.layers[0].nq
 
-    def beneath(self, layer: CoordinateMap) -> CoupledMultibody:
-        """Return the same multibody reached through one more layer at the top."""
+    def with_layer(self, layer: CoordinateMap) -> CoupledMultibody:
+        """Return the same multibody with one more layer on top."""
         return CoupledMultibody(self.multibody, (layer, *self.layers))
 
     def configuration(self, q: ArrayLike) -> FloatArray:
-        """Return z (T, nz) of q (T, nq): rad, m."""
-        z = checked(q, (None, self.nq), "q")
+        """Return the joint coordinates z (T, nz), rad or m, for the top-layer coordinates q (T, nq)."""
+        z = checked_array(q, (None, self.nq), "q")
         for layer in self.layers:
             z = layer.at(z).z
         return z
 
     def motion(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return z, zdot, zddot (T, nz) of q, v, vdot (T, nq)."""
-        z, zdot, zddot, _ = self._through(*self._state(q, v, vdot))
+        """Return z, zdot and zddot (T, nz) for q, v and vdot (T, nq)."""
+        z, zdot, zddot, _ = self._evaluate_layers(*self._checked_top_state(q, v, vdot))
         return z, zdot, zddot
 
     def inverse_dynamics(
@@ -65,36 +65,36 @@ class CoupledMultibody:
         wrenches: ArrayLike | None = None,
         wrench_bodies: Sequence[int] | IntArray | None = None,
     ) -> FloatArray:
-        """Return tau (T, nq), N m or N: what moves each coordinate at the top.
+        """Return the generalised forces tau (T, nq), N m or N, along the top-layer coordinates.
 
         wrenches (T, K, 6) act on the bodies `wrench_bodies` (K,), about the world origin, as for `inverse_dynamics`.
         """
-        top, speeds, accelerations = self._state(q, v, vdot)
-        loads = None if wrenches is None else checked(wrenches, (len(top), None, 6), "wrenches")
+        top, speeds, accelerations = self._checked_top_state(q, v, vdot)
+        loads = None if wrenches is None else checked_array(wrenches, (len(top), None, 6), "wrenches")
         tau = np.empty_like(top)
         for start in range(0, len(top), BLOCK):
             at = slice(start, start + BLOCK)
-            z, zdot, zddot, passed = self._through(top[at], speeds[at], accelerations[at])
+            z, zdot, zddot, passed = self._evaluate_layers(top[at], speeds[at], accelerations[at])
             forces = inverse_dynamics(
                 self.multibody, z, zdot, zddot, None if loads is None else loads[at], wrench_bodies
             )
             for layer in reversed(passed):
-                forces = layer.forces(forces)
+                forces = layer.map_forces(forces)
             tau[at] = forces
         return tau
 
     def mass_matrix(self, q: ArrayLike) -> FloatArray:
         """Return M (T, nq, nq) = G^T M_z G."""
-        z = checked(q, (None, self.nq), "q")
+        z = checked_array(q, (None, self.nq), "q")
         G: FloatArray | None = None
         for layer in self.layers:
             passed = layer.at(z)
-            z, below = passed.z, passed.matrix()
+            z, below = passed.z, passed.jacobian()
             G = below if G is None else below @ G
         M = mass_matrix(self.multibody, z)
         return M if G is None else G.transpose(0, 2, 1) @ M @ G
 
-    def twice(
+    def inverse_dynamics_two_ways(
         self,
         q: ArrayLike,
         v: ArrayLike,
@@ -102,38 +102,40 @@ class CoupledMultibody:
         wrenches: ArrayLike | None = None,
         wrench_bodies: Sequence[int] | IntArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return tau (T, nq) by two algorithms: inverse dynamics, and mass matrix times acceleration plus bias.
+        """Return tau (T, nq) from inverse dynamics, and from mass matrix times acceleration plus bias forces.
 
-        Arguments as for `inverse_dynamics`; all frames at once, so hand over blocks of a long motion.
+        Arguments as for `inverse_dynamics`. All frames are processed at once; pass a long motion in blocks.
         """
-        top, speeds, accelerations = self._state(q, v, vdot)
-        z, zdot, zddot, passed = self._through(top, speeds, accelerations)
+        top, speeds, accelerations = self._checked_top_state(q, v, vdot)
+        z, zdot, zddot, passed = self._evaluate_layers(top, speeds, accelerations)
         by_velocity, by_acceleration = np.zeros_like(accelerations), accelerations
         for layer in passed:
-            by_velocity = layer.rates(by_velocity) + layer.bias
-            by_acceleration = layer.rates(by_acceleration)
+            by_velocity = layer.map_speeds(by_velocity) + layer.bias
+            by_acceleration = layer.map_speeds(by_acceleration)
         tau = inverse_dynamics(self.multibody, z, zdot, zddot, wrenches, wrench_bodies)
         other = inverse_dynamics(self.multibody, z, zdot, by_velocity, wrenches, wrench_bodies)
         other += (mass_matrix(self.multibody, z) @ by_acceleration[..., None])[..., 0]
         for layer in reversed(passed):
-            tau, other = layer.forces(tau), layer.forces(other)
+            tau, other = layer.map_forces(tau), layer.map_forces(other)
         return tau, other
 
     def body_poses(self, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (T, B, 3, 3) and p_WB (T, B, 3) of the bodies of `multibody`."""
         return body_poses(self.multibody, self.configuration(q))
 
-    def _state(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        top = checked(q, (None, self.nq), "q")
-        return top, checked(v, top.shape, "v"), checked(vdot, top.shape, "vdot")
+    def _checked_top_state(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        top = checked_array(q, (None, self.nq), "q")
+        return top, checked_array(v, top.shape, "v"), checked_array(vdot, top.shape, "vdot")
 
-    def _through(
+    def _evaluate_layers(
         self, q: FloatArray, v: FloatArray, vdot: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, list[Layer]]:
         passed = []
         for layer in self.layers:
             at = layer.at(q, v)
-            q, v, vdot = at.z, at.rates(v), at.rates(vdot) + at.bias
+            q, v, vdot = at.z, at.map_speeds(v), at.map_speeds(vdot) + at.bias
             passed.append(at)
         return q, v, vdot, passed
 
@@ -144,14 +146,14 @@ STEP: Final = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class FollowedMarkers:
-    """M markers: bodies (M,), places (M, 3) m on them, weights (T, M), 0 where a marker is not seen."""
+    """Markers to be followed: bodies (M,), positions (M, 3) m on the bodies, weights (T, M), 0 if a marker is not visible."""
 
     bodies: IntArray
     places: FloatArray
     weights: FloatArray
 
     def positions(self, coupled: CoupledMultibody, q: FloatArray) -> FloatArray:
-        """Return where the markers are (T, M, 3) m in the configurations q (T, n)."""
+        """Return the marker positions (T, M, 3) m in the configurations q (T, n)."""
         result = np.empty((len(q), len(self.bodies), 3))
         for start in range(0, len(q), BLOCK):
             at = slice(start, start + BLOCK)
@@ -159,8 +161,8 @@ class FollowedMarkers:
             result[at] = np.einsum("tmij,mj->tmi", R[:, self.bodies], self.places) + p[:, self.bodies]
         return result
 
-    def by_coordinates(self, coupled: CoupledMultibody, q: FloatArray) -> FloatArray:
-        """Return the derivatives (T, M, 3, n) of the markers' positions in the configurations q (T, n)."""
+    def jacobians(self, coupled: CoupledMultibody, q: FloatArray) -> FloatArray:
+        """Return the derivatives (T, M, 3, n) of the marker positions with respect to the coordinates q (T, n)."""
         frames, n = q.shape
         result = np.empty((frames, len(self.bodies), 3, n))
         for k in range(n):
@@ -198,23 +200,23 @@ def fit_coordinates(
 
     Each frame starts from the one before. Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
     """
-    body, places, recorded, shares = measured(coupled.multibody, marker_body, p_BM, p_WM, weights)
+    body, places, recorded, shares = checked_markers(coupled.multibody, marker_body, p_BM, p_WM, weights)
     tree, n, frames = coupled.multibody.tree, coupled.nq, len(recorded)
     goal = Goal(
-        lower=_by_frame(lower, n, frames, "lower"),
-        upper=_by_frame(upper, n, frames, "upper"),
-        pulls=np.zeros(n) if pulls is None else checked(pulls, (n,), "pulls"),
-        targets=np.zeros((1, n)) if targets is None else _by_frame(targets, n, frames, "targets"),
-        starts=checked(starts, (None, n), "starts"),
+        lower=_coordinate_rows(lower, n, frames, "lower"),
+        upper=_coordinate_rows(upper, n, frames, "upper"),
+        pulls=np.zeros(n) if pulls is None else checked_array(pulls, (n,), "pulls"),
+        targets=np.zeros((1, n)) if targets is None else _coordinate_rows(targets, n, frames, "targets"),
+        starts=checked_array(starts, (None, n), "starts"),
         base=np.ascontiguousarray(base, dtype=np.bool_),
     )
     if len(goal.lower) != len(goal.upper):
         raise ModelError("lower and upper must both hold for all frames, or both for each.")
     if (goal.lower > goal.upper).any():
         raise ModelError("A lower limit lies above the upper one.")
-    laws = laws_of(coupled.layers)
-    passed, room = room_for(laws), _room(n)
-    work = workspace(tree, coupled.multibody.nq, len(places))
+    laws = kernel_functions(coupled.layers)
+    passed, room = evaluation_memory(laws), _working_memory(n)
+    work = allocate_fit_memory(tree, coupled.multibody.nq, len(places))
     result = InverseKinematics(
         q=np.empty((frames, n)),
         marker_error=np.empty((frames, len(places))),
@@ -226,9 +228,9 @@ def fit_coordinates(
     links = coupled.multibody.link_of_body[body].astype(np.int64)
     for start in range(0, frames, BLOCK):
         at = slice(start, start + BLOCK)
-        problem = Problem(links, places, recorded[at], _part(shares, at), nothing, nothing, nothing, none, none)
+        problem = Problem(links, places, recorded[at], _select_rows(shares, at), nothing, nothing, nothing, none, none)
         part = goal._replace(
-            lower=_part(goal.lower, at), upper=_part(goal.upper, at), targets=_part(goal.targets, at),
+            lower=_select_rows(goal.lower, at), upper=_select_rows(goal.upper, at), targets=_select_rows(goal.targets, at),
             starts=goal.starts if start == 0 or not np.isfinite(result.cost[start - 1]) else goal.starts[:0],
         )  # fmt: skip
         coupled_inverse_kinematics(
@@ -238,8 +240,8 @@ def fit_coordinates(
     return result
 
 
-def _by_frame(values: ArrayLike, n: int, frames: int, name: str) -> FloatArray:
-    """Return numbers of each coordinate for all frames or for each, (1 or T, n); -inf and inf are allowed, NaN is not."""
+def _coordinate_rows(values: ArrayLike, n: int, frames: int, name: str) -> FloatArray:
+    """Return one number per coordinate as (1, n), or as (T, n) if the numbers vary; infinity is allowed, NaN is not."""
     rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
     if rows.shape not in ((1, n), (frames, n)) or np.isnan(rows).any():
         raise ModelError(
@@ -248,11 +250,11 @@ def _by_frame(values: ArrayLike, n: int, frames: int, name: str) -> FloatArray:
     return np.ascontiguousarray(rows)
 
 
-def _part(rows: FloatArray, at: slice) -> FloatArray:
+def _select_rows(rows: FloatArray, at: slice) -> FloatArray:
     return rows if len(rows) == 1 else rows[at]
 
 
-def _room(n: int) -> Room:
+def _working_memory(n: int) -> Room:
     return Room(
         q=np.zeros(n),
         trial=np.zeros(n),

@@ -1,4 +1,4 @@
-"""Coordinates z = f(q) of a tree: scalar functions, a layer of them, and all layers as a list for the kernels."""
+"""Scalar functions z = f(q), layers of such functions above a tree, and all layers as a list for the kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Derivatives = tuple[FloatArray, FloatArray, FloatArray | None]
 
 @dataclass(frozen=True)
 class Linear:
-    """sum_i slopes_i x_i + offset; without slopes a constant."""
+    """The linear function sum_i slopes_i x_i + offset; a constant if it has no slopes."""
 
     slopes: tuple[float, ...]
     offset: float = 0.0
@@ -39,7 +39,7 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Piecewise:
-    """Polynomials between knots, continued by the tangents at the first and last knot."""
+    """Polynomial pieces between knots, extrapolated along the tangents at the first and last knot."""
 
     pieces: PPoly
     arguments: int = 1
@@ -56,7 +56,7 @@ class Piecewise:
 
 @dataclass(frozen=True)
 class Polynomial:
-    """A polynomial of one coordinate; coefficients from the highest power down to the constant."""
+    """A polynomial of one coordinate, with coefficients from the highest power down to the constant."""
 
     coefficients: tuple[float, ...]
     arguments: int = 1
@@ -70,8 +70,8 @@ class Polynomial:
 Function = Linear | Piecewise | Polynomial
 
 
-def scaled(function: Function, factor: float) -> Function:
-    """Return a function times a number."""
+def scale_function(function: Function, factor: float) -> Function:
+    """Return the function multiplied by a factor."""
     if factor == 1.0:
         return function
     if isinstance(function, Linear):
@@ -82,16 +82,16 @@ def scaled(function: Function, factor: float) -> Function:
 
 
 def piecewise_linear(x: FloatArray, y: FloatArray) -> Piecewise:
-    """Return straight lines between points (n,), the first and last one going on beyond them."""
+    """Return the piecewise linear function through points (n,), extrapolated along its first and last segment."""
     x, y = _knots(x, y)
     return Piecewise(PPoly(np.array([np.diff(y) / np.diff(x), y[:-1]]), x))
 
 
 def cubic_spline(x: FloatArray, y: FloatArray) -> Piecewise:
-    """Return the cubic spline with third derivatives at the ends as of the cubics through the four end points.
+    """Return the cubic spline with the end conditions of SIMM: third derivatives of the cubics through the four end points.
 
-    Beyond the knots it goes on in straight lines. Forsythe, Malcolm, Moler 1977, Computer Methods for Mathematical
-    Computations, section 4.4: the spline of SIMM, from which OpenSim has it.
+    It is extrapolated linearly. Forsythe, Malcolm, Moler 1977, Computer Methods for Mathematical
+    Computations, section 4.4, as implemented in SIMM and OpenSim.
     """
     x, y = _knots(x, y)
     n, h = len(x), np.diff(x)
@@ -135,7 +135,7 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class CoordinateMap:
-    """z (T, nz) from q (T, nq) and their rates.
+    """The map from q and its rates to z (T, nz).
 
     Attributes:
         nq, nz: how many coordinates are above and beneath.
@@ -152,11 +152,11 @@ class CoordinateMap:
     turning: tuple[int, ...] = ()
 
     def at(self, q: FloatArray, v: FloatArray | None = None) -> Layer:
-        """Evaluate the functions at q (T, nq), and with speeds v (T, nq) what multiplies speeds twice."""
+        """Evaluate the functions at q (T, nq), and the velocity-dependent terms if speeds v (T, nq) are given."""
         frames = len(q)
         z, bias = np.empty((frames, self.nz)), np.zeros((frames, self.nz))
-        turns = {first: _rates_of_angles(q[:, first : first + 3]) for first in self.turning}
-        qdot = None if v is None else _turned(turns, v)
+        turns = {first: _angle_rate_matrix(q[:, first : first + 3]) for first in self.turning}
+        qdot = None if v is None else _coordinate_rates(turns, v)
         columns = np.ascontiguousarray(q.T)
         gradients = []
         for out, source in self.same:
@@ -175,15 +175,15 @@ class CoordinateMap:
                 at = slice(first, first + 3)
                 Edot_qdot = _angle_rate_bias(q[:, at], qdot[:, at])
                 extra[:, at] = -np.einsum("tij,tj->ti", N, Edot_qdot)
-            bias += layer.through_functions(extra)
+            bias += layer.apply_function_gradients(extra)
         return layer
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """A map at given coordinates: z (T, nz), and the products with G. Made by `CoordinateMap.at`.
+    """A coordinate map evaluated at given coordinates: z (T, nz) and products with its Jacobian G. Created by `CoordinateMap.at`.
 
-    bias (T, nz): the part of zddot that has no acceleration in it.
+    bias (T, nz): the part of zddot that does not depend on the accelerations.
     """
 
     map: CoordinateMap
@@ -192,7 +192,7 @@ class Layer:
     turns: dict[int, FloatArray]
     bias: FloatArray
 
-    def through_functions(self, qdot: FloatArray) -> FloatArray:
+    def apply_function_gradients(self, qdot: FloatArray) -> FloatArray:
         """Return df/dq qdot (T, nz)."""
         zdot = np.zeros_like(self.z)
         for out, source in self.map.same:
@@ -201,11 +201,11 @@ class Layer:
             zdot[:, term.out] = sum(g * qdot[:, s] for g, s in zip(gradient, term.sources, strict=True))
         return zdot
 
-    def rates(self, v: FloatArray) -> FloatArray:
+    def map_speeds(self, v: FloatArray) -> FloatArray:
         """Return G v (T, nz)."""
-        return self.through_functions(_turned(self.turns, v))
+        return self.apply_function_gradients(_coordinate_rates(self.turns, v))
 
-    def forces(self, tau_z: FloatArray) -> FloatArray:
+    def map_forces(self, tau_z: FloatArray) -> FloatArray:
         """Return G^T tau_z (T, nq)."""
         tau = np.zeros((len(tau_z), self.map.nq))
         for out, source in self.map.same:
@@ -218,7 +218,7 @@ class Layer:
             tau[:, at] = np.einsum("tij,ti->tj", N, tau[:, at])
         return tau
 
-    def matrix(self) -> FloatArray:
+    def jacobian(self) -> FloatArray:
         """Return G (T, nz, nq)."""
         G = np.zeros((len(self.z), self.map.nz, self.map.nq))
         for out, source in self.map.same:
@@ -232,8 +232,8 @@ class Layer:
         return G
 
 
-def _turned(turns: dict[int, FloatArray], v: FloatArray) -> FloatArray:
-    """Return rates of the coordinates for speeds v (T, nq)."""
+def _coordinate_rates(turns: dict[int, FloatArray], v: FloatArray) -> FloatArray:
+    """Return the rates of the coordinates for speeds v (T, nq)."""
     if not turns:
         return v
     qdot = v.copy()
@@ -242,10 +242,10 @@ def _turned(turns: dict[int, FloatArray], v: FloatArray) -> FloatArray:
     return qdot
 
 
-def _rates_of_angles(angles: FloatArray) -> FloatArray:
-    """Return N (T, 3, 3): rates of body-fixed X, Y, Z angles (T, 3) from the angular velocity in parent axes.
+def _angle_rate_matrix(angles: FloatArray) -> FloatArray:
+    """Return N (T, 3, 3), which maps the angular velocity in parent axes to rates of body-fixed X, Y, Z angles (T, 3).
 
-    The inverse of E = [x, Rx y, Rx Ry z]; singular where the middle angle is a right angle, as the angles themselves.
+    N is the inverse of E = [x, Rx y, Rx Ry z] and is singular if the middle angle is a right angle.
     """
     s0, c0, s1, c1 = (f(angles[:, i]) for i in (0, 1) for f in (np.sin, np.cos))
     E = np.zeros((len(angles), 3, 3))
@@ -256,7 +256,7 @@ def _rates_of_angles(angles: FloatArray) -> FloatArray:
 
 
 def _angle_rate_bias(angles: FloatArray, rates: FloatArray) -> FloatArray:
-    """Return Edot qdot (T, 3) of the matrix E above."""
+    """Return Edot qdot (T, 3) for the matrix E of `_angle_rate_matrix`."""
     s0, c0, s1, c1 = (f(angles[:, i]) for i in (0, 1) for f in (np.sin, np.cos))
     a, b, c = rates.T
     middle = np.stack([np.zeros_like(a), -s0 * a, c0 * a], axis=1) * b[:, None]
@@ -264,8 +264,8 @@ def _angle_rate_bias(angles: FloatArray, rates: FloatArray) -> FloatArray:
     return middle + last
 
 
-def laws_of(layers: Sequence[CoordinateMap]) -> Laws:
-    """Return the functions from the coordinates at the top to those beneath the last layer."""
+def kernel_functions(layers: Sequence[CoordinateMap]) -> Laws:
+    """Return the functions from the coordinates of the top layer to those below the last layer, as arrays for the kernels."""
     kind: list[int] = []
     sources: list[tuple[int, ...]] = []
     at: list[int] = []
@@ -289,7 +289,7 @@ def laws_of(layers: Sequence[CoordinateMap]) -> Laws:
                 beneath.append(add(kinds.SAME, (above[passing[out]],)))
                 continue
             term = functions[out]
-            new_kind, own = _described(term.function)
+            new_kind, own = _kind_and_numbers(term.function)
             beneath.append(add(new_kind, tuple(above[s] for s in term.sources), own))
         above = beneath
     entries: list[list[int]] = []
@@ -302,18 +302,18 @@ def laws_of(layers: Sequence[CoordinateMap]) -> Laws:
         start += len(columns)
     return Laws(
         kind=np.array(kind, dtype=np.int64),
-        first=_ends([len(group) for group in sources]),
+        first=_end_offsets([len(group) for group in sources]),
         source=np.array([s for group in sources for s in group], dtype=np.int64),
         at=np.array(at, dtype=np.int64),
         numbers=np.array(numbers, dtype=np.float64),
-        entry=_ends([len(group) for group in entries]),
+        entry=_end_offsets([len(group) for group in entries]),
         column=np.array([c for group in entries for c in group], dtype=np.int64),
         target=np.array(target, dtype=np.int64),
     )
 
 
-def room_for(laws: Laws) -> Passed:
-    """Return the working memory of one evaluation."""
+def evaluation_memory(laws: Laws) -> Passed:
+    """Return the working memory for one evaluation."""
     count, sources = len(laws.kind), len(laws.source)
     return Passed(
         x=np.zeros(count),
@@ -324,12 +324,12 @@ def room_for(laws: Laws) -> Passed:
     )
 
 
-def _ends(counts: Sequence[int]) -> np.ndarray:
+def _end_offsets(counts: Sequence[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def _described(function: Function) -> tuple[int, Sequence[float]]:
-    """Return kind and numbers of a function."""
+def _kind_and_numbers(function: Function) -> tuple[int, Sequence[float]]:
+    """Return the kind and the parameters of a function as numbers."""
     if isinstance(function, Linear):
         return kinds.LINEAR, (function.offset, *function.slopes)
     if isinstance(function, Polynomial):

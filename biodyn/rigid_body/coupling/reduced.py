@@ -1,4 +1,4 @@
-"""The equations of motion of a floating tree in the coordinates that no coupling ties: what moves freely, and nothing else.
+"""Equations of motion of a floating tree in its independent coordinates.
 
     z = f(u),  v_z = G v_u,  vdot_z = G vdot_u + g          M_u = G^T M_z G,  tau_u = G^T tau_z
 
@@ -41,7 +41,7 @@ class FloatingTree:
 
     Attributes:
         coupled: the multibody it is made of. multibody: its first body is the root, on a free joint.
-        columns: (nv - 6,) where in the joints' coordinates z of `coupled` the coordinates behind the base's stand.
+        columns: (nv - 6,) indices, in the joint coordinates z of `coupled`, of the coordinates that follow the base.
     """
 
     coupled: CoupledMultibody
@@ -56,9 +56,9 @@ class FloatingTree:
     def motion(
         self, q: FloatArray, v: FloatArray, vdot: FloatArray, R_WG: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, v, vdot (T, nq), (T, nv) of the floating tree for q, v, vdot (T, n) of the coupled one; NaN rows stay NaN.
+        """Return q (T, nq), v, vdot (T, nv) of the floating tree for q, v, vdot (T, n) of the coupled multibody; NaN stays NaN.
 
-        R_WG: (3, 3) turn from the model's ground to World; None = they are the same.
+        R_WG: (3, 3) rotation from the model's ground to World; None = identity.
         """
         mb = self.multibody
         known = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1) & np.isfinite(vdot).all(axis=1)
@@ -66,16 +66,16 @@ class FloatingTree:
         rows = np.flatnonzero(known)
         for start in range(0, len(rows), BLOCK):
             at = rows[start : start + BLOCK]
-            for out, part in zip(result, self._block(q[at], v[at], vdot[at], R_WG), strict=True):
+            for out, part in zip(result, self._rotated_block(q[at], v[at], vdot[at], R_WG), strict=True):
                 out[at] = part
         if len(rows):
             result[0][rows, 3:7] = continuous_quaternions(result[0][rows, 3:7])
         return result
 
-    def own_forces(self, q: FloatArray, tau: FloatArray) -> FloatArray:
+    def coupled_forces(self, q: FloatArray, tau: FloatArray) -> FloatArray:
         """Return the forces (T, n) along the coordinates of the coupled multibody for forces tau (T, nv) of the floating tree.
 
-        Nothing acts in the joints between root and ground: what the free base carries is left out. NaN rows stay NaN.
+        Forces between root and ground are zero; the forces on the free base are omitted. NaN rows stay NaN.
         """
         forces = np.full_like(q, np.nan)
         rows = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1))
@@ -86,11 +86,11 @@ class FloatingTree:
             layers.append(coordinate_map.at(z))
             z = layers[-1].z
         for layer in reversed(layers):
-            beneath = layer.forces(beneath)
+            beneath = layer.map_forces(beneath)
         forces[rows] = beneath
         return forces
 
-    def _block(
+    def _rotated_block(
         self, q: FloatArray, v: FloatArray, vdot: FloatArray, R_WG: FloatArray | None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         beneath = self.coupled.multibody
@@ -110,9 +110,9 @@ class FloatingTree:
 
 
 def floating_tree(coupled: CoupledMultibody) -> FloatingTree | None:
-    """Return the bodies below a free root; None where not one body alone hangs on ground (axes have a '/' in their names)."""
+    """Return the bodies below a free root; None unless exactly one body is attached to ground."""
     beneath = coupled.multibody
-    roots = _first_bodies(beneath)
+    roots = _bodies_on_ground(beneath)
     if len(roots) != 1:
         return None
     root = beneath.bodies[beneath.body_index(roots[0])]
@@ -144,8 +144,8 @@ def _ancestors(mb: Multibody, body: Body) -> set[str]:
     return found
 
 
-def _first_bodies(mb: Multibody) -> list[str]:
-    """Bodies that hang on ground, through the axes of one joint alone or directly."""
+def _bodies_on_ground(mb: Multibody) -> list[str]:
+    """Return the bodies attached to ground, directly or through the axes of one joint."""
     names = []
     for body in mb.bodies:
         if "/" in body.name:
@@ -160,11 +160,12 @@ _BASE_Q, _BASE_V = 7, 6
 
 @dataclass(frozen=True, eq=False)
 class ReducedTree:
-    """A floating tree reached through the coordinates that are free.
+    """A floating tree with its independent coordinates.
 
     Attributes:
         tree: the bodies below a free root. layers: from all independent coordinates of the model down to its joints.
-        names: of the free coordinates. places: of them among the independent ones. held: (n,) values of all independent ones;
+        names: names of the free coordinates. places: their indices among the independent coordinates.
+        held: (n,) values of the independent coordinates;
             those that are not free keep it.
     """
 
@@ -176,17 +177,17 @@ class ReducedTree:
 
     @property
     def nq(self) -> int:
-        """Number of position coordinates: seven of the base, then the free ones."""
+        """Number of position coordinates: seven of the base plus the free coordinates."""
         return _BASE_Q + len(self.names)
 
     @property
     def nv(self) -> int:
-        """Number of speeds: six of the base, then the free ones'."""
+        """Number of speeds: six of the base plus those of the free coordinates."""
         return _BASE_V + len(self.names)
 
     @property
     def total_mass_kg(self) -> float:
-        """Mass of all bodies, kg."""
+        """Total mass of all bodies, kg."""
         return self.tree.multibody.total_mass_kg
 
     @property
@@ -199,7 +200,7 @@ class ReducedTree:
         return Multibody((Body("base", None, Joint("free"), mass_kg=1.0, inertia_com=np.eye(3)),))
 
     def tree_state(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return q, v of the floating tree for those here (T, nq), (T, nv), with G (T, nz, nu) and the bias (T, nz)."""
+        """Return q and v of the floating tree for q (T, nq) and v (T, nv), with G (T, nz, nu) and the bias (T, nz)."""
         z = np.repeat(self.held[None], len(q), axis=0)
         z[:, self.places] = q[:, _BASE_Q:]
         zdot, zddot = np.zeros_like(z), np.zeros_like(z)
@@ -207,7 +208,12 @@ class ReducedTree:
         G = np.eye(len(self.held))[:, self.places]
         for coordinate_map in self.layers:
             layer = coordinate_map.at(z, zdot)
-            z, zdot, zddot, G = layer.z, layer.rates(zdot), layer.rates(zddot) + layer.bias, layer.matrix() @ G
+            z, zdot, zddot, G = (
+                layer.z,
+                layer.map_speeds(zdot),
+                layer.map_speeds(zddot) + layer.bias,
+                layer.jacobian() @ G,
+            )
         columns = self.tree.columns
         at, speeds = np.hstack([q[:, :_BASE_Q], z[:, columns]]), np.hstack([v[:, :_BASE_V], zdot[:, columns]])
         return at, speeds, G[:, columns], zddot[:, columns]
@@ -216,12 +222,12 @@ class ReducedTree:
         """Return q (T, .) of the floating tree."""
         return self.tree_state(q, np.zeros((len(q), self.nv)))[0]
 
-    def of_tree(self, forces: FloatArray, G: FloatArray) -> FloatArray:
-        """Return forces (T, nv) here of those along the tree's speeds."""
+    def reduced_forces(self, forces: FloatArray, G: FloatArray) -> FloatArray:
+        """Return the generalised forces (T, nv) for forces along the speeds of the floating tree."""
         reduced = (np.swapaxes(G, 1, 2) @ forces[:, _BASE_V:, None])[..., 0]
         return np.hstack([forces[:, :_BASE_V], reduced])
 
-    def _inertia(self, M: FloatArray, G: FloatArray) -> FloatArray:
+    def _reduced_inertia(self, M: FloatArray, G: FloatArray) -> FloatArray:
         """Return G^T M G (T, nv, nv) with the base as it is."""
         right = np.concatenate([M[:, :, :_BASE_V], M[:, :, _BASE_V:] @ G], axis=2)
         return np.concatenate([right[:, :_BASE_V], np.swapaxes(G, 1, 2) @ right[:, _BASE_V:]], axis=1)
@@ -229,7 +235,7 @@ class ReducedTree:
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """Return the mass matrix (T, nv, nv)."""
         at, _, G, _ = self.tree_state(q, np.zeros((len(q), self.nv)))
-        return self._inertia(mass_matrix(self.tree.multibody, at), G)
+        return self._reduced_inertia(mass_matrix(self.tree.multibody, at), G)
 
     def forward_dynamics(
         self, q: FloatArray, v: FloatArray, tau: FloatArray, wrenches: FloatArray, bodies: IntArray
@@ -241,9 +247,11 @@ class ReducedTree:
         zq, zv, G, bias = self.tree_state(q, v)
         M = mass_matrix(self.tree.multibody, zq)
         accelerations = np.hstack([np.zeros((len(q), _BASE_V)), bias])
-        force = tau - self.of_tree(inverse_dynamics(self.tree.multibody, zq, zv, accelerations, wrenches, bodies), G)
+        force = tau - self.reduced_forces(
+            inverse_dynamics(self.tree.multibody, zq, zv, accelerations, wrenches, bodies), G
+        )
         vdot = np.full_like(tau, np.nan)
-        for t, inertia in enumerate(self._inertia(M, G)):
+        for t, inertia in enumerate(self._reduced_inertia(M, G)):
             with suppress(LinAlgError):
                 vdot[t] = cho_solve(cho_factor(inertia, check_finite=False), force[t], check_finite=False)
         return vdot
@@ -254,7 +262,7 @@ class ReducedTree:
         """Return tau (T, nv)."""
         zq, zv, G, bias = self.tree_state(q, v)
         zdd = np.hstack([vdot[:, :_BASE_V], (G @ vdot[:, _BASE_V:, None])[..., 0] + bias])
-        return self.of_tree(inverse_dynamics(self.tree.multibody, zq, zv, zdd, wrenches, bodies), G)
+        return self.reduced_forces(inverse_dynamics(self.tree.multibody, zq, zv, zdd, wrenches, bodies), G)
 
     def centre_of_mass(self, q: FloatArray) -> FloatArray:
         """Return the centre of mass (T, 3) m."""
@@ -276,8 +284,8 @@ class ReducedTree:
         return np.hstack([coordinate_rates(self._base, q[:, :_BASE_Q], v[:, :_BASE_V]), v[:, _BASE_V:]])
 
 
-def require_rates(layers: tuple[CoordinateMap, ...]) -> None:
-    """Raise ModelError where the speeds of a joint are not rates of its coordinates (ball and free joints between bodies)."""
+def require_coordinate_rates(layers: tuple[CoordinateMap, ...]) -> None:
+    """Raise ModelError if the speeds of a joint are not rates of its coordinates (ball and free joints between bodies)."""
     if any(layer.turning for layer in layers):
         raise ModelError(
             "The model has a ball or free joint whose speeds are an angular velocity: its motion is not replayed forwards."

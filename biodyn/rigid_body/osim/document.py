@@ -1,4 +1,4 @@
-"""XML from anywhere: no entities, bounded depth and size, and the small sins real files have."""
+"""Read OpenSim XML safely: no entities, limited depth and size, tolerant of common defects of real files."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _STRAY: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 class _TooMuch(Exception):
-    """The file is deeper or longer than any model."""
+    """Raised if the file is deeper or longer than any real model."""
 
 
 class _Bounded(ET.TreeBuilder):
-    """Builds the tree while depth and number of elements stay within what a model has."""
+    """Tree builder that limits the depth and the number of elements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,10 +53,11 @@ class _Bounded(ET.TreeBuilder):
 
 
 def read_document(path: str | Path, also: tuple[str, ...] = ()) -> ET.Element:
-    """Return the root element of an OpenSim XML file: <OpenSimDocument>, or one of the tags `also`.
+    """Return the root element of an OpenSim XML file: <OpenSimDocument>, or one of the tags in `also`.
 
     Bytes that are not text are ignored, tags such as `SimTK::Function` become `SimTK.Function`. Raises ModelError in one
-    sentence: cannot be opened, no regular file, empty, no XML, entities, too large, too deep, not OpenSim's.
+    sentence if the file cannot be opened, is not a regular file, is empty, is not XML, has entities, is too large or
+    deep, or is not an OpenSim document.
     """
     path = Path(path)
     try:
@@ -70,19 +71,19 @@ def read_document(path: str | Path, also: tuple[str, ...] = ()) -> ET.Element:
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"'{path.name}' cannot be opened: {error.strerror or error}.") from error
-    return document_of(content, path.name, also)
+    return parse_document(content, path.name, also)
 
 
-def document_of(content: bytes, name: str, also: tuple[str, ...] = ()) -> ET.Element:
-    """Return the root element of the bytes of an OpenSim XML file, called `name` in errors; see `read_document`."""
-    root = _parsed(_clean(content), name)
+def parse_document(content: bytes, name: str, also: tuple[str, ...] = ()) -> ET.Element:
+    """Return the root element of the content of an OpenSim XML file, called `name` in errors; see `read_document`."""
+    root = _parse_xml(_clean_xml(content), name)
     if root.tag not in ("OpenSimDocument", *also):
         raise ModelError(f"'{name}' is no OpenSim file: its first element is <{root.tag[:40]}>, not <OpenSimDocument>.")
     return root
 
 
-def _clean(content: bytes) -> bytes:
-    """Return what an XML parser can read: text of one encoding, plain tags, nothing behind the end."""
+def _clean_xml(content: bytes) -> bytes:
+    """Return content that an XML parser can read: a single encoding, plain tags, nothing after the end."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         content = content.decode("utf-16", errors="replace").encode()
     content = content[max(content.find(b"<"), 0) : content.rfind(b">") + 1]
@@ -94,7 +95,7 @@ def _clean(content: bytes) -> bytes:
     return _QUALIFIED.sub(lambda m: m[1] + re.sub(rb"::?", b".", m[2]), text)
 
 
-def _parsed(content: bytes, name: str) -> ET.Element:
+def _parse_xml(content: bytes, name: str) -> ET.Element:
     parser = XMLParser(target=_Bounded(), forbid_dtd=True)
     try:
         parser.feed(content)
@@ -122,12 +123,12 @@ _SHOWN = 60
 
 
 def name_of(element: ET.Element) -> str:
-    """Return the element's name; older versions leave it empty."""
+    """Return the name attribute of the element; older versions leave it empty."""
     return element.get("name", "").strip()
 
 
 def text_of(parent: ET.Element, *tags: str, otherwise: str = "") -> str:
-    """Return the text of the first of the tags that the element has."""
+    """Return the text of the first of the tags that the element contains."""
     for tag in tags:
         child = parent.find(tag)
         if child is not None:
@@ -135,10 +136,12 @@ def text_of(parent: ET.Element, *tags: str, otherwise: str = "") -> str:
     return otherwise
 
 
-def numbers(parent: ET.Element, tag: str, count: int | None = None, otherwise: FloatArray | None = None) -> FloatArray:
+def read_numbers(
+    parent: ET.Element, tag: str, count: int | None = None, otherwise: FloatArray | None = None
+) -> FloatArray:
     """Return the numbers of a tag.
 
-    Raises ModelError: not numbers, not `count` of them, or missing with nothing to take instead.
+    Raises ModelError if the numbers are invalid, their count is wrong, or they are missing and no default is given.
     """
     child = parent.find(tag)
     text = "" if child is None else (child.text or "").strip().strip("()")
@@ -147,34 +150,34 @@ def numbers(parent: ET.Element, tag: str, count: int | None = None, otherwise: F
     try:
         values = np.array([float(word) for word in text.replace(",", " ").split()])
     except ValueError as error:
-        raise ModelError(f"<{tag}> of {_described(parent)} holds '{shown(text)}', which are not numbers.") from error
+        raise ModelError(f"<{tag}> of {_describe(parent)} holds '{excerpt(text)}', which are not numbers.") from error
     if count is not None and values.shape != (count,):
-        raise ModelError(f"<{tag}> of {_described(parent)} must hold {count} numbers, found '{shown(text)}'.")
+        raise ModelError(f"<{tag}> of {_describe(parent)} must hold {count} numbers, found '{excerpt(text)}'.")
     if not np.isfinite(values).all():
-        raise ModelError(f"<{tag}> of {_described(parent)} holds a number that is not finite: '{shown(text)}'.")
+        raise ModelError(f"<{tag}> of {_describe(parent)} holds a number that is not finite: '{excerpt(text)}'.")
     return values
 
 
-def number(parent: ET.Element, tag: str, otherwise: float) -> float:
-    """Return the number of a tag, or what it is without one."""
-    return float(numbers(parent, tag, 1, np.array([otherwise]))[0])
+def read_number(parent: ET.Element, tag: str, otherwise: float) -> float:
+    """Return the number of a tag, or `otherwise` if the tag is missing."""
+    return float(read_numbers(parent, tag, 1, np.array([otherwise]))[0])
 
 
-def is_true(parent: ET.Element, tag: str, otherwise: bool = False) -> bool:
-    """Return whether the tag says true; ModelError where it says neither true nor false."""
+def read_flag(parent: ET.Element, tag: str, otherwise: bool = False) -> bool:
+    """Return whether the tag says true; raise ModelError if it says neither true nor false."""
     text = text_of(parent, tag).lower()
     if text and text not in _TRUTH:
-        raise ModelError(f"<{tag}> of {_described(parent)} must be true or false, found '{shown(text)}'.")
+        raise ModelError(f"<{tag}> of {_describe(parent)} must be true or false, found '{excerpt(text)}'.")
     return _TRUTH[text] if text else otherwise
 
 
-def shown(text: str) -> str:
-    """The beginning of what can be seen of a text, on one line, for a message."""
+def excerpt(text: str) -> str:
+    """Return the beginning of the printable text on one line, for a message."""
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())[:_SHOWN]
 
 
 def members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
-    """Go through the objects of the first set found: <BodySet><objects> ... in all versions."""
+    """Iterate over the objects of the first set that exists, e.g. <BodySet><objects>, in all versions."""
     for tag in sets:
         holder = parent.find(tag)
         if holder is None:
@@ -184,6 +187,6 @@ def members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
         return
 
 
-def _described(element: ET.Element) -> str:
+def _describe(element: ET.Element) -> str:
     name = name_of(element)
     return f"{element.tag} '{name}'" if name else f"<{element.tag}>"

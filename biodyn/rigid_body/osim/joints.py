@@ -1,4 +1,4 @@
-"""A joint of OpenSim as one-axis steps from the parent outwards, each moved by a function of the joint's coordinates."""
+"""OpenSim joints as one-axis steps from the parent outwards, each driven by a function of the joint's coordinates."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ from biodyn.rigid_body.coupling.functions import (
     Polynomial,
     cubic_spline,
     piecewise_linear,
-    scaled,
+    scale_function,
 )
 from biodyn.rigid_body.multibody import Vector3, unit_axis
-from biodyn.rigid_body.osim.document import members, name_of, number, numbers, text_of
+from biodyn.rigid_body.osim.document import members, name_of, read_number, read_numbers, text_of
 
 
-def _linear(element: ET.Element) -> Function:
-    *slopes, offset = _coefficients(element)
+def _linear_function(element: ET.Element) -> Function:
+    *slopes, offset = _polynomial_coefficients(element)
     return Linear(tuple(slopes), offset)
 
 
-def _coefficients(element: ET.Element) -> tuple[float, ...]:
-    coefficients = numbers(element, "coefficients")
+def _polynomial_coefficients(element: ET.Element) -> tuple[float, ...]:
+    coefficients = read_numbers(element, "coefficients")
     if not len(coefficients):
         raise ModelError(f"A {element.tag} holds no coefficients.")
     return tuple(map(float, coefficients))
 
 
-def _multiplied(element: ET.Element) -> Function:
+def _multiplier_function(element: ET.Element) -> Function:
     inside = element.find("function")
     if inside is None or not len(inside):
         raise ModelError("A MultiplierFunction holds no function.")
-    return scaled(function_of(inside[0]), number(element, "scale", 1.0))
+    return scale_function(read_function(inside[0]), read_number(element, "scale", 1.0))
 
 
 _READERS: dict[str, Callable[[ET.Element], Function]] = {
-    "Constant": lambda element: Linear((), number(element, "value", 0.0)),
-    "LinearFunction": _linear,
-    "SimmSpline": lambda element: cubic_spline(numbers(element, "x"), numbers(element, "y")),
-    "PiecewiseLinearFunction": lambda element: piecewise_linear(numbers(element, "x"), numbers(element, "y")),
-    "PolynomialFunction": lambda element: Polynomial(_coefficients(element)),
-    "MultiplierFunction": _multiplied,
+    "Constant": lambda element: Linear((), read_number(element, "value", 0.0)),
+    "LinearFunction": _linear_function,
+    "SimmSpline": lambda element: cubic_spline(read_numbers(element, "x"), read_numbers(element, "y")),
+    "PiecewiseLinearFunction": lambda element: piecewise_linear(read_numbers(element, "x"), read_numbers(element, "y")),
+    "PolynomialFunction": lambda element: Polynomial(_polynomial_coefficients(element)),
+    "MultiplierFunction": _multiplier_function,
 }
 # names of earlier versions for the same spline
 _EARLIER = {"NaturalCubicSpline": "SimmSpline", "natCubicSpline": "SimmSpline"}
 
 
-def function_of(element: ET.Element) -> Function:
-    """Return the function an element describes. Raises ModelError naming a kind that is not read."""
+def read_function(element: ET.Element) -> Function:
+    """Return the function that an element describes; raise ModelError naming the kind if it is not supported."""
     kind = _EARLIER.get(element.tag, element.tag)
     if kind not in _READERS:
         raise ModelError(f"A function of kind '{element.tag}' is not read.", f"Known kinds: {', '.join(_READERS)}.")
@@ -64,7 +64,7 @@ def function_of(element: ET.Element) -> Function:
 
 
 def is_function(element: ET.Element) -> bool:
-    """Return whether the element is a function that is read."""
+    """Return whether the element is a function of a supported kind."""
     return _EARLIER.get(element.tag, element.tag) in _READERS
 
 
@@ -74,21 +74,21 @@ _ZERO: Final = np.zeros(3)
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A place on a body: x_B = R x + p. body: None = ground."""
+    """A frame on a body: x_B = R x + p. body: None = ground."""
 
     body: str | None
     R: FloatArray
     p: FloatArray
 
     @property
-    def moved(self) -> bool:
+    def is_offset(self) -> bool:
         """Whether it differs from the body's own frame."""
         return bool(self.p.any()) or not np.array_equal(self.R, np.eye(3))
 
 
 @dataclass(frozen=True, eq=False)
 class JointElement:
-    """A joint with where it sits on its two bodies."""
+    """A joint with its frames on the two bodies."""
 
     element: ET.Element
     name: str
@@ -96,8 +96,8 @@ class JointElement:
     child: Frame
 
     @property
-    def coordinates(self) -> list[ET.Element]:
-        """Its coordinates, in their order."""
+    def coordinate_elements(self) -> list[ET.Element]:
+        """Coordinate elements of the joint, in file order."""
         return [entry for entry in members(self.element, "coordinates", "CoordinateSet") if entry.tag == "Coordinate"]
 
 
@@ -110,8 +110,8 @@ class Mass:
     inertia: FloatArray
 
 
-def masses(model: ET.Element) -> dict[str, Mass]:
-    """Return the mass properties of every body but ground, in the file's order. ModelError: a name twice, no numbers."""
+def read_masses(model: ET.Element) -> dict[str, Mass]:
+    """Return the mass properties of every body except ground, in file order; raise ModelError for duplicate names."""
     found: dict[str, Mass] = {}
     for body in members(model, "BodySet"):
         name = name_of(body)
@@ -119,35 +119,37 @@ def masses(model: ET.Element) -> dict[str, Mass]:
             continue
         if name in found:
             raise ModelError(f"Two bodies are named '{name}'.")
-        found[name] = Mass(number(body, "mass", 0.0), numbers(body, "mass_center", 3, _ZERO), inertia_of(body))
+        found[name] = Mass(
+            read_number(body, "mass", 0.0), read_numbers(body, "mass_center", 3, _ZERO), read_inertia(body)
+        )
     if not found:
         raise ModelError("The model has no bodies.")
     return found
 
 
-def inertia_of(body: ET.Element) -> FloatArray:
+def read_inertia(body: ET.Element) -> FloatArray:
     """Return the inertia (3, 3) kg m^2 of a <Body>."""
     if body.find("inertia") is not None:
-        xx, yy, zz, xy, xz, yz = numbers(body, "inertia", 6)
+        xx, yy, zz, xy, xz, yz = read_numbers(body, "inertia", 6)
     else:
         keys = ("xx", "yy", "zz", "xy", "xz", "yz")
-        xx, yy, zz, xy, xz, yz = (number(body, f"inertia_{key}", 0.0) for key in keys)
+        xx, yy, zz, xy, xz, yz = (read_number(body, f"inertia_{key}", 0.0) for key in keys)
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def joints(model: ET.Element) -> Iterator[JointElement]:
-    """Go through the joints: in a set of their own (4.x) or each inside the body it carries (before).
+def iterate_joints(model: ET.Element) -> Iterator[JointElement]:
+    """Iterate over the joints: in a separate set (4.x) or inside the body that each carries (older versions).
 
-    Raises ModelError: a frame that does not exist, or frames that hang on each other in a circle.
+    Raises ModelError for a frame that does not exist, or for frames that refer to each other in a circle.
     """
     bodies = {name_of(body) for body in members(model, "BodySet")}
-    shared = _offsets(model)
+    shared = _offset_frames(model)
     if any(True for _ in members(model, "JointSet")):
         for joint in members(model, "JointSet"):
-            offsets = {**shared, **_offsets(joint)}
+            offsets = {**shared, **_offset_frames(joint)}
             name = name_of(joint)
             parent, child = (
-                _resolved(_socket(joint, which), offsets, bodies, f"joint '{name}'")
+                _resolve_frame(_socket_path(joint, which), offsets, bodies, f"joint '{name}'")
                 for which in ("parent_frame", "child_frame")
             )
             yield JointElement(joint, name, parent, child)
@@ -165,55 +167,55 @@ def joints(model: ET.Element) -> Iterator[JointElement]:
             yield JointElement(
                 joint,
                 name_of(joint),
-                _placed(holder_name, joint, "location_in_parent", "orientation_in_parent"),
-                _placed(name_of(body), joint, "location", "orientation"),
+                _frame_on_body(holder_name, joint, "location_in_parent", "orientation_in_parent"),
+                _frame_on_body(name_of(body), joint, "location", "orientation"),
             )
 
 
 def coordinates_down_the_tree(model: ET.Element) -> tuple[str, ...]:
-    """Return the coordinates joint by joint from ground outwards, each branch to its end before the next one (depth first)."""
+    """Return the coordinates joint by joint from ground outwards, depth first."""
     carried: dict[str | None, list[JointElement]] = {}
-    for joint in joints(model):
+    for joint in iterate_joints(model):
         carried.setdefault(joint.parent.body, []).append(joint)
     names: list[str] = []
     waiting = carried.pop(None, [])[::-1]
     while waiting:
         joint = waiting.pop()
-        names += [name_of(entry) for entry in joint.coordinates]
+        names += [name_of(entry) for entry in joint.coordinate_elements]
         waiting += carried.pop(joint.child.body, [])[::-1] if joint.child.body is not None else []
     return tuple(names)
 
 
-def stations(model: ET.Element) -> Iterator[tuple[str, Frame]]:
-    """Go through the markers: the name of each, and where it sits, its body and its place there as `p`."""
-    bodies, offsets = {name_of(body) for body in members(model, "BodySet")}, _offsets(model)
+def iterate_markers(model: ET.Element) -> Iterator[tuple[str, Frame]]:
+    """Iterate over the markers: the name of each, its body, and its position on the body as `p`."""
+    bodies, offsets = {name_of(body) for body in members(model, "BodySet")}, _offset_frames(model)
     for element in members(model, "MarkerSet"):
         if element.tag == "Marker":
-            path = _socket(element, "parent_frame") or text_of(element, "body")
-            frame = _resolved(path, offsets, bodies, f"marker '{name_of(element)}'")
-            p = frame.p + frame.R @ numbers(element, "location", 3, _ZERO)
+            path = _socket_path(element, "parent_frame") or text_of(element, "body")
+            frame = _resolve_frame(path, offsets, bodies, f"marker '{name_of(element)}'")
+            p = frame.p + frame.R @ read_numbers(element, "location", 3, _ZERO)
             yield name_of(element), Frame(frame.body, frame.R, p)
 
 
-def bases(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | None]]:
-    """Go through the elements on a body: the element, the tag that holds its place there, and the body (None = ground).
+def iterate_offsets(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | None]]:
+    """Iterate over the elements attached to a body: the element, the tag of its position, and the body (None = ground).
 
-    Markers, the offset frames of joints and model (4.x), and the places of joints on parent and child (before).
+    These are markers, offset frames of joints and model (4.x), and joint positions on parent and child (older versions).
     """
-    bodies, shared = {name_of(body) for body in members(model, "BodySet")}, _offsets(model)
+    bodies, shared = {name_of(body) for body in members(model, "BodySet")}, _offset_frames(model)
     for frame in shared.values():
-        yield frame, "translation", _resolved(_socket(frame, "parent"), shared, bodies, "a frame").body
+        yield frame, "translation", _resolve_frame(_socket_path(frame, "parent"), shared, bodies, "a frame").body
     for element in members(model, "MarkerSet"):
         if element.tag == "Marker":
-            path = _socket(element, "parent_frame") or text_of(element, "body")
-            yield element, "location", _resolved(path, shared, bodies, f"marker '{name_of(element)}'").body
+            path = _socket_path(element, "parent_frame") or text_of(element, "body")
+            yield element, "location", _resolve_frame(path, shared, bodies, f"marker '{name_of(element)}'").body
     for joint in members(model, "JointSet"):
-        offsets = _offsets(joint)
+        offsets = _offset_frames(joint)
         for frame in offsets.values():
             yield (
                 frame,
                 "translation",
-                _resolved(_socket(frame, "parent"), {**shared, **offsets}, bodies, "a joint").body,
+                _resolve_frame(_socket_path(frame, "parent"), {**shared, **offsets}, bodies, "a joint").body,
             )
     for body in members(model, "BodySet"):
         holder = body.find("Joint")
@@ -223,17 +225,19 @@ def bases(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | None]]:
             yield joint, "location", name_of(body)
 
 
-def _placed(body: str | None, element: ET.Element, place: str, turn: str) -> Frame:
-    return Frame(body, _turn(numbers(element, turn, 3, _ZERO)), numbers(element, place, 3, _ZERO))
+def _frame_on_body(body: str | None, element: ET.Element, place: str, turn: str) -> Frame:
+    return Frame(
+        body, _body_fixed_rotation(read_numbers(element, turn, 3, _ZERO)), read_numbers(element, place, 3, _ZERO)
+    )
 
 
-def _turn(angles: FloatArray) -> FloatArray:
+def _body_fixed_rotation(angles: FloatArray) -> FloatArray:
     """Return the rotation of body-fixed X, Y, Z angles; exactly the unit matrix for zeros."""
     return np.eye(3) if not angles.any() else Rotation.from_euler("XYZ", angles).as_matrix()
 
 
-def _offsets(holder: ET.Element) -> dict[str, ET.Element]:
-    """Return the offset frames directly in a joint or in the model's own component set, by name."""
+def _offset_frames(holder: ET.Element) -> dict[str, ET.Element]:
+    """Return the offset frames directly in a joint or in the component set of the model, by name."""
     found = {}
     for tag in ("frames", "components", "ComponentSet"):
         container = holder.find(tag)
@@ -242,8 +246,8 @@ def _offsets(holder: ET.Element) -> dict[str, ET.Element]:
     return found
 
 
-def _socket(element: ET.Element, which: str) -> str:
-    """Return the path a socket names: 4.x, and the connectors of its first files."""
+def _socket_path(element: ET.Element, which: str) -> str:
+    """Return the path in a socket (4.x) or in a connector of the first 4.x files."""
     path = text_of(element, f"socket_{which}", f"socket_{which}_connectee_name")
     if path:
         return path
@@ -253,8 +257,8 @@ def _socket(element: ET.Element, which: str) -> str:
     return ""
 
 
-def _resolved(path: str, offsets: dict[str, ET.Element], bodies: set[str], where: str) -> Frame:
-    """Return the place a path such as /bodyset/pelvis or pelvis_offset names."""
+def _resolve_frame(path: str, offsets: dict[str, ET.Element], bodies: set[str], where: str) -> Frame:
+    """Return the frame that a path such as /bodyset/pelvis or pelvis_offset refers to."""
     R, p = np.eye(3), np.zeros(3)
     seen: list[str] = []
     name = path.strip().rstrip("/").split("/")[-1]
@@ -263,9 +267,12 @@ def _resolved(path: str, offsets: dict[str, ET.Element], bodies: set[str], where
             raise ModelError(f"The frames of {where} hang on each other in a circle: {' -> '.join([*seen, name])}.")
         seen.append(name)
         frame = offsets[name]
-        R_out, p_out = _turn(numbers(frame, "orientation", 3, _ZERO)), numbers(frame, "translation", 3, _ZERO)
+        R_out, p_out = (
+            _body_fixed_rotation(read_numbers(frame, "orientation", 3, _ZERO)),
+            read_numbers(frame, "translation", 3, _ZERO),
+        )
         R, p = R_out @ R, p_out + R_out @ p
-        path = _socket(frame, "parent")
+        path = _socket_path(frame, "parent")
         name = path.strip().rstrip("/").split("/")[-1]
     if name.lower() == GROUND:
         return Frame(None, R, p)
@@ -303,7 +310,7 @@ KNOWN: Final = (*_STEPS, "CustomJoint")
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One axis: how it moves (revolute, prismatic), along what, by which function of which coordinates."""
+    """One axis: its kind (revolute or prismatic), its direction, and the function of coordinates that drives it."""
 
     kind: str
     axis: Vector3
@@ -312,20 +319,20 @@ class Step:
 
     @property
     def constant(self) -> float | None:
-        """The value of a step that no coordinate moves."""
+        """Value of a step that no coordinate drives."""
         if isinstance(self.function, Linear) and not any(self.function.slopes):
             return self.function.offset
         return None
 
 
-def steps_of(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
-    """Return the steps of a joint; `coordinates` are the names of its own, in the file's order.
+def joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
+    """Return the steps of a joint; `coordinates` are the names of its coordinates in file order.
 
-    Raises ModelError: a kind that is not read, another number of coordinates than the kind has, a coordinate of another
-    joint, a function of another number of coordinates.
+    Raises ModelError for an unsupported kind, a wrong number of coordinates, a coordinate of another
+    joint, or a function of another number of coordinates.
     """
     if joint.tag == "CustomJoint":
-        return _custom(joint, coordinates)
+        return _custom_joint_steps(joint, coordinates)
     if joint.tag not in KNOWN:
         raise ModelError(
             f"Joint '{name_of(joint)}' is a {joint.tag}, which is not read.", f"Known kinds: {', '.join(KNOWN)}."
@@ -336,13 +343,13 @@ def steps_of(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
     return [Step(kind, axis, Linear((1.0,)), (coordinates[which],)) for kind, axis, which in _STEPS[joint.tag]]
 
 
-def turning_coordinates(joint: ET.Element, coordinates: Sequence[str]) -> tuple[str, ...]:
-    """Return the three coordinates with an angular velocity as speeds, none for most kinds."""
+def angular_velocity_coordinates(joint: ET.Element, coordinates: Sequence[str]) -> tuple[str, ...]:
+    """Return the three coordinates whose speeds are an angular velocity; most joint kinds have none."""
     return tuple(coordinates[:3]) if joint.tag in _ANGULAR_VELOCITY else ()
 
 
-def _custom(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
-    """A spatial transform: translations in the parent's frame, then three turns, each about an axis the one before carries."""
+def _custom_joint_steps(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
+    """Return the steps of a spatial transform: translations in the parent frame, then three successive rotations."""
     transform = joint.find("SpatialTransform")
     if transform is not None:
         axes = [axis for axis in transform if axis.tag == "TransformAxis"]
@@ -356,7 +363,7 @@ def _custom(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
         axes = list(members(joint, "TransformAxisSet"))
         turns = [axis for axis in axes if text_of(axis, "is_rotation").lower() == "true"]
         slides = [axis for axis in axes if axis not in turns]
-    steps = [_step(_SLIDE, axis, joint) for axis in slides] + [_step(_TURN, axis, joint) for axis in turns]
+    steps = [_axis_step(_SLIDE, axis, joint) for axis in slides] + [_axis_step(_TURN, axis, joint) for axis in turns]
     for step in steps:
         foreign = [name for name in step.coordinates if name not in coordinates]
         if foreign:
@@ -364,14 +371,16 @@ def _custom(joint: ET.Element, coordinates: Sequence[str]) -> list[Step]:
     return steps
 
 
-def _step(kind: str, axis: ET.Element, joint: ET.Element) -> Step:
+def _axis_step(kind: str, axis: ET.Element, joint: ET.Element) -> Step:
     where = f"an axis of joint '{name_of(joint)}'"
-    direction = unit_axis(tuple(numbers(axis, "axis", 3)), where)
+    direction = unit_axis(tuple(read_numbers(axis, "axis", 3)), where)
     names = tuple(text_of(axis, "coordinates", "coordinate").split())
     inside = axis.find("function")
-    described = [child for child in (axis if inside is None else inside) if is_function(child) or _is_kind(child)]
+    described = [
+        child for child in (axis if inside is None else inside) if is_function(child) or _has_function_tag(child)
+    ]
     # without a function the coordinate moves the axis itself (version 1.9)
-    function = function_of(described[0]) if described else Linear((1.0,) if names else ())
+    function = read_function(described[0]) if described else Linear((1.0,) if names else ())
     constant = isinstance(function, Linear) and not any(function.slopes)
     if constant:
         value = float(function.at(np.zeros((function.arguments, 1)))[0][0])
@@ -381,6 +390,6 @@ def _step(kind: str, axis: ET.Element, joint: ET.Element) -> Step:
     return Step(kind, direction, function, names)
 
 
-def _is_kind(element: ET.Element) -> bool:
-    """Return whether the element is in the place of a function: not a property of an axis."""
+def _has_function_tag(element: ET.Element) -> bool:
+    """Return whether the element is a function and not a property of an axis."""
     return element.tag not in ("coordinates", "coordinate", "axis", "is_rotation", "function")

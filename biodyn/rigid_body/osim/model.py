@@ -16,21 +16,29 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.geometry.rotations import axis_angle
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody
-from biodyn.rigid_body.coupling.functions import CoordinateMap, Function, Linear, Term, scaled
+from biodyn.rigid_body.coupling.functions import CoordinateMap, Function, Linear, Term, scale_function
 from biodyn.rigid_body.multibody import INERTIA_TOLERANCE, Body, Joint, Multibody
-from biodyn.rigid_body.osim.document import is_true, members, name_of, number, numbers, read_document, text_of
+from biodyn.rigid_body.osim.document import (
+    members,
+    name_of,
+    read_document,
+    read_flag,
+    read_number,
+    read_numbers,
+    text_of,
+)
 from biodyn.rigid_body.osim.joints import (
     Frame,
     JointElement,
     Mass,
     Step,
-    function_of,
+    angular_velocity_coordinates,
     is_function,
-    joints,
-    masses,
-    stations,
-    steps_of,
-    turning_coordinates,
+    iterate_joints,
+    iterate_markers,
+    joint_steps,
+    read_function,
+    read_masses,
 )
 
 _GRAVITY: Final = np.array([0.0, -9.80665, 0.0])
@@ -112,7 +120,7 @@ class OpenSimModel:
 
     def independent(self) -> tuple[tuple[str, ...], CoupledMultibody]:
         """Return the coordinates that no coupling ties, and the multibody reached through them alone."""
-        return self._free(), self.coupled.beneath(self._tied()) if self.couplings else self.coupled
+        return self._free(), self.coupled.with_layer(self._tied()) if self.couplings else self.coupled
 
     def _free(self) -> tuple[str, ...]:
         tied = {coupling.dependent for coupling in self.couplings}
@@ -155,11 +163,11 @@ def model_element(root: ET.Element, name: str) -> ET.Element:
 
 def model_of(model: ET.Element) -> OpenSimModel:
     """Return the model of a <Model> element; ModelError as for `from_osim`."""
-    elements = list(joints(model))
-    body_masses = masses(model)
+    elements = list(iterate_joints(model))
+    body_masses = read_masses(model)
     coordinates, steps, turning = _coordinates_and_steps(elements)
     bodies, sources = _bodies(elements, steps, body_masses)
-    gravity = numbers(model, "gravity", 3, _GRAVITY)
+    gravity = read_numbers(model, "gravity", 3, _GRAVITY)
     multibody = Multibody(bodies, (float(gravity[0]), float(gravity[1]), float(gravity[2])))
     names = [coordinate.name for coordinate in coordinates]
     couplings, notes = _couplings(model, names)
@@ -190,13 +198,13 @@ def _coordinates_and_steps(
             raise ModelError(f"Joint '{joint.name}' carries ground itself: joints turned round are not read.")
         if child in steps:
             raise ModelError(f"Body '{child}' hangs on two joints: a model with closed chains of joints is not read.")
-        if is_true(joint.element, "reverse"):
+        if read_flag(joint.element, "reverse"):
             raise ModelError(f"Joint '{joint.name}' is turned round (<reverse>), which is not read.")
-        names = [name_of(entry) for entry in joint.coordinates]
-        steps[child] = steps_of(joint.element, names)
-        turning += turning_coordinates(joint.element, names)[:1]
+        names = [name_of(entry) for entry in joint.coordinate_elements]
+        steps[child] = joint_steps(joint.element, names)
+        turning += angular_velocity_coordinates(joint.element, names)[:1]
         moves = {name: step.kind for step in steps[child] for name in step.coordinates if step.kind == "revolute"}
-        for entry in joint.coordinates:
+        for entry in joint.coordinate_elements:
             if name_of(entry) in {known.name for known in coordinates}:
                 raise ModelError(f"Two coordinates are named '{name_of(entry)}'.")
             coordinates.append(_coordinate(entry, joint, name_of(entry) in moves))
@@ -205,18 +213,18 @@ def _coordinates_and_steps(
 
 def _coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordinate:
     motion = text_of(element, "motion_type").lower()
-    lower, upper = numbers(element, "range", 2, np.array([-np.pi, np.pi] if turns else [-np.inf, np.inf]))
+    lower, upper = read_numbers(element, "range", 2, np.array([-np.pi, np.pi] if turns else [-np.inf, np.inf]))
     return Coordinate(
         name=name_of(element),
         joint=joint.name,
         to_ground=joint.parent.body is None,
         rotational=turns if motion not in ("rotational", "translational") else motion == "rotational",
-        default=number(element, "default_value", number(element, "initial_value", 0.0)),
+        default=read_number(element, "default_value", read_number(element, "initial_value", 0.0)),
         lower=float(lower),
         upper=float(upper),
-        clamped=is_true(element, "clamped"),
-        locked=is_true(element, "locked"),
-        prescribed=is_true(element, "prescribed"),
+        clamped=read_flag(element, "clamped"),
+        locked=read_flag(element, "locked"),
+        prescribed=read_flag(element, "prescribed"),
         prescription=_prescription(element),
     )
 
@@ -224,10 +232,10 @@ def _coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordi
 def _prescription(element: ET.Element) -> Function | None:
     """The function of time of a prescribed coordinate; one that is not read would only matter where it is used."""
     holder = element.find("prescribed_function")
-    if not is_true(element, "prescribed") or holder is None:
+    if not read_flag(element, "prescribed") or holder is None:
         return None
     inside = next((child for child in holder if is_function(child)), None)
-    return None if inside is None else function_of(inside)
+    return None if inside is None else read_function(inside)
 
 
 def _bodies(
@@ -312,7 +320,7 @@ def _layer(
 def _markers(model: ET.Element) -> tuple[Marker, ...]:
     return tuple(
         Marker(name, place.body, (float(place.p[0]), float(place.p[1]), float(place.p[2])))
-        for name, place in stations(model)
+        for name, place in iterate_markers(model)
     )
 
 
@@ -320,7 +328,7 @@ def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling,
     """Return the coordinate couplings that are enforced; other constraints are named."""
     couplings, notes = [], []
     for element in members(model, "ConstraintSet"):
-        off = is_true(element, "isDisabled") or not is_true(element, "isEnforced", True)
+        off = read_flag(element, "isDisabled") or not read_flag(element, "isEnforced", True)
         if off:
             continue
         if element.tag != "CoordinateCouplerConstraint":
@@ -344,7 +352,7 @@ def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling,
                 if unknown
                 else f"The coupling '{name_of(element)}' holds no function."
             )
-        function = scaled(function_of(inside[0]), number(element, "scale_factor", 1.0))
+        function = scale_function(read_function(inside[0]), read_number(element, "scale_factor", 1.0))
         couplings.append(Coupling(dependent, sources, function))
     tied = {coupling.dependent for coupling in couplings}
     chained = [coupling for coupling in couplings if tied & set(coupling.sources)]

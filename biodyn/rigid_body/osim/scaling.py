@@ -15,8 +15,8 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
-from biodyn.rigid_body.osim.document import members, name_of, number, numbers, text_of
-from biodyn.rigid_body.osim.joints import bases, inertia_of, is_function, joints
+from biodyn.rigid_body.osim.document import members, name_of, read_number, read_numbers, text_of
+from biodyn.rigid_body.osim.joints import is_function, iterate_joints, iterate_offsets, read_inertia
 
 _ONE = np.ones(3)
 _ZERO = np.zeros(3)
@@ -36,10 +36,10 @@ def scaled(
         if not (np.isfinite(factor).all() and (np.asarray(factor) > 0.0).all()):
             raise ModelError(f"The scale factors of '{name}' must be positive numbers, found {np.asarray(factor)}.")
     made = copy.deepcopy(model)
-    for element, tag, holder in bases(made):
+    for element, tag, holder in iterate_offsets(made):
         _multiply(element, tag, factors.get(str(holder), _ONE))
     sliding: dict[str, FloatArray] = {}
-    for joint in joints(made):
+    for joint in iterate_joints(made):
         parent = factors.get(str(joint.parent.body), _ONE)
         sliding |= dict.fromkeys(_sliding(joint.element), parent)
         _scale_translations(joint.element, parent)
@@ -47,13 +47,13 @@ def scaled(
     bodies = [body for body in members(made, "BodySet") if body.find("mass") is not None]
     for body in bodies:
         _scale_mass(body, factors.get(name_of(body), _ONE), keep_shares)
-    total = sum(number(body, "mass", 0.0) for body in bodies)
+    total = sum(read_number(body, "mass", 0.0) for body in bodies)
     if mass_kg is not None:
         if not (np.isfinite(mass_kg) and mass_kg > 0.0 and total > 0.0):
             raise ModelError(f"A model of {total:g} kg cannot be given the mass {mass_kg:g} kg.")
         for body in bodies:
-            _set(body, "mass", [number(body, "mass", 0.0) * mass_kg / total])
-            _set_inertia(body, inertia_of(body) * mass_kg / total)
+            _set(body, "mass", [read_number(body, "mass", 0.0) * mass_kg / total])
+            _set_inertia(body, read_inertia(body) * mass_kg / total)
     return made
 
 
@@ -84,7 +84,7 @@ def move_markers(model: ET.Element, places: Mapping[str, FloatArray]) -> None:
 
 def _multiply(element: ET.Element, tag: str, factor: FloatArray) -> None:
     if element.find(tag) is not None and (factor != 1.0).any():
-        _set(element, tag, list(numbers(element, tag, 3, _ZERO) * factor))
+        _set(element, tag, list(read_numbers(element, tag, 3, _ZERO) * factor))
 
 
 def _set(element: ET.Element, tag: str, values: list[float]) -> None:
@@ -111,7 +111,7 @@ def _scale_translations(joint: ET.Element, factor: FloatArray) -> None:
         if function is None or _is_coordinate(function):
             continue
         multiplier = ET.Element("MultiplierFunction", {"name": function.get("name", "")})
-        _set(multiplier, "scale", [float(numbers(axis, "axis", 3) @ factor)])
+        _set(multiplier, "scale", [float(read_numbers(axis, "axis", 3) @ factor)])
         ET.SubElement(multiplier, "function").append(function)
         holder.insert(list(holder).index(function), multiplier)
         holder.remove(function)
@@ -145,20 +145,20 @@ def _scale_couplings(model: ET.Element, sliding: Mapping[str, FloatArray]) -> No
                 f"The coupled coordinate '{name}' is a length on a body that is scaled by {factor}: which of the three it takes "
                 "is not said; scale that body by one factor."
             )
-        _set(element, "scale_factor", [number(element, "scale_factor", 1.0) * float(factor[0])])
+        _set(element, "scale_factor", [read_number(element, "scale_factor", 1.0) * float(factor[0])])
 
 
 def _is_coordinate(function: ET.Element) -> bool:
     """Return whether the function is the coordinate itself, not a length of the model."""
     if function.tag != "LinearFunction":
         return False
-    coefficients = numbers(function, "coefficients")
+    coefficients = read_numbers(function, "coefficients")
     return len(coefficients) == 2 and coefficients[0] == 1.0 and coefficients[1] == 0.0
 
 
 def _scale_mass(body: ET.Element, factor: FloatArray, keep_shares: bool) -> None:
     _multiply(body, "mass_center", factor)
-    before, inertia, volume = number(body, "mass", 0.0), inertia_of(body), float(np.prod(factor))
+    before, inertia, volume = read_number(body, "mass", 0.0), read_inertia(body), float(np.prod(factor))
     mass = before if keep_shares else before * volume
     _set(body, "mass", [mass])
     if before <= 0.0:

@@ -152,7 +152,9 @@ def torques(
     difference = largest = 0.0
     for start in range(0, len(q), _BLOCK):
         at = slice(start, start + _BLOCK)
-        tau[at], other = model.coupled.twice(q[at], v[at], vdot[at], loads.wrenches(at, q[at]), loads.bodies)
+        tau[at], other = model.coupled.inverse_dynamics_two_ways(
+            q[at], v[at], vdot[at], loads.wrenches(at, q[at]), loads.bodies
+        )
         difference, largest = max(difference, _largest(other - tau[at])), max(largest, _largest(tau[at]))
     tau[~loads.covered] = np.nan
     return tau, difference / max(largest, 1e-12)

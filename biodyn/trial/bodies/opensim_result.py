@@ -38,9 +38,9 @@ from biodyn.processing.kinematics.model_markers import ModelFit, Tasks
 from biodyn.processing.signals.filtering import rms
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
-from biodyn.rigid_body.coupling.reduced import ReducedTree, floating_tree, require_rates
+from biodyn.rigid_body.coupling.reduced import ReducedTree, floating_tree, require_coordinate_rates
 from biodyn.rigid_body.marker_fit import STOPPED, UNDETERMINED, UNSEEN
-from biodyn.rigid_body.osim.document import document_of
+from biodyn.rigid_body.osim.document import parse_document
 from biodyn.rigid_body.osim.model import model_element, model_of
 from biodyn.trial.bodies.opensim_estimate import BalancedMotion
 from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, UNBORNE, Loads, OnPlates, unborne
@@ -254,13 +254,13 @@ def model_motion(
 
     ResultError where it cannot be replayed.
     """
-    model = model_of(model_element(document_of(model_file, MODEL_NAME), MODEL_NAME))
+    model = model_of(model_element(parse_document(model_file, MODEL_NAME), MODEL_NAME))
     tree = floating_tree(model.coupled)
     if tree is None:
         raise ResultError("The model has several bodies on ground: its motion is not replayed forwards.")
     names, coupled = model.independent()
     try:
-        require_rates(coupled.layers)
+        require_coordinate_rates(coupled.layers)
     except ModelError as error:
         raise ResultError(str(error)) from error
     all_names = [str(name) for name in arrays["own_coordinates"]]
@@ -303,5 +303,5 @@ def _forces(reduced: ReducedTree, q: FloatArray, v: FloatArray, tau: FloatArray)
     forces = np.full_like(v, np.nan)
     rows = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1))
     _, _, G, _ = reduced.tree_state(q[rows], v[rows])
-    forces[rows] = reduced.of_tree(tau[rows], G)
+    forces[rows] = reduced.reduced_forces(tau[rows], G)
     return forces
