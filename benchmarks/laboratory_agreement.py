@@ -10,7 +10,9 @@ means over stances:
 - model-free: size of the ankle moment against that of the measured force and free moment about the ankle centre in the file
   (weight and inertia of the foot are neglected, alike for all methods);
 - ankle, knee, hip: sagittal moment against the channel of the file;
-- in band: share of the frames in which the channel is within the 95 % band of the moment, per cent.
+- in band: share of the frames in which the channel is within the 95 % band of the moment, per cent;
+- between walks: standard deviation of the sagittal moment between the cycles of the walks of one folder, in which all methods
+  have it; root mean square over the cycle, mean over folders and sides.
 
 A walk that is stored several times counts once.
 """
@@ -20,6 +22,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -36,8 +39,11 @@ METHODS: dict[str, dict[str, dict[str, object]]] = {
 }
 _ANKLE_CENTRES = {"r": "RTIO", "l": "LTIO"}  # origin of Plug-in Gait's tibia: the ankle centre, mm
 _LEAST_FRAMES = 10
+_SAGITTAL = {"ankle": "ankle_angle_moment", "knee": "knee_angle_moment", "hip": "hip_flexion_moment"}
 
 Errors = dict[tuple[str, str, str], list[float]]
+#: Moments (101,) in mNm/kg by group, folder, side and joint, then by walk and cycle, then by method.
+Cycles = dict[tuple[str, Path, str, str], dict[tuple[str, int], dict[str, np.ndarray]]]
 
 
 def main() -> None:
@@ -49,6 +55,7 @@ def main() -> None:
     warnings.simplefilter("ignore", RuntimeWarning)
     methods = {**METHODS, **({"own settings": {}} if arguments.set else {})}
     errors: Errors = defaultdict(list)
+    cycles: Cycles = defaultdict(lambda: defaultdict(dict))
     seen: set[bytes] = set()
     for path in walks_with_lab_outputs(arguments.folders or [real_recordings() / "gait"]):
         for method, settings in methods.items():
@@ -65,6 +72,13 @@ def main() -> None:
             group = "full body" if _has_upper_body(result) else "legs only"
             for quantity, value in _differences(result):
                 errors[group, quantity, method].append(value)
+            for joint, variable in _SAGITTAL.items():
+                moments = result.gait_cycles.query(f"variable == '{variable}'")
+                for (side, cycle), rows in moments.groupby(["side", "cycle"]):
+                    curve = 1e3 * rows["value"].to_numpy()
+                    cycles[group, path.parent, str(side), joint][path.name, int(cycle)][method] = curve
+    for group, quantity, method, value in _between_walks(cycles, list(methods)):
+        errors[group, quantity, method].append(value)
     for group in dict.fromkeys(group for group, _, _ in errors):
         table = Table((f"{group}: mNm/kg, %", "stances", *methods))
         for quantity in dict.fromkeys(name for g, name, _ in errors if g == group):
@@ -74,6 +88,24 @@ def main() -> None:
                 record.add(f"{group}, {quantity}, {method}", mean, "%" if "band" in quantity else "mNm/kg")
     record.add("whole run", watch.seconds)
     record.close()
+
+
+def _between_walks(cycles: Cycles, methods: list[str]) -> Iterator[tuple[str, str, str, float]]:
+    """Yield group, quantity, method and standard deviation in mNm/kg, for each folder with several walks, side and joint."""
+    least_percent = 20  # of the cycle
+    for (group, _, _, joint), by_cycle in cycles.items():
+        complete = {
+            name: [curves[m] for m in methods] for name, curves in by_cycle.items() if len(curves) == len(methods)
+        }
+        if len({walk for walk, _ in complete}) < 2:
+            continue
+        moments = np.array(list(complete.values()))  # (cycles, methods, 101)
+        moments = np.where(np.isfinite(moments).all(axis=1, keepdims=True), moments, np.nan)
+        moments = moments[:, :, np.isfinite(moments[:, 0]).sum(axis=0) > 1]
+        if moments.shape[2] >= least_percent:
+            variance = np.nanvar(moments, axis=0, ddof=1).mean(axis=1)
+            for method, value in zip(methods, variance, strict=True):
+                yield group, f"{joint} between walks", method, float(np.sqrt(value))
 
 
 def _has_upper_body(result: biodyn.TrialResult) -> bool:
