@@ -32,6 +32,7 @@ from biodyn.model.body_model import with_freed, with_mass
 from biodyn.processing.calibration.subject import StanceMasses, stance_masses, stride_mass
 from biodyn.processing.calibration.subject_fit.result import fit_notes
 from biodyn.processing.contacts.balance import required_wrench, weight_of, with_known_feet
+from biodyn.processing.contacts.decide import unused_overrides
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.ground_reaction import (
     ContactDecisions,
@@ -171,7 +172,11 @@ def contacts(trial: Tracked) -> Grounded:
         activity=activity,
         moved=tuple(kinematic_events),
         reaction=reaction,
-    ).noted(*trial.signals.diagnostics, *contact_diagnostics(used, trial.rate_hz))
+    ).noted(
+        *trial.signals.diagnostics,
+        *contact_diagnostics(used, trial.rate_hz),
+        *unused_overrides(used, [plate.number for plate in trial.walk.plates], trial.settings.contacts.override),
+    )
 
 
 def _decided(trial: Tracked, points: GaitPoints) -> tuple[Tracked, ContactDecisions]:
@@ -260,7 +265,7 @@ def inverse_dynamics(trial: Grounded) -> Solved:
     """Solve for the joint torques; an unknown body mass is estimated from the strides first."""
     if trial.mass is None:
         others = [trial.memory.of(f"mass {key}", partial(_masses_of, other)) for other, key in other_walks(trial)]
-        is_steady = trial.activity.is_walking or trial.activity.kind == "running"  # no hops
+        is_steady = trial.activity.is_walking or trial.activity.kind in ("running", "stairs")  # no hops
         own = _stance_masses(trial) if is_steady else {}
         mass, note = stride_mass(own, others)
         model = with_mass(trial.model, mass.mass_kg)

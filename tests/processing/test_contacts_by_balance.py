@@ -9,6 +9,7 @@ from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_st
 
 from biodyn.errors import SettingsError
 from biodyn.processing.contacts.balance import BodyBalance
+from biodyn.processing.contacts.decide import unused_overrides
 from biodyn.processing.contacts.ground_reaction import contact_diagnostics
 from biodyn.processing.contacts.parameters import ContactOverride, ContactSettings
 from biodyn.settings import Settings
@@ -163,14 +164,19 @@ def test_the_user_cuts_a_load():
     ("entry", "words"),
     [
         ({"plate": 1, "from_s": 2.5, "side": "left"}, "0.50 to 1.12 s"),
-        ({"plate": 7, "from_s": 0.5, "side": "left"}, "Plates with a wrench: 1"),
+        ({"plate": 7, "from_s": 0.5, "side": "left"}, "no such plate (plates with a position and channels: 1)"),
     ],
 )
-def test_a_load_that_is_not_there_is_refused_with_those_that_are(entry, words):
+def test_an_override_without_a_load_is_not_applied_and_reported(entry, words):
     scene = walk(level_steps(3), [plate(0.5, 1.1, -0.3, 0.3)], 2.0)
-    with pytest.raises(SettingsError) as refused:
-        decide(scene, None, **override(**entry))
-    assert words in refused.value.hint
+    plain, _ = decide(scene, None)
+    contacts, _ = decide(scene, None, **override(**entry))
+    assert decisions(contacts) == decisions(plain)
+    (note,) = unused_overrides(contacts, [1], override(**entry)["override"])
+    assert note.severity == "warning"
+    assert words in note.message
+    used = override(plate=1, from_s=0.5, side="right")["override"]
+    assert not list(unused_overrides(decide(scene, None, override=used)[0], [1], used))
 
 
 def test_one_step_alone_is_told_by_the_motion_of_the_whole_body():

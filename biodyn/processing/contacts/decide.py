@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArray, IntArray, Side, other_side
-from biodyn.errors import SettingsError
+from biodyn.diagnostics import Diagnostic
 from biodyn.processing.contacts.balance import BodyBalance, judge_by_balance
 from biodyn.processing.contacts.evidence import (
     MAX_SOLE_HEIGHT_M,
@@ -52,31 +52,56 @@ REASON = "set by the user"
 
 
 def with_overrides(
-    contacts: Sequence[PlateContact], numbers: Sequence[int], overrides: Sequence[ContactOverride], rate_hz: float
+    contacts: Sequence[PlateContact], overrides: Sequence[ContactOverride], rate_hz: float
 ) -> list[PlateContact]:
-    """Return the contacts with the overrides of the user; `numbers` of the plates in the file.
+    """Return the contacts with the overrides of the user.
 
     An override applies to the load of its plate at `from_s`, from there (from the begin of the load, where that is near) to
-    `until_s` or the end of the load. Raises SettingsError with the available loads where it matches none.
+    `until_s` or the end of the load. One without a load changes nothing: see `unused_overrides`.
     """
     result = list(contacts)
     for entry in overrides:
-        result = _applied(result, numbers, entry, rate_hz)
+        result = _applied(result, entry, rate_hz)
     return sorted(result, key=lambda item: (item.contact.start_s, item.contact.plate))
 
 
-def _applied(
-    contacts: list[PlateContact], numbers: Sequence[int], entry: ContactOverride, rate_hz: float
-) -> list[PlateContact]:
+def unused_overrides(
+    contacts: Sequence[Contact], numbers: Sequence[int], overrides: Sequence[ContactOverride]
+) -> Iterator[Diagnostic]:
+    """Yield a finding about each override without a load in `contacts`; numbers: of the plates of the file."""
+    for entry in overrides:
+        if any(
+            c.plate == entry.plate and c.reason == REASON and c.start_s - MATCHES_S <= entry.from_s < c.end_s
+            for c in contacts
+        ):
+            continue
+        loads = [f"{c.start_s:.2f} to {c.end_s:.2f} s" for c in contacts if c.plate == entry.plate]
+        span = f"from {entry.from_s:g} s" + (f" until {entry.until_s:g} s" if entry.until_s is not None else "")
+        if entry.plate not in numbers:
+            known = ", ".join(str(number) for number in numbers) or "none"
+            why = f"the file has no such plate (plates with a position and channels: {known})"
+        else:
+            why = f"the plate carries no load then (its loads: {', '.join(loads) or 'none'})"
+        yield Diagnostic(
+            "data-not-used",
+            "warning",
+            f"contacts.override gives plate {entry.plate} {span} to the {entry.side} foot, but {why}. It is not applied; a "
+            "leg on a surface that no plate measures has no joint moments.",
+            hint="Correct number and time, or the plates of the file (FORCE_PLATFORM:USED, CORNERS, CHANNEL).",
+            about=str(entry.plate),
+        )
+
+
+def _applied(contacts: list[PlateContact], entry: ContactOverride, rate_hz: float) -> list[PlateContact]:
     load = _load_at(contacts, entry)
     if not load:
-        raise _no_load(contacts, numbers, entry)
+        return contacts
     start_s, end_s = load[0].contact.start_s, load[-1].contact.end_s
     near = entry.from_s <= start_s + MATCHES_S
     begin_s = start_s if near else entry.from_s
     stop_s = end_s if entry.until_s is None else min(entry.until_s, end_s)
     if stop_s <= begin_s:
-        raise _no_load(contacts, numbers, entry)
+        return contacts
     first = load[0].first if near else round(begin_s * rate_hz)
     stop = load[-1].stop if stop_s == end_s else round(stop_s * rate_hz)
     unchanged = [item for item in contacts if not any(item is part for part in load)]
@@ -139,21 +164,6 @@ def _load_at(contacts: Sequence[PlateContact], entry: ContactOverride) -> list[P
             loads.append([item])
     fitting = [load for load in loads if load[0].contact.start_s - MATCHES_S <= entry.from_s < load[-1].contact.end_s]
     return min(fitting, key=lambda load: abs(load[0].contact.start_s - entry.from_s), default=[])
-
-
-def _no_load(contacts: Sequence[PlateContact], numbers: Sequence[int], entry: ContactOverride) -> SettingsError:
-    loads = sorted(
-        {(item.contact.start_s, item.contact.end_s) for item in contacts if item.contact.plate == entry.plate}
-    )
-    span = f"from {entry.from_s:g} s" + (f" until {entry.until_s:g} s" if entry.until_s is not None else "")
-    if entry.plate not in numbers:
-        known = ", ".join(str(number) for number in numbers) or "none"
-        hint = f"Plates with a wrench: {known}."
-    elif loads:
-        hint = "Loads of the plate: " + ", ".join(f"{start:.2f} to {end:.2f} s" for start, end in loads) + "."
-    else:
-        hint = "The plate was never loaded."
-    return SettingsError(f"contacts.override specifies plate {entry.plate} {span}, where it carries no load.", hint)
 
 
 def without_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
@@ -255,7 +265,7 @@ def decide_contacts(
     if balance is not None:
         contacts = judge_by_balance(contacts, foot_outlines, balance, rate_hz, smear_s)
     contacts = with_possible_feet(without_short_loads(contacts), plates, foot_outlines)
-    return with_overrides(contacts, [plate.number for plate in plates], settings.override, rate_hz)
+    return with_overrides(contacts, settings.override, rate_hz)
 
 
 def _loads(
