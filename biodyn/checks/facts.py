@@ -10,9 +10,9 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators import residual as base_residual
-from biodyn.checks.estimators.evidence import Evidence, centre_of_mass, gather, moment_effect, required_wrench
+from biodyn.checks.estimators.evidence import Evidence, centre_of_mass, gather, moment_effect, required_wrench, tilted
 from biodyn.checks.estimators.plate_faults import ExplainedPlate, explained_plates, plates_swapped, shifted
-from biodyn.checks.estimators.plate_position import FootMarkers, PlateShift
+from biodyn.checks.estimators.plate_position import Displacement, FootMarkers, floor_tilt, tilted_markers
 from biodyn.checks.estimators.plate_signals import BASELINE_N, not_zeroed, silent_channels
 from biodyn.checks.estimators.residual import ResidualLimits, unseen_wrench
 from biodyn.checks.estimators.signals import long_gaps
@@ -198,15 +198,30 @@ class TrialFacts:
             }
         )
 
-    def effect_of_shift(self, shift: PlateShift) -> float:
-        """Return the RMS change of joint moments, Nm/kg, by a shift of one plate or of all plates."""
+    def effect_of_shift(self, cause: Displacement) -> float:
+        """Return the RMS change of joint moments, Nm/kg, by a displacement of one plate or of all plates."""
         if self.evidence is None:
             return np.nan
         return max(
-            moment_effect(self.analysis.fit, self.evidence, n, shifted(plate, shift.shift_m).wrench)
+            moment_effect(
+                self.analysis.fit, self.evidence, n, shifted(plate, cause.shift_at(plate.corners.mean(axis=0))).wrench
+            )
             for n, plate in enumerate(self.evidence.plates)
-            if shift.plate in (None, n)
+            if cause.plate in (None, n)
         )
+
+    @cached_property
+    def tilted_markers(self) -> tuple[Diagnostic, ...]:
+        """Finding about markers that are tilted against the plates."""
+        evidence, analysis = self.evidence, self.analysis
+        if evidence is None or not self.has_markers or not analysis.activity.steps:
+            return ()
+        points = analysis.points.of_steps(self.rate_hz, analysis.cutoff_hz)
+        tilt_rad = floor_tilt(points, evidence.plates, self.rate_hz)
+        effects = [
+            moment_effect(analysis.fit, evidence, n, tilted(plate, tilt_rad)) for n, plate in enumerate(evidence.plates)
+        ]
+        return tilted_markers(tilt_rad, float(np.nanmax(effects)) if np.isfinite(effects).any() else np.nan)
 
     def effect_of_delay(self, late_s: float) -> float:
         """Return the RMS change of joint moments, Nm/kg, by forces that are late by a time."""

@@ -201,10 +201,10 @@ _OF_THE_END = "of the end"
 
 @check(
     "moved_marker",
-    "Markers moved since the static trial",
-    compares="fit without each suspicious marker against the fit with it; distances against the static trial; centre of "
+    "Markers moved since the calibration",
+    compares="fit without each suspicious marker against the fit with it; distances against the calibration; centre of "
     "pressure against foot outlines",
-    causes="a marker that was replaced or touched after the static trial",
+    causes="a marker that was replaced or touched after the calibration",
     place=30,
     turn=80,
     limit=0.015,  # m; sound recordings show less (`library/checks/checks.toml`),
@@ -231,7 +231,7 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
     "marker_error",
     "Tracking error of single markers",
     compares="RMS tracking error of the worst marker",
-    causes="loose clothing, a swapped label, a marker touched after the static trial",
+    causes="loose clothing, a swapped label, a marker moved after the calibration",
     place=40,
     turn=160,
     limit="limits.marker_rms_m",
@@ -306,7 +306,7 @@ def coordinates_at_their_limits(trial: TrialFacts, limit: float) -> CheckResult:
     "marker-fit",
     "Marker tracking error",
     compares="markers against their places on the fitted skeleton, RMS over all markers and frames",
-    causes="a swapped label, a marker moved after the static trial, loose clothing",
+    causes="a swapped label, a marker moved after the calibration, loose clothing",
     kind="result",
     place=10,
     limit="limits.marker_rms_m",
@@ -331,7 +331,7 @@ def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
         f"{_MM * overall:.0f} mm RMS (limit {_MM * limit:.0f} mm), {_MM * largest:.0f} mm max ({label}, "
         f"{analysis.time_s[frame]:.2f} s; usual below {_MM * trial.limits.marker_max_m:.0f} mm)."
     )
-    hint = f"Check {label} first: swapped label, moved after the static trial, or loose clothing."
+    hint = f"Check {label} first: swapped label, moved after the calibration, or loose clothing."
     return CheckResult(status, text, overall, hint=hint)
 
 

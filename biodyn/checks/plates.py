@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.plate_faults import SOUND, mismatch, plate_faults
 from biodyn.checks.estimators.plate_position import (
-    estimate_shift,
+    displacements,
     flat_feet,
     plate_height,
     plate_moved,
@@ -205,8 +205,10 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare positions of the plates with the file."""
     if trial.evidence is None:
         return CheckResult()
-    shift = estimate_shift(trial.evidence)
-    size = np.nan if shift is None else float(np.linalg.norm(shift.shift_m))
+    shifts = [cause for cause in displacements(trial.evidence) if cause.kind in ("plate", "plates")]
+    size = shifts[0].size if shifts else np.nan
+    if trial.tilted_markers:  # which displaces the centre of mass as well
+        return CheckResult(value=size)
     return CheckResult(value=size, findings=plate_moved(trial.evidence, limit, trial.effect_of_shift))
 
 
@@ -219,7 +221,7 @@ def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     turn=95,
     limit=PLATE_SHIFT_M,
     shown=(100.0, "cm"),
-    findings={"plate-height": "Force-plate height"},
+    findings={"plate-height": "Height of force plates and floor"},
     # exchanged or moved markers of the feet and exchanged plates have the same effect
     unless=("sides", "labels", "moved_marker", "plate_gain", "plate_axes"),
 )
@@ -236,7 +238,7 @@ def height_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
         trial.analysis.static.points if trial.analysis.static.source == "static trial" else {},
     )
     apart = [abs(higher) for higher in relative_heights(foot_heights).values()]
-    notes = plate_height(trial.evidence, foot_heights, trial.analysis.subject.height_m, limit)
+    notes = trial.tilted_markers or plate_height(trial.evidence, foot_heights, trial.analysis.subject.height_m, limit)
     return CheckResult(value=max(apart, default=np.nan), findings=notes)
 
 

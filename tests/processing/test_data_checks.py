@@ -14,7 +14,7 @@ from biodyn.checks.estimators import sides as side_checks
 from biodyn.checks.estimators.evidence import moment_effect, pressure
 from biodyn.checks.estimators.moved_marker import moved_marker, offsets, other_person, slipped_pelvis
 from biodyn.checks.estimators.plate_faults import explained_plates, mismatch, plate_axes, plate_faults
-from biodyn.checks.estimators.plate_position import estimate_shift, plate_moved
+from biodyn.checks.estimators.plate_position import displacements, floor_tilt, plate_moved, tilted_markers
 from biodyn.checks.estimators.plate_signals import empty_level, force_unit, moment_unit, not_zeroed, unloaded_cause
 from biodyn.checks.estimators.signals import filters_differ, gaps_left, long_gaps, spikes
 from biodyn.checks.estimators.synchronisation import estimate_offset, frame_rate, time_offset, true_rate_hz
@@ -117,9 +117,9 @@ def test_a_shift_is_recovered(evidence, number, shift):
     force = plate.wrench[:, 3:]
     wrench = np.hstack([plate.wrench[:, :3] + np.cross(shift, force), force])
     spoilt = with_plate(evidence, number, wrench=wrench, corners=plate.corners + np.array(shift))
-    found = estimate_shift(spoilt)
+    found = displacements(spoilt)[0]
     assert found.plate == number
-    before = estimate_shift(evidence)
+    before = displacements(evidence)[0]
     assert np.linalg.norm(before.shift_m) < 0.005
     # noise shared with the sound recording, and a prior on the person's constants that keeps a little of the shift
     np.testing.assert_allclose(found.shift_m, -np.array(shift), atol=0.006)
@@ -146,13 +146,46 @@ def test_plates_that_are_shifted_alike_are_named_together(evidence, ahead_m):
     spoilt = evidence
     for number in range(3):
         spoilt = moved_by(spoilt, number, (ahead_m, 0.0, 0.0))
-    found = estimate_shift(spoilt)
+    found = displacements(spoilt)[0]
     assert found.plate is None
     np.testing.assert_allclose(found.shift_m, [-ahead_m, 0.0, 0.0], atol=0.01)
     (note,) = plate_moved(spoilt, SHIFT_LIMIT_M, lambda shift: 0.3)
     assert note.message.startswith("All loaded plates (1, 2, 3), or the cameras' origin")
     assert (note.severity, "0.30 Nm/kg RMS (fail from 0.25)" in note.message) == ("error", True)
     assert plate_moved(spoilt, SHIFT_LIMIT_M, lambda shift: 0.1)[0].severity == "warning"
+
+
+@pytest.mark.parametrize("share", [-0.06, 0.06])
+def test_markers_of_another_scale_are_named(evidence, share):
+    """Lengths of the cameras that are wrong by a factor displace every plate in proportion to its distance from the origin."""
+    spoilt = evidence
+    for number, plate in enumerate(evidence.plates):
+        spoilt = moved_by(spoilt, number, -share * plate.corners.mean(axis=0))
+    cause = displacements(spoilt)[0]
+    assert cause.kind == "scale"
+    assert -cause.error[0] == pytest.approx(share, abs=0.01)
+    (note,) = plate_moved(spoilt, SHIFT_LIMIT_M)
+    assert f"{1.0 - cause.error[0]:.3f} times those of the plates" in note.message
+    p_WP = evidence.plates[0].corners.mean(axis=0)
+    np.testing.assert_allclose(cause.shift_at(p_WP), share * p_WP * (1.0, 0.0, 1.0), atol=0.01)
+
+
+@pytest.mark.parametrize("degrees", [-2.0, 2.0])
+def test_markers_that_are_tilted_against_the_plates_are_named(analysis, evidence, degrees):
+    rate_hz = analysis.recording.markers.rate_hz
+    points = analysis.points.of_steps(rate_hz, analysis.cutoff_hz)
+    assert tilted_markers(floor_tilt(points, evidence.plates, rate_hz), 0.3) == ()
+    slope = np.tan(np.deg2rad(degrees)) * np.array([[0.0], [1.0], [0.0]]) * np.array([1.0, 0.0, 0.0])
+
+    def sloping(paths):
+        return {side: p + p @ slope.T for side, p in paths.items()}
+
+    tilted = replace(points, sole=sloping(points.sole), heel=sloping(points.heel), toe=sloping(points.toe))
+    tilt_rad = floor_tilt(tilted, evidence.plates, rate_hz)
+    assert np.rad2deg(tilt_rad) == pytest.approx(degrees, abs=0.15)
+    (note,) = tilted_markers(tilt_rad, 0.3)
+    assert note.severity == "error"
+    assert f"{'rises' if degrees > 0 else 'falls'} by {np.rad2deg(abs(tilt_rad)):.1f} degrees" in note.message
 
 
 @pytest.mark.parametrize("aside_m", [-0.05, 0.05])

@@ -24,8 +24,8 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, PlateWrench
 from biodyn.rigid_body import dynamics as whole_body
 
-# Part of the load with a flat foot.
-_FLAT = (0.2, 0.5)
+#: Part of the load with a flat foot.
+FLAT = (0.2, 0.5)
 # Share of the peak force above which force is large and edge effects of the filter are small.
 FIRM_SHARE = 0.3
 
@@ -101,7 +101,7 @@ class Evidence:
 
     def belt_displacement(self, step: Step, rows: IntArray) -> FloatArray:
         """Return the displacement (n, 3) m of the footprint by a treadmill in the given frames; zero on the floor."""
-        begin, end = (step.first + round(share * (step.stop - step.first)) for share in _FLAT)
+        begin, end = (step.first + round(share * (step.stop - step.first)) for share in FLAT)
         passed_s = (rows - 0.5 * (begin + end)) / self.rate_hz
         return np.asarray(passed_s[:, None] * self.floor_velocity)
 
@@ -226,6 +226,13 @@ def moment_effect(fit: Fit, evidence: Evidence, plate: int, corrected: FloatArra
     return max(effects, default=np.nan)
 
 
+def tilted(plate: PlateWrench, angle_rad: float) -> FloatArray:
+    """Return the wrench (T, 6) of a plate turned by an angle about the lateral axis through the origin, forward end upwards."""
+    c, s = np.cos(angle_rad), np.sin(angle_rad)
+    R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return np.hstack([plate.wrench[:, :3] @ R.T, plate.wrench[:, 3:] @ R.T])
+
+
 def severity_of(effect_nm_kg: float) -> Severity:
     """Return the severity of a fault by its effect on joint moments, Nm/kg RMS."""
     return "error" if effect_nm_kg >= LARGE_EFFECT_NM_KG else "warning"
@@ -298,7 +305,7 @@ def _footprint(points: GaitPoints, side: Side | None, first: int, stop: int) -> 
     nowhere = np.full(3, np.nan)
     if side is None:
         return nowhere, nowhere
-    begin, end = (first + round(share * (stop - first)) for share in _FLAT)
+    begin, end = (first + round(share * (stop - first)) for share in FLAT)
     rows = slice(begin, max(end, begin + 1))
     if not np.isfinite(points.heel[side][rows]).any():
         return nowhere, nowhere

@@ -69,7 +69,7 @@ def moved_marker(
         Diagnostic(
             "marker-moved",
             "warning",
-            f"Marker {first.label} is constantly {1000 * size:.0f} mm from its position on {first.body} in the static trial "
+            f"Marker {first.label} is constantly {1000 * size:.0f} mm from its calibrated position on {first.body} "
             f"(spread {1000 * first.spread_m:.0f} mm); without it the squared error of the other markers decreases by "
             f"{100 * first.share:.0f} %. Nothing was changed.",
             value=size,
@@ -220,7 +220,7 @@ def _stretched(
         Diagnostic(
             "marker-moved",
             "warning",
-            f"Marker {' or '.join(names)} moved on its segment since the static trial: its distance to another marker "
+            f"Marker {' or '.join(names)} moved on its segment since the calibration: its distance to another marker "
             f"differs by {1000 * change:.0f} mm during the whole walk. Nothing was changed.",
             value=change,
             limit=_STRETCH_M,

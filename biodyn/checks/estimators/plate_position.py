@@ -2,8 +2,9 @@
 
 Shift: each complete step has two independent expectations of the point of application, from the footprint and from the moment
 about the centre of mass. Both include a constant of the person (roll-over of the foot, mass distribution of the trunk) with a
-known spread, shared by all steps. The shift of one plate is the least-squares estimate from all steps. The alternative is a moved
-foot marker: it displaces the footprints of that foot on every plate, and does not change the moment.
+known spread, shared by all steps. Candidate causes (one plate or all plates shifted, markers scaled or turned against the plates,
+a moved foot marker, which displaces the footprints of that foot on every plate and does not change the moment) are fitted by
+least squares and compared by the squared deviations that they explain, less their complexity.
 
 Height: the markers of a flat foot have the same height over the plate as over the floor in the static trial. This gives the
 height of every plate against the floor; differences to the file must be equal for all plates. If all plates are wrong alike, two
@@ -19,47 +20,74 @@ from typing import Final, Literal
 
 import numpy as np
 
-from biodyn.checks.estimators.evidence import Evidence, Step, effect_text, pressure, severity_of
+from biodyn.checks.estimators.evidence import FLAT, Evidence, Step, effect_text, pressure, severity_of
 from biodyn.checks.estimators.plate_faults import levers
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, IntArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import signed_distance
 from biodyn.library.load import load_table
-from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.contacts.feet import GaitPoints, foot_outline
 from biodyn.processing.contacts.loading import plate_surface
+from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers, PlateWrench
+
+#: What is displaced: one plate, all plates alike, all lengths of the markers, the markers about the vertical, markers of a foot.
+Kind = Literal["plate", "plates", "scale", "turn", "foot"]
+# Complexity of each candidate, in units of squared deviations: twice its number of parameters (Akaike 1974), and what a rarer
+# cause must explain beyond a usual one.
+_COMPLEXITY: Final[dict[Kind, float]] = {"plate": 4.0, "plates": 5.0, "scale": 8.0, "turn": 8.0, "foot": 6.0}
 
 
 @dataclass(frozen=True)
-class PlateShift:
-    """Estimated shift of one plate against the file, (3,) m World (horizontal), and its standard deviation, m.
+class Displacement:
+    """One candidate cause of the disagreement between feet, body and plates, fitted by least squares.
 
-    `gain`: reduction of `before`, the sum of squared deviations without a shift. `plate`: its index, None for all plates alike.
+    Attributes:
+        kind: see `Kind`. plate: index of the plate, only of kind "plate". side: only of kind "foot".
+        error: (2,) error of the point of application: m in World forward and to the right; of a foot forward and outward; of
+            "scale" a share of the distance to the laboratory's origin, of "turn" rad, followed by 0.
+        sd: standard deviation of the error. gain: reduction of `before`, the sum of squared deviations without a cause.
     """
 
+    kind: Kind
     plate: int | None
-    shift_m: FloatArray
-    sd_m: float
+    side: Side | None
+    error: FloatArray
+    sd: float
     gain: float
     before: float
 
+    @property
+    def size(self) -> float:
+        """Magnitude of the error."""
+        return float(np.linalg.norm(self.error))
 
-@dataclass(frozen=True)
-class FootShift:
-    """Estimated offset of the centre of pressure of one foot on its footprints, forward and lateral m; and the gain."""
+    @property
+    def shift_m(self) -> FloatArray:
+        """Shift (3,) m World of the plates that removes the error, of the kinds "plate" and "plates"."""
+        return -np.array([self.error[0], 0.0, self.error[1]])
 
-    side: Side
-    forward_m: float
-    outward_m: float
-    gain: float
+    def shift_at(self, p_WP: FloatArray) -> FloatArray:
+        """Return the shift (3,) m World of a plate at p_WP that removes the error."""
+        if self.kind == "scale":
+            return -self.error[0] * p_WP * (1.0, 0.0, 1.0)
+        if self.kind == "turn":
+            return -self.error[0] * np.array([p_WP[2], 0.0, -p_WP[0]])
+        return self.shift_m
+
+    @property
+    def score(self) -> float:
+        """Explained squared deviations less the complexity."""
+        return self.gain - _COMPLEXITY[self.kind]
 
 
 @dataclass(frozen=True)
 class _Row:
-    """One observation: plate, foot, World direction, index of the person's constant, value and standard deviation, m."""
+    """One observation: plate, foot, its place and direction in World, index of the person's constant, value and sd, m."""
 
     plate: int
     side: Side
+    p_WF: FloatArray
     direction: FloatArray
     constant: int
     value: float
@@ -67,61 +95,91 @@ class _Row:
 
 
 def plate_moved(
-    evidence: Evidence, limit_m: float, effect_of: Callable[[PlateShift], float] = lambda shift: np.nan
+    evidence: Evidence, limit_m: float, effect_of: Callable[[Displacement], float] = lambda cause: np.nan
 ) -> tuple[Diagnostic, ...]:
-    """Report the plate with an estimated shift beyond `limit_m`, all plates shifted alike, or a foot with a moved marker.
+    """Report the displacement that explains the disagreement of feet, body and plates best, if it is large.
 
-    effect_of: change of joint moments by a shift, Nm/kg RMS.
+    limit_m: of the shift of a single plate. effect_of: change of joint moments by a cause, Nm/kg RMS.
     """
-    # ... and least advantage of a moved foot marker to be reported instead.
-    rival_gain = 2.0
-    # ... least reduction of the squared deviations, ...
-    least_gain, least_gain_of_all = 12.0, 5.0
-    # Least shift in multiples of its standard deviation, ...
-    significant, significant_of_all = 3.0, 2.2
-    # All plates alike: the person's own constants are not distinguished, sound walks show up to 17 mm.
-    limit_of_all_m = 0.02
-    estimate = estimate_shift(evidence)
-    if estimate is None:
+    # Least reduction of the squared deviations, least error in multiples of its standard deviation, and least error. All plates
+    # alike: the person's own constants are not distinguished, sound walks show up to 17 mm. Scale and turn: 24 sound walks show
+    # up to 2 % and, where other candidates explain as much, 2 degrees.
+    least: Mapping[Kind, tuple[float, float, float]] = {
+        "plate": (12.0, 3.0, limit_m),
+        "plates": (5.0, 2.2, 0.02),
+        "scale": (12.0, 4.0, 0.03),
+        "turn": (12.0, 4.0, 0.03),
+        "foot": (12.0, 0.0, limit_m),
+    }
+    as_likely = 6.0  # difference of scores up to which another cause is named too: a likelihood ratio of 20
+    candidates = displacements(evidence)
+    if not candidates:
         return ()
-    if estimate.plate is None:
-        least_gain, significant, limit_m = least_gain_of_all, significant_of_all, limit_of_all_m
-    if estimate.gain < least_gain:
+    cause = candidates[0]
+    least_gain, multiples, least_size = least[cause.kind]
+    if cause.gain < least_gain or cause.size < max(least_size, multiples * cause.sd):
         return ()
-    foot = estimate_foot(evidence)
-    if estimate.plate is not None and foot is not None and foot.gain > estimate.gain + rival_gain:
-        size = float(np.hypot(foot.forward_m, foot.outward_m))
-        return (_foot_note(foot, size, limit_m),) if size >= limit_m and _on_plate(evidence, foot.side) else ()
-    size = float(np.linalg.norm(estimate.shift_m))
-    if size < limit_m or size < significant * estimate.sd_m:
-        return ()
-    steps = [step for step in evidence.steps if estimate.plate in (None, step.plate)]
-    plates = [evidence.plates[n] for n in sorted({step.plate for step in steps})]
-    if len(plates) > 1 and all(plate.outlined for plate in plates):
-        numbers = ", ".join(str(plate.number) for plate in plates)
-        what = f"All loaded plates ({numbers}), or the cameras' origin, seem to be"
-        where = "their positions in the file"
-        cause = "Measure the corners of the plates again, and check whether plates or camera calibration were moved."
-    elif plates[0].outlined:
-        what, where, cause = _of_plate(plates[0])
-    else:
-        what, where, cause = _of_table(plates[0], {step.side for step in steps})
-    effect = effect_of(estimate)
+    if cause.side is not None:
+        return (_foot_note(cause, cause.side, limit_m),) if _on_plate(evidence, cause.side) else ()
+    rivals = [
+        _words(evidence, other)[0]
+        for other in candidates[1:]
+        if other.score > cause.score - as_likely
+        and other.size >= least[other.kind][2]
+        and other.gain >= least[other.kind][0]
+    ]
+    steps = [step for step in evidence.steps if cause.plate in (None, step.plate)]
+    what, hint = _words(evidence, cause)
+    effect = effect_of(cause)
     return (
         Diagnostic(
             "plate-moved",
             severity_of(effect),
-            f"{what} {100 * size:.1f} cm from {where} "
-            f"({100 * estimate.shift_m[0]:+.1f} cm forward, {100 * estimate.shift_m[2]:+.1f} cm to the right): moving it there "
-            f"removes {100 * estimate.gain / estimate.before:.0f} % of the squared disagreement between feet, body and plates"
-            f"{effect_text(effect)}. Nothing was changed.",
-            value=size,
-            limit=limit_m,
-            unit="m",
+            f"{what}: correcting it removes {100 * cause.gain / cause.before:.0f} % of the squared disagreement between feet, "
+            f"body and plates{effect_text(effect)}. {_or_else(rivals)}Nothing was changed.",
+            value=cause.size,
+            limit=least_size,
+            unit="m" if cause.kind in ("plate", "plates") else "",
             frames=(min(s.first for s in steps), max(s.stop for s in steps) - 1),
-            hint=cause,
+            hint=hint,
         ),
     )
+
+
+def _or_else(rivals: Sequence[str]) -> str:
+    """Return a sentence about other causes that explain nearly as much."""
+    return f"Nearly as likely: {'; or '.join(text[:1].lower() + text[1:] for text in rivals[:2])}. " if rivals else ""
+
+
+def _words(evidence: Evidence, cause: Displacement) -> tuple[str, str]:
+    """Return a cause in words, and the advice."""
+    if cause.kind == "scale":
+        return (
+            f"All lengths between the markers seem to be {1.0 - cause.error[0]:.3f} times those of the plates",
+            "Check the calibration of the cameras (length of the wand) and the unit of the plates' corners.",
+        )
+    if cause.kind == "turn":
+        return (
+            f"The markers seem to be turned by {np.rad2deg(abs(cause.error[0])):.1f} degrees about the vertical",
+            "Check the axes of the cameras' calibration and the corners of the plates.",
+        )
+    if cause.side is not None:
+        return f"A marker of the {SIDE_NAMES[cause.side]} foot moved", ""
+    shift, size = cause.shift_m, 100 * cause.size
+    where = f"({100 * shift[0]:+.1f} cm forward, {100 * shift[2]:+.1f} cm to the right)"
+    steps = [step for step in evidence.steps if cause.plate in (None, step.plate)]
+    plates = [evidence.plates[n] for n in sorted({step.plate for step in steps})]
+    if len(plates) > 1 and all(plate.outlined for plate in plates):
+        numbers = ", ".join(str(plate.number) for plate in plates)
+        return (
+            f"All loaded plates ({numbers}), or the cameras' origin, seem to be {size:.1f} cm from their positions in the file "
+            f"{where}",
+            "Measure the corners of the plates again, and check whether plates or camera calibration were moved.",
+        )
+    subject, reference, hint = (
+        _of_plate(plates[0]) if plates[0].outlined else _of_table(plates[0], {step.side for step in steps})
+    )
+    return f"{subject} {size:.1f} cm from {reference} {where}", hint
 
 
 def _of_plate(plate: PlateWrench) -> tuple[str, str, str]:
@@ -157,51 +215,49 @@ def _on_plate(evidence: Evidence, side: Side) -> bool:
     )
 
 
-def _foot_note(foot: FootShift, size: float, limit_m: float) -> Diagnostic:
+def _foot_note(foot: Displacement, side: Side, limit_m: float) -> Diagnostic:
     return Diagnostic(
         "marker-moved",
         "warning",
-        f"The {SIDE_NAMES[foot.side]} foot's centre of pressure is {100 * size:.1f} cm off its usual place within the foot "
-        f"({100 * foot.forward_m:+.1f} cm forward, {100 * foot.outward_m:+.1f} cm outward), on every plate, while the body "
+        f"The {SIDE_NAMES[side]} foot's centre of pressure is {100 * foot.size:.1f} cm off its usual place within the foot "
+        f"({100 * foot.error[0]:+.1f} cm forward, {100 * foot.error[1]:+.1f} cm outward), on every plate, while the body "
         "agrees with the plates. Nothing was changed.",
-        value=size,
+        value=foot.size,
         limit=limit_m,
         unit="m",
-        hint="A marker of this foot had another position in the static trial, or the foot outline does not fit the shoe.",
+        hint="A marker of this foot had another position in the calibration, or the foot outline does not fit the shoe.",
     )
 
 
-def estimate_shift(evidence: Evidence) -> PlateShift | None:
-    """Return the shift of one plate, or of all plates alike, with the largest gain; None without usable steps."""
-    # All plates alike must explain this much more than one plate, whose estimate does not depend on the person's constants.
-    advantage = 1.0
+def displacements(evidence: Evidence) -> list[Displacement]:
+    """Return all candidate causes in order of `Displacement.score`; none without usable steps."""
     rows = _observations(evidence)
     if not rows:
-        return None
-    base = _solve(rows, [np.zeros(2)] * len(rows))[0]
-    best: PlateShift | None = None
+        return []
+    before = _solve(rows, [np.zeros(2)] * len(rows))[0]
     plates = sorted({row.plate for row in rows})
-    for candidate in [*plates, *([None] if len(plates) > 1 else [])]:
-        # The centre of pressure moves with the plate; the missing lever moves against it.
-        senses = [(1.0 if row.constant < 2 else -1.0) * (candidate in (None, row.plate)) for row in rows]
-        cost, shift, sd = _solve(rows, [sense * row.direction[::2] for sense, row in zip(senses, rows, strict=True)])
-        if best is None or base - cost > best.gain + (advantage if candidate is None else 0.0):
-            # `shift` is the error of the centre of pressure; the plate is shifted in the opposite direction.
-            best = PlateShift(candidate, np.array([-shift[0], 0.0, -shift[1]]), sd, base - cost, base)
-    return best
-
-
-def estimate_foot(evidence: Evidence) -> FootShift | None:
-    """Return the foot with the largest gain by an offset of its centre of pressure, None without gain."""
-    rows = _observations(evidence)
-    base = _solve(rows, [np.zeros(2)] * len(rows))[0] if rows else 0.0
-    best: FootShift | None = None
-    for side in {row.side for row in rows}:
-        axes = [np.eye(2)[row.constant % 2] * (row.side == side and row.constant < 2) for row in rows]
-        cost, shift, _ = _solve(rows, axes)
-        if best is None or base - cost > best.gain:
-            best = FootShift(side, float(shift[0]), float(shift[1]), base - cost)
-    return best
+    # The centre of pressure moves with the plate; the missing lever moves against it.
+    senses = [1.0 if row.constant < 2 else -1.0 for row in rows]
+    moved = [sense * row.direction[::2] for sense, row in zip(senses, rows, strict=True)]
+    columns: list[tuple[Kind, int | None, Side | None, list[FloatArray]]] = [
+        ("plate", n, None, [column * (row.plate == n) for column, row in zip(moved, rows, strict=True)]) for n in plates
+    ]
+    columns += [
+        ("foot", None, side, [np.eye(2)[row.constant % 2] * (row.side == side and row.constant < 2) for row in rows])
+        for side in SIDES
+        if any(row.side == side for row in rows)
+    ]
+    if len(plates) > 1:
+        columns.append(("plates", None, None, moved))
+        along = [float(column @ row.p_WF[::2]) for column, row in zip(moved, rows, strict=True)]
+        across = [float(column @ (row.p_WF[2], -row.p_WF[0])) for column, row in zip(moved, rows, strict=True)]
+        columns.append(("scale", None, None, [np.array([value, 0.0]) for value in along]))
+        columns.append(("turn", None, None, [np.array([value, 0.0]) for value in across]))
+    candidates = []
+    for kind, plate, side, unknown in columns:
+        cost, error, sd = _solve(rows, unknown)
+        candidates.append(Displacement(kind, plate, side, error, sd, before - cost, before))
+    return sorted(candidates, key=lambda cause: -cause.score)
 
 
 def _observations(evidence: Evidence) -> list[_Row]:
@@ -228,7 +284,8 @@ def _observations(evidence: Evidence) -> list[_Row]:
             ]
         for constant, value in enumerate(values):
             direction = step.axes[constant % 2]
-            rows.append(_Row(step.plate, step.side, direction, constant, value, noise[constant]))
+            place = 0.5 * (step.heel + step.toe)
+            rows.append(_Row(step.plate, step.side, place, direction, constant, value, noise[constant]))
     return rows
 
 
@@ -262,6 +319,61 @@ def _solve(rows: list[_Row], unknown: list[FloatArray]) -> tuple[float, FloatArr
     covariance = np.linalg.pinv(A.T @ A)[count:, count:]
     sd = float(np.sqrt(np.linalg.eigvalsh(covariance)[-1]))
     return float(np.sum((A @ solution - b) ** 2)), np.asarray(solution[count:], dtype=np.float64), sd
+
+
+# Largest slope of a floor, rad, that is not a ramp or stairs.
+_LARGEST_TILT_RAD = 0.1
+
+
+def floor_tilt(points: GaitPoints, plates: Sequence[PlateWrench], rate_hz: float) -> float:
+    """Return the slope (rad, upwards along the walk) of the floor under flat feet relative to the plates; NaN if unknown.
+
+    A straight line fits the heights of the feet over their places, with a constant difference of right and left. 24 sound walks
+    of eight laboratories: up to 0.5 degrees, heights within 2 mm of the line.
+    """
+    stance_sd_m, sides_sd_m, least_s, least_span_m, worst_m = 0.003, 0.005, 0.3, 1.0, 0.008
+    feet: list[tuple[float, float, float]] = []  # place along the walk, height, side
+    for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
+        for first, stop in finite_stretches(foot_outline(points.sole[side], rate_hz).bearing):
+            begin, end = (first + round(share * (stop - first)) for share in FLAT)
+            if stop - first >= least_s * rate_hz:
+                middle = 0.5 * np.nanmedian(points.heel[side][begin:end] + points.toe[side][begin:end], axis=0)
+                feet.append((float(middle[0]), float(middle[1]), sign))
+    x, y, sign_of_side = np.array(feet).T if feet else np.zeros((3, 0))
+    if (
+        len(x) < 3
+        or np.ptp(x) < least_span_m
+        or not np.isfinite(x + y).all()
+        or not all(plate.outlined for plate in plates)
+    ):
+        return float("nan")
+    A = np.column_stack([x, np.ones(len(x)), sign_of_side]) / stance_sd_m
+    A = np.vstack([A, [0.0, 0.0, 1.0 / sides_sd_m]])
+    solution, *_ = np.linalg.lstsq(A, np.append(y / stance_sd_m, 0.0), rcond=None)
+    residual = y - solution[0] * x - solution[1] - solution[2] * sign_of_side
+    normals = [plate_surface(plate.corners)[1] for plate in plates]
+    slope = float(np.arctan(solution[0]) - np.median([np.arctan2(-n[0], n[1]) for n in normals])) if normals else np.nan
+    return slope if float(np.abs(residual).max()) < worst_m and abs(slope) < _LARGEST_TILT_RAD else float("nan")
+
+
+def tilted_markers(tilt_rad: float, effect_nm_kg: float) -> tuple[Diagnostic, ...]:
+    """Report a tilt of the markers against the plates; effect: of its correction on joint moments, Nm/kg RMS."""
+    limit_rad = np.deg2rad(1.0)
+    if not abs(tilt_rad) >= limit_rad:
+        return ()
+    return (
+        Diagnostic(
+            "plate-height",
+            severity_of(effect_nm_kg),
+            f"The floor under the feet {'rises' if tilt_rad > 0.0 else 'falls'} by {np.rad2deg(abs(tilt_rad)):.1f} degrees along "
+            "the walk, but the plates are level: the calibration of the cameras seems to be tilted, or the floor is a ramp"
+            f"{effect_text(effect_nm_kg)}. Nothing was changed.",
+            value=abs(tilt_rad),
+            limit=float(limit_rad),
+            unit="rad",
+            hint="Level the calibration frame of the cameras and record again.",
+        ),
+    )
 
 
 _LEAST_FRAMES_OF_HEIGHT = 5

@@ -181,7 +181,7 @@ def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
                 value=float(errors[column]),
                 limit=limit_m,
                 unit="m",
-                hint="Loose clothing, a swapped label, or a marker touched after the static trial.",
+                hint="Loose clothing, a swapped label, or a marker moved after the calibration.",
                 about=fit.labels[column],
             )
         )

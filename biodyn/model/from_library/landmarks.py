@@ -76,7 +76,7 @@ class StaticPose:
         self._pending: set[str] = set()
         if self._axes(skeleton.root) is None or self.measured(skeleton.root.origin) is None:
             raise StaticTrialError(
-                f"The pose of the {skeleton.root.name} in the static trial cannot be determined: it needs "
+                f"The pose of the {skeleton.root.name} cannot be determined for the calibration: it needs "
                 f"{_needs(skeleton.root)}, and the trial does not show {', '.join(self.lacking(skeleton.root))}.",
                 "Use a static trial in which these markers are visible, or a walk that shows them together with three other "
                 "markers of that segment.",
@@ -328,7 +328,7 @@ class StaticPose:
             by_legs = self.height_by_legs()
             if by_legs is None:
                 raise StaticTrialError(
-                    "Body height is not given and cannot be estimated: the static trial shows no complete leg.",
+                    "Body height is not given and cannot be estimated: the markers show no complete leg.",
                     "Give it with --height.",
                 )
             height = by_legs

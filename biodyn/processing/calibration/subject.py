@@ -155,7 +155,7 @@ def stride_mass(own: StanceMasses, others: Sequence[StanceMasses] = ()) -> tuple
     estimate = mass_from_strides((own, *others))
     if estimate is None:
         raise SubjectError(
-            "Body mass is neither given, nor stored in the files, nor measurable: the static trial is not on plates and "
+            "Body mass is neither given, nor stored in the files, nor measurable: there is no static trial on plates and "
             "no whole stride of walking was measured.",
             "Give it with --mass.",
         )

@@ -468,6 +468,6 @@ def _outlier_note(label: str, frames: IntArray, worst_m: float, limit_m: float, 
         limit=limit_m,
         unit="m",
         frames=(int(frames[0]), int(frames[-1])),
-        hint="Look for swapped labels, a marker that was moved after the static trial, or a ghost marker.",
+        hint="Look for swapped labels, a marker that was moved after the calibration, or a ghost marker.",
         about=label,
     )
