@@ -138,13 +138,14 @@ def test_most_of_the_difference_to_laboratory_software_is_explained(real_data, n
     assert not [note for note in found.notes if "no force plate" in note]
 
     # The same file, if the laboratory had not used the plate of the left foot.
-    recording = biodyn.read(path)
-    outputs = {
-        label: replace(output, values=0.02 * output.values)
-        if label in ("LHipMoment", "LKneeMoment", "LAnkleMoment")
-        else output
-        for label, output in recording.model_outputs.items()
-    }
+    recording, in_stance = biodyn.read(path), np.zeros(len(result.analysis.time_s), dtype=bool)
+    for contact in result.analysis.contacts:
+        if contact.side == "l":
+            in_stance |= (result.analysis.time_s >= contact.start_s) & (result.analysis.time_s <= contact.end_s)
+    outputs = dict(recording.model_outputs)
+    for label in ("LHipMoment", "LKneeMoment", "LAnkleMoment"):
+        in_air = np.where(in_stance[:, None], 0.02, 1.0) * outputs[label].values
+        outputs[label] = replace(outputs[label], values=in_air)
     monkeypatch.setattr("biodyn.trial.differences.read", lambda _: replace(recording, model_outputs=outputs))
     without = biodyn.compare(result, path)
     assert any("no force plate for the left leg" in note for note in without.notes)
