@@ -271,6 +271,15 @@ def test_a_workbook_explains_its_columns_first(small):
     np.testing.assert_allclose(values, table.to_numpy(dtype=float), rtol=1e-12)
 
 
+def test_a_workbook_without_its_library_says_what_to_install(small, monkeypatch):
+    from biodyn.trial.export.sheets import xlsx_file
+
+    monkeypatch.setattr("biodyn.trial.export.sheets.find_spec", lambda name: None)
+    with pytest.raises(ResultError, match="openpyxl") as caught:
+        xlsx_file(small, "")
+    assert "biodyn[excel]" in caught.value.hint
+
+
 def test_every_column_of_a_result_is_explained(walk_result):
     for name, table in walk_result.tables.items():
         for column in table.columns:

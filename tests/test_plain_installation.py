@@ -14,6 +14,7 @@ import pytest
 import biodyn
 from biodyn.cli.run import SAMPLE_WALK, sample_folder
 from biodyn.errors import InputFileError
+from biodyn.io.b3d import read_archive
 
 PROJECT = Path(__file__).parents[1]
 
@@ -36,6 +37,14 @@ def test_a_study_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
     assert "pyarrow and statsmodels" in said
     assert "biodyn[study]" in said
     assert "Traceback" not in said
+
+
+def test_an_archive_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.protobuf.message", None)  # as if it were not installed
+    (tmp_path / "trial.b3d").touch()
+    with pytest.raises(InputFileError, match="protobuf") as caught:
+        read_archive(tmp_path / "trial.b3d")
+    assert "biodyn[b3d]" in caught.value.hint
 
 
 def test_the_sample_walk_and_its_static_trial_are_at_hand() -> None:

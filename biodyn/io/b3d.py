@@ -120,10 +120,18 @@ def is_archive(head: bytes) -> bool:
 
 
 def read_archive(path: str | Path) -> Archive:
-    """Read one archive. Raises InputFileError, in one sentence, for a file that is none, is truncated or damaged."""
-    from google.protobuf.message import DecodeError
+    """Read one archive.
 
+    Raises InputFileError, in one sentence, without protobuf and for a file that is none, is truncated or damaged.
+    """
     place = Path(path)
+    try:
+        from google.protobuf.message import DecodeError
+    except ModuleNotFoundError as error:
+        raise InputFileError(
+            f"Reading {place.name} needs the library protobuf.", "pip install 'biodyn[b3d]'"
+        ) from error
+
     content = file_bytes(place)
     if not is_archive(content):
         raise _damaged(place, "it does not begin with a header")

@@ -18,7 +18,7 @@ import lazy_loader
 from biodyn.errors import StudyError
 
 # Reported before the first trial, not after the last.
-_MISSING = [name for name in ("pyarrow", "statsmodels") if find_spec(name) is None]
+_MISSING = [name for name in ("pyarrow", "statsmodels", "openpyxl") if find_spec(name) is None]
 if _MISSING:
     raise StudyError(
         f"A study or session needs {' and '.join(_MISSING)}, not part of the plain installation.",

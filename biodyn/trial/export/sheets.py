@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-from openpyxl import Workbook
-from openpyxl.cell import WriteOnlyCell
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-from openpyxl.styles import Font
 from scipy.io import savemat
 
-from biodyn.errors import printable
+from biodyn.errors import ResultError, printable
 from biodyn.output.tables import TABLES
 from biodyn.output.tables.lazy import Column, described
 from biodyn.trial.export.c3d import channels, convention_named
@@ -75,7 +72,14 @@ _WIDTHS: Final = {"A": 22, "B": 34, "C": 12, "D": 100}
 
 
 def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the workbook by its name, and a sentence for each table that is too large for a sheet."""
+    """Return the workbook by its name, and a sentence for each table that is too large for a sheet.
+
+    Raises ResultError without openpyxl.
+    """
+    if find_spec("openpyxl") is None:
+        raise ResultError("An Excel workbook needs the library openpyxl.", "pip install 'biodyn[excel]'")
+    from openpyxl import Workbook
+
     book = Workbook(write_only=True)
     book.properties.creator = "biodyn"
     first = book.create_sheet("columns")
@@ -116,6 +120,10 @@ def _plain(series: pd.Series[Any]) -> list[Any]:
 
 def text_cell(page: Any, value: str, bold: bool = False) -> Any:
     """Return a cell with a text that stays a text even if it begins with "="."""
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+    from openpyxl.styles import Font
+
     text = ILLEGAL_CHARACTERS_RE.sub(" ", value)[:_LONGEST_TEXT]
     if not bold and not text.startswith("="):
         return text
