@@ -1,8 +1,9 @@
 """Cost of whole commands, this tree and another version in turns: python benchmarks/versions.py BEFORE [--turns N]
 
-BEFORE is the folder of another version. Measured: `biodyn run` on a walk of the sample data with compiled kernels; a study of the
-sample data with one worker, for each trial; the first run with an empty kernel cache. Processor time and peak memory are those of
-the command with all its processes; medians of paired turns.
+BEFORE is the folder of another version. Measured: `import biodyn`; `biodyn --help`; `biodyn run` on a sample walk with
+compiled kernels; a study of the sample data with one worker, without and with bands, for each trial; the first run with an empty
+kernel cache. Processor time and peak memory are those of the command with all its processes; disk is the size of the result
+folders of a study's trials; medians of paired turns.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from statistics import median
 from common import REPOSITORY, Record, environment_of, parser_of, sample_walks, tell
 
 _STUDY_TRIALS = len(sample_walks())
+_KINDS = {"import": 1, "help": 1, "run": 1, "study without bands": _STUDY_TRIALS, "study": _STUDY_TRIALS}
+_MEASURES = ("processor", "clock", "memory_mb", "disk_mb")
 
 
 def main() -> None:
@@ -31,15 +34,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         caches = {name: Path(folder) / f"cache-{name}" for name in trees}
         first = {name: _command(tree, caches[name], Path(folder), "run") for name, tree in trees.items()}
-        _report(record, "first run, clock s", {name: [cost["clock"]] for name, cost in first.items()})
-        for kind, trials in (("run", 1), ("study", _STUDY_TRIALS)):
+        for what in ("clock", "processor"):
+            _report(record, f"first run, {what} s", {name: [cost[what]] for name, cost in first.items()})
+        for kind, trials in _KINDS.items():
             costs: dict[str, list[Mapping[str, float]]] = {name: [] for name in trees}
             for turn in range(options.turns + 1):
                 for name, tree in trees.items():
                     cost = _command(tree, caches[name], Path(folder), kind)
                     if turn:  # the first turn warms caches
                         costs[name].append(cost)
-            for what in ("processor", "clock", "memory_mb"):
+            for what in _MEASURES if kind.startswith("study") else _MEASURES[:3]:
                 divisor = 1 if what == "memory_mb" else trials
                 _report(record, f"{kind}, {what}", {n: [c[what] / divisor for c in cs] for n, cs in costs.items()})
     record.close()
@@ -53,14 +57,19 @@ def _report(record: Record, name: str, values: Mapping[str, list[float]]) -> Non
 
 
 def _command(tree: Path, cache: Path, folder: Path, kind: str) -> dict[str, float]:
-    """Run a command of a version; return its seconds of processor and clock, and its peak memory."""
+    """Run a command of a version; return its seconds of processor and clock, its peak memory and its size on disk in MB."""
     cache.mkdir(exist_ok=True)
-    out = folder / f"out-{tree.name}-{kind}"
-    source = sample_walks()[0] if kind == "run" else REPOSITORY / "sample_data"
-    more = ["--force"] if kind == "run" else ["--workers", "1"]
-    if kind == "study":
+    out = folder / f"out-{tree.name}-{kind.replace(' ', '-')}"
+    bands = f"uncertainty.compute={'false' if 'without' in kind else 'true'}"
+    study = ["study", str(REPOSITORY / "sample_data"), "--out", str(out), "--workers", "1", "--set", bands]
+    words = {
+        "import": ["-c", "import biodyn; biodyn.run_trial"],
+        "help": ["-m", "biodyn", "--help"],
+        "run": ["-m", "biodyn", "run", str(sample_walks()[0]), "--out", str(out), "--force"],
+    }
+    if kind.startswith("study"):
         subprocess.run(["rm", "-rf", str(out)], check=True)
-    command = [sys.executable, "-m", "biodyn", kind, str(source), "--out", str(out), *more]
+    command = [sys.executable, *words.get(kind, ["-m", "biodyn", *study])]
     environment = {**environment_of(tree), "BIODYN_CACHE_DIR": str(cache)}
     probe = (
         "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); "
@@ -74,7 +83,14 @@ def _command(tree: Path, cache: Path, folder: Path, kind: str) -> dict[str, floa
     if code not in ("0", "1"):
         sys.exit(f"{kind} with {tree} ended with {code}: {done.stderr[-600:]}")
     kilobytes = 1024 if sys.platform == "linux" else 1
-    return {"processor": float(processor), "clock": time.perf_counter() - start, "memory_mb": float(memory) / kilobytes}
+    clock = time.perf_counter() - start
+    size = sum(path.stat().st_size for path in (out / "trials").rglob("*") if path.is_file())
+    return {
+        "processor": float(processor),
+        "clock": clock,
+        "memory_mb": float(memory) / kilobytes,
+        "disk_mb": size / 1e6,
+    }
 
 
 if __name__ == "__main__":

@@ -114,11 +114,16 @@ _CONFINED = {
 
 
 @cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+@cache
 def _modules(folder: Path = _PACKAGE) -> tuple[tuple[str, ast.Module], ...]:
     return tuple(
         (
             ".".join(path.relative_to(folder.parent).with_suffix("").parts).removesuffix(".__init__"),
-            ast.parse(path.read_text(encoding="utf-8"), str(path)),
+            _parsed(path),
         )
         for path in sorted(folder.rglob("*.py"))
     )
@@ -238,7 +243,7 @@ def test_every_imported_library_is_declared() -> None:
     """What another library happens to bring along today is not there tomorrow."""
     project = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    lines = [*project["dependencies"], *extras["study"], *extras["cluster"], *extras["pdf"]]
+    lines = [*project["dependencies"], *(line for name in ("study", "cluster", "b3d", "pdf") for line in extras[name])]
     declared = {canonicalize_name(Requirement(line).name) for line in lines} | {"distributed"}  # dask[distributed]
     owners = packages_distributions()
     used = {name.split(".")[0] for _, tree in _modules() for name in _imports(tree)}
@@ -265,7 +270,7 @@ _WRITTEN = (".json", ".npz", ".html", ".csv", ".png")  # of files that biodyn wr
 
 def _docstrings() -> Iterator[tuple[Path, str]]:
     for path in sorted(_PACKAGE.rglob("__init__.py")):
-        yield path.parent, ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        yield path.parent, ast.get_docstring(_parsed(path)) or ""
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
@@ -296,7 +301,7 @@ def _is_file_or_name_in_one(folder: Path, name: str) -> bool:
         if (place / path).exists() or (place / f"{path}.py").exists():
             return True
         module = place / f"{outer}.py"
-        if outer and module.exists() and last in _defined(ast.parse(module.read_text(encoding="utf-8"))):
+        if outer and module.exists() and last in _defined(_parsed(module)):
             return True
     return False
 

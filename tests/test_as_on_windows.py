@@ -208,6 +208,7 @@ def test_a_study_of_recordings_on_another_drive_is_begun_resumed_and_its_folder_
     assert len(list(out.glob("trials/*/*/trial.json"))) == 4
 
 
+@pytest.mark.slow
 def test_a_screen_of_windows_letters_gets_every_line(tmp_path: Path) -> None:
     """cp1252, as a pipe or an older console of Windows has it."""
     (tmp_path / "S1").mkdir()

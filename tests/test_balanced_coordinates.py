@@ -88,6 +88,7 @@ def _torques(model, motion, loads):
     return model.coupled.inverse_dynamics(*motion, loads.F_Wo_W, loads.bodies)
 
 
+@pytest.mark.slow
 def test_torques_come_nearer_to_the_truth_and_the_body_into_balance(hop):
     _, t, _, loads, truth = hop
     inner = slice(8, -8)  # a low-pass knows less at its ends
@@ -113,6 +114,7 @@ def _marked(model):
     return replace(model, markers=tuple(Marker(f"{b}{k}", b, place) for b in bodies for k, place in enumerate(places)))
 
 
+@pytest.mark.slow
 def test_markers_and_forces_come_nearer_to_the_truth_than_the_best_filter(hop):
     """Markers that move against the skin and have noise, masses that are off; the filters' cut-off is chosen by the truth."""
     model, t, (q, _, _), loads, truth = hop

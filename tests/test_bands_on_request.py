@@ -64,6 +64,7 @@ def test_what_was_not_computed_is_not_made_up(result: TrialResult, banded: bool)
         assert "compute = true" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_saved_result_is_read_and_reported_again_alike(folder: Path, banded: bool) -> None:
     assert (BAND_TABLE in read_view(folder).tables) == banded
     before = (folder / "report.html").read_text(encoding="utf-8")

@@ -353,6 +353,7 @@ def test_bad_settings(laboratory: Laboratory, tmp_path: Path, text: str, said: t
     assert listing(tmp_path) == {"settings.toml"}
 
 
+@pytest.mark.slow
 def test_a_weight_for_nobody_is_said(laboratory: Laboratory, tmp_path: Path, quick: Path) -> None:
     with quick.open("a", encoding="utf-8") as file:
         file.write("[inverse_kinematics.marker_weights]\nLASIX = 1.0\n")
@@ -383,6 +384,7 @@ def test_a_result_is_replaced_only_with_force(laboratory: Laboratory, tmp_path: 
     assert listing(tmp_path) == before - {"out/note.txt"}
 
 
+@pytest.mark.slow
 def test_an_old_result_outlives_a_failed_run(session_copy: Laboratory, tmp_path: Path, quick: Path) -> None:
     out = tmp_path / "out"
     run = ("run", session_copy.walk, "--settings", quick, "--out", out, "--force")
@@ -487,6 +489,7 @@ def test_other_codes_are_as_before(monkeypatch: pytest.MonkeyPatch, arguments: l
 # -- doubt, not refusal -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_stretch_without_markers_is_left_out(session_copy: Laboratory, tmp_path: Path, quick: Path) -> None:
     """Half a second (more than any fill limit) without a single marker, in the middle of the first measured stance."""
     walk = session_copy.trials["walk"]
@@ -548,6 +551,7 @@ def test_run_of_a_trc_file_says_what_is_missing(walk_trc: Path, tmp_path: Path, 
     refused(result, "'walk.trc' holds no force plate", "joint torques need the ground reaction")
 
 
+@pytest.mark.slow
 def test_a_static_trial_beside_a_walk_may_be_of_another_format_where_it_is_named(
     session_copy: Laboratory, quick: Path, tmp_path: Path
 ) -> None:
@@ -577,6 +581,7 @@ def test_check_of_a_file_without_plates(session_copy: Laboratory) -> None:
 # -- several walks in one call ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_several_walks_each_into_its_own_folder(laboratory: Laboratory, quick: Path, tmp_path: Path) -> None:
     other, broken, out = laboratory.walk.with_name("again.c3d"), tmp_path / "broken.c3d", tmp_path / "all"
     other.write_bytes(laboratory.walk.read_bytes())

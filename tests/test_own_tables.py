@@ -96,6 +96,7 @@ def test_the_file_is_cited_and_not_the_table_it_was_copied_from(own: tuple[Path,
     assert "Parent as in markers.toml" in page
 
 
+@pytest.mark.slow
 def test_a_result_says_when_its_files_are_not_what_they_were(own: tuple[Path, Path, Result]) -> None:
     place, out, _ = own
     assert "was changed" not in biodyn("report", out).output
@@ -203,6 +204,7 @@ def renamed_session(laboratory: Laboratory, tmp_path_factory: pytest.TempPathFac
     return laboratory.copy(tmp_path_factory.mktemp("renamed") / "subject01", **trials)
 
 
+@pytest.mark.slow
 def test_renamed_labels_give_the_same_torques(
     laboratory: Laboratory, renamed_session: Laboratory, tmp_path: Path
 ) -> None:

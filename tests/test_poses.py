@@ -125,6 +125,7 @@ def test_a_file_of_markers_and_poses_says_which_are_used(trial: SimulatedTrial, 
     assert any(line.startswith("Poses: 17 segments") for line in found.lines)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_said_in_a_sentence(path: Path, trial: SimulatedTrial, tmp_path: Path) -> None:
     refused: Sequence[tuple[type[BiodynError], str, Path, dict[str, object]]] = [
         (InputFileError, "holds no markers", path, {"poses": {"use": "markers"}}),

@@ -53,6 +53,7 @@ def test_a_step_can_be_another_one() -> None:
     assert not mine.joint_torques.equals(usual.joint_torques)
 
 
+@pytest.mark.slow
 def test_a_step_that_writes_other_values_changes_what_follows() -> None:
     """Forces a tenth larger in the step "contacts": the vertical residual shows them."""
 
@@ -99,6 +100,7 @@ def rms_change_nm(walk: Path) -> tuple[float, float]:
     return float(np.sqrt(np.mean(before**2))), float(np.sqrt(np.mean((found - before) ** 2)))
 
 
+@pytest.mark.slow
 def test_a_walk_with_markers_smoothed_by_a_spline() -> None:
     """Another answer of the same kind: a small part of the torques, as other sensible cut-offs change them."""
     size, change = rms_change_nm(WALK)

@@ -134,6 +134,7 @@ def test_a_result_stays_as_it_was_where_there_is_no_room(result: Path, tmp_path:
     assert {path.name for path in tmp_path.iterdir()} == {"walk"}
 
 
+@pytest.mark.slow
 def test_study_at_a_limit_of_file_sizes_leaves_nothing_half_written(laboratory: Laboratory, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with files_of_at_most(20_000):
@@ -224,6 +225,7 @@ start.main()
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_stopped_study_leaves_nothing_half_written(laboratory: Laboratory, tmp_path: Path) -> None:
     out = tmp_path / "out"
     study = started("study", laboratory.folder.parent, "--out", out, "--workers", 1)

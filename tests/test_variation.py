@@ -107,6 +107,7 @@ def test_the_base_curves_are_those_of_a_plain_run(varied: TrialResult, plain: Tr
     np.testing.assert_array_equal(varied.joint_torques["hip_flexion_r_Nm"], plain.joint_torques["hip_flexion_r_Nm"])
 
 
+@pytest.mark.slow
 def test_a_level_is_the_run_with_that_setting(varied: TrialResult, laboratory: Laboratory) -> None:
     found = next(v.analysis for v in varied.analysis.variations if v.level == "10 Hz")
     again = biodyn.run_trial(laboratory.walk, laboratory.static, settings={"signals": {"cutoff_hz": 10.0}}).analysis

@@ -82,6 +82,7 @@ def test_a_walk_alone_in_its_folder_is_analysed_with_one_warning(person: tuple[S
     assert errors["ankle"] < 16.0
 
 
+@pytest.mark.slow
 def test_the_bands_are_wider_without_a_static_trial(laboratory: Laboratory, walk_result: TrialResult) -> None:
     with_static = walk_result.analysis
     alone = analyse_trial(laboratory.walk, NO_STATIC)
@@ -106,6 +107,7 @@ def test_standing_at_the_beginning_of_the_walk_is_found_and_used(
     assert lengths[0][:7] == pytest.approx(lengths[1][:7], abs=2e-3)
 
 
+@pytest.mark.slow
 def test_standing_in_another_trial_of_the_same_person_is_found(laboratory: Laboratory, tmp_path: Path) -> None:
     walk, other = two_walks(laboratory, tmp_path, "walk01.c3d", "walk02.c3d")
     files = read_files(walk, None)

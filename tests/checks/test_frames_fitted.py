@@ -40,6 +40,7 @@ def test_a_hint_for_frames_too_near_to_the_ends_keeps_the_estimate(laboratory: L
     assert not bare.method.is_estimate  # which is why the hint names the method
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["estimate", "butterworth"])
 def test_where_a_method_is_named_the_hint_names_the_cut_off_alone(
     laboratory: Laboratory, tmp_path: Path, method: str

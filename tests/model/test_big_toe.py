@@ -90,6 +90,7 @@ def test_published_people_of_rajagopals_set_stand_on_their_feet(subject: str) ->
     assert not codes & {"plate-moved", "marker-moved", "cop-outside-sole"}
 
 
+@pytest.mark.slow
 def test_a_head_with_temples_alone_is_a_segment_with_markers() -> None:
     """OpenSim's own example: its three markers on the head were left out, and the head's motion was assumed."""
     data = recordings() / "opensim"

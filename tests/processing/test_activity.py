@@ -12,6 +12,7 @@ import pytest
 from simulator.recovery import compare
 from simulator.scenes import record_scene, record_treadmill, with_labels
 from support.motions import OPTIONS, Recorded, mover, recorded, stored_motion
+from support.real import slow_but
 from support.sessions import Laboratory
 
 from biodyn.analysis import TrialAnalysis
@@ -84,12 +85,12 @@ def test_who_stands_all_the_time_is_told_to_run_a_walk(laboratory: Laboratory) -
         ("running", "running", "forwards", True),
         ("stairs", "stairs", "forwards", True),
         ("turn", "turning", "forwards", True),
-        ("start", "walking", "forwards", True),
-        ("side steps", "other", "sideways", True),
-        ("backwards", "other", "backwards", True),
+        pytest.param("start", "walking", "forwards", True, marks=pytest.mark.slow),
+        pytest.param("side steps", "other", "sideways", True, marks=pytest.mark.slow),
+        pytest.param("backwards", "other", "backwards", True, marks=pytest.mark.slow),
         ("squat", "squat", "", False),
         ("jump", "jump", "", False),
-        ("hop", "jump", "", False),
+        pytest.param("hop", "jump", "", False, marks=pytest.mark.slow),
     ],
 )
 def test_the_activity_is_told_from_the_motion(
@@ -106,7 +107,11 @@ def test_the_activity_is_told_from_the_motion(
 
 
 @pytest.mark.parametrize(
-    "name", ["running", "turn", "start", "side steps", "backwards", "jump", "hop", "squat", "stairs"]
+    "name",
+    slow_but(
+        ["running", "turn", "start", "side steps", "backwards", "jump", "hop", "squat", "stairs"],
+        quick=["running", "turn", "jump", "squat", "stairs"],
+    ),
 )
 def test_every_event_found_is_one_and_most_are_found(analysed: Analysed, name: str) -> None:
     """Nothing is found where a pelvis sways over standing feet; ends of the recording may hide an event."""
@@ -213,6 +218,7 @@ def test_loads_that_no_foot_made_are_looked_for_once(laboratory: Laboratory, mon
     assert len(asked) == 1
 
 
+@pytest.mark.slow
 def test_crutches_that_no_plate_shows_are_put_into_no_torque(tmp_path) -> None:
     """To an estimate they look like another body and plates elsewhere: it was off by 0.04 to 0.25 Nm/kg at the knee."""
     made = recorded("crutches", 1.0)
@@ -231,6 +237,7 @@ def test_crutches_that_no_plate_shows_are_put_into_no_torque(tmp_path) -> None:
 # -- one leg, belts ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_one_leg_is_analysed_without_the_other(laboratory: Laboratory, tmp_path) -> None:
     left = ("LTHI", "LKNE", "LTIB", "LANK", "LHEE", "LTOE")
     keep = [label for label in laboratory.trials["walk"].labels if label not in left]

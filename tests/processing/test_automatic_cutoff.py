@@ -100,6 +100,7 @@ def test_nothing_seen_or_seen_too_shortly_gives_the_lowest_and_says_so() -> None
     assert f"{slow.optimal_hz:.1f} Hz" in slow.reason
 
 
+@pytest.mark.slow
 def test_a_walk_says_on_the_screen_and_in_its_record_what_it_chose_and_why(walk_result: TrialResult) -> None:
     analysis, record = walk_result.analysis, walk_result.view.record
     assert record["settings"]["signals"]["cutoff_hz"] == "auto"

@@ -104,6 +104,7 @@ def test_a_named_cut_off_gives_the_filter_with_it(laboratory: Laboratory) -> Non
     assert named.method.reason == "the settings select a filter (cutoff_hz = 7)"
 
 
+@pytest.mark.slow
 def test_cut_offs_are_varied_about_a_filter_and_other_choices_about_the_estimate(laboratory: Laboratory) -> None:
     by_cutoff = vary_trial(laboratory.walk, ["cutoff"], laboratory.static, settings=FAST).analysis
     assert {one.analysis.method.name for one in by_cutoff.variations} == {"butterworth"}

@@ -6,19 +6,16 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from simulator import Person, TrialOptions, session
-from support.real import slow_but
 
 from biodyn.errors import ModelError, ResultError
 from biodyn.output.store.write import multibody_arrays
 from biodyn.processing.dynamics.actuated import (
     ActuatedMotion,
-    actuated_motion,
     multibody_from_arrays,
     stored_actuated_motion,
 )
 from biodyn.processing.kinematics.tracking import segment_forces, segment_motion
 from biodyn.rigid_body import Body, Joint, Multibody, energies, integrate, inverse_dynamics, momentum
-from biodyn.trial.run import analyse_trial
 from biodyn.verification import consistency as in_blocks
 from biodyn.verification.consistency import RELATIVE_LIMIT, verify
 
@@ -192,36 +189,3 @@ def test_arrays_without_torques_say_so(actuated):
     arrays = multibody_arrays(actuated.multibody) | {"time_s": actuated.time_s}
     with pytest.raises(ResultError, match="'q'"):
         stored_actuated_motion(arrays)
-
-
-REAL_WALKS = (
-    "biomechzoo/HC002D/Straight/HC002D06",
-    "biomechzoo/HC030A/Straight/HC030A05",
-    "biomechzoo/HC032A/Straight/HC032A03",
-    "biomechzoo/HC032A/Turn/HC032A18",
-    "biomechzoo/HC038A/Straight/HC038A11",
-    "btk_pig/PiG_Motion3_FF",
-    "btk_pig/PiG_Motion3_FF_N18",
-    "btk_pig/PiG_Motion3_noFF",
-    "schreiber2019/2014001_C1_01",
-    "sydney/dynamic/S4-AMGait03",
-    "sydney/dynamic/S4-AMGait04",
-    "sydney/dynamic/S4-AMGait05",
-    "sydney/dynamic/S4-AMGait06",
-    "sydney/dynamic/S4-AMGait07",
-)
-# One of a full body, one of legs alone.
-QUICK = ("biomechzoo/HC030A/Straight/HC030A05", "sydney/dynamic/S4-AMGait03")
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("name", slow_but(REAL_WALKS, QUICK))
-def test_every_check_holds_on_real_walks(real_data, name):
-    analysis = analyse_trial(real_data / "gait" / f"{name}.c3d")
-    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics))
-    assert len(consistency.checks) == 6
-    for check in consistency.checks:
-        assert check.frames > 50
-        assert check.holds, check.sentence
-        if check.code != "motion":
-            assert check.limit == RELATIVE_LIMIT

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from simulator import Plate
 from support.feet_on_plates import feet_on_plates
+from support.real import slow_but
 from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
 from biodyn.processing.contacts.evidence import foot_may_load
@@ -134,7 +135,7 @@ def spoilt(trial, kind, seed):
     return replace(trial, plates=plates, components=tuple(components))
 
 
-@pytest.mark.parametrize("kind", ["constant", "drift", "noise", "moments"])
+@pytest.mark.parametrize("kind", slow_but(["constant", "drift", "noise", "moments"], quick=["drift"]))
 def test_bad_plates_give_the_true_contacts(laboratory, tmp_path, kind):
     files = laboratory.copy(tmp_path, walk=spoilt(laboratory.trials["walk"], kind, 3))
     settings = {"uncertainty": {"compute": False}}

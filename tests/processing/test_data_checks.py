@@ -23,9 +23,11 @@ from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
 from biodyn.model.from_library.recognition.swap_over_time import swaps_over_time
+from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.processing.signals.gaps import Gap, jumps, spike_limit_m
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
+from biodyn.verification.consistency import RELATIVE_LIMIT, verify
 
 NOBODY_GONE = np.zeros(1000, dtype=bool)
 SHIFT_LIMIT_M, OFFSET_LIMIT_S, MASS_LIMIT = 0.015, 0.016, 0.03
@@ -247,6 +249,7 @@ def test_sound_plates_are_left_alone(evidence):
     assert mass_mismatch(evidence, None, MASS_LIMIT) == ()
 
 
+@pytest.mark.slow
 def test_swapped_plates_are_named_although_every_contact_is_rejected(laboratory, tmp_path):
     walk = laboratory.trials["walk"]
     one, two, three = walk.components
@@ -270,7 +273,7 @@ def test_an_unzeroed_plate_is_told(laboratory, tmp_path):
     assert note.value == pytest.approx(25.0, abs=0.5)  # mean of thousands of samples with 0.5 N of noise
 
 
-@pytest.mark.parametrize("level_n", [-400.0, -80.0, 80.0, 400.0])
+@pytest.mark.parametrize("level_n", slow_but([-80.0, 80.0, 400.0], quick=[80.0]))
 def test_an_offset_far_beyond_drift_is_taken_off_where_the_feet_are_elsewhere(laboratory, tmp_path, level_n):
     walk = laboratory.trials["walk"]
     # plate axes: z down
@@ -360,6 +363,7 @@ def test_mass_follows_the_plates(analysis, evidence):
     assert "All three differ" in note.hint
 
 
+@pytest.mark.slow
 def test_a_mass_in_pounds_is_recognised(laboratory, walk_result):
     """The subject's mass is not in kilograms in every file."""
     true_kg = walk_result.analysis.subject.mass_kg
@@ -371,6 +375,7 @@ def test_a_mass_in_pounds_is_recognised(laboratory, walk_result):
     assert f"in pounds: {pounds:.1f} lb are {true_kg:.1f} kg" in note.hint
 
 
+@pytest.mark.slow
 def test_mass_does_not_depend_on_the_mass_that_was_stated(laboratory):
     found = [
         walking_mass_kg(body_against_plates(analyse_trial(laboratory.walk, laboratory.static, mass_kg=mass).as_fitted))
@@ -533,6 +538,7 @@ def opposite(trial):
     return replace(trial, markers=markers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "said"),
     [
@@ -639,6 +645,7 @@ def test_markers_that_vanish_together_are_one_finding():
     assert len(gaps_left(every[:4], names, 100.0, 0.1, ())) == 4
 
 
+@pytest.mark.slow
 def test_a_walk_in_which_all_vanish_is_told_in_one_sentence(laboratory, tmp_path):
     walk = laboratory.trials["walk"]
     spoilt = laboratory.copy(tmp_path, walk=hidden(walk, 100, 155))
@@ -705,10 +712,17 @@ KNOWN = {
         quick=["biomechzoo/HC030A/Straight/HC030A05", "sydney/dynamic/S4-AMGait03"],
     ),
 )
-def test_real_recordings_show_only_their_known_faults(real_data, walk):
+def test_real_recordings_have_consistent_torques_and_only_their_known_faults(real_data, walk):
     analysis = analyse_trial(real_data / "gait" / f"{walk}.c3d")
     found = {note.code for note in analysis.diagnostics} & CAUSES
     assert found == KNOWN.get(walk.rsplit("/", 1)[-1], set())
+    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics))
+    assert len(consistency.checks) == 6
+    for check in consistency.checks:
+        assert check.frames > 50
+        assert check.holds, check.sentence
+        if check.code != "motion":
+            assert check.limit == RELATIVE_LIMIT
 
 
 def test_a_foot_that_stands_partly_beside_its_plates_accuses_no_marker(evidence):

@@ -133,6 +133,7 @@ def test_a_marker_that_jumps_is_left_out_and_named(laboratory: Laboratory, tmp_p
     assert difference < 8.0
 
 
+@pytest.mark.slow
 def test_outlier_frames_are_rare_or_total(laboratory: Laboratory) -> None:
     fit = analyse_trial(laboratory.walk).fit
     error = np.full_like(fit.marker_error, 0.005)
@@ -146,6 +147,7 @@ def test_outlier_frames_are_rare_or_total(laboratory: Laboratory) -> None:
     assert not outlier[:, 2].any()
 
 
+@pytest.mark.slow
 def test_unknown_labels_find_their_segment(laboratory: Laboratory) -> None:
     """Labels nobody explains are attached where they sit while standing, or where they move."""
     forgotten = {"LTIB", "RBHD", "STRN"}

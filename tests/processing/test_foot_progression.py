@@ -81,6 +81,7 @@ def test_a_foot_on_its_toes_keeps_its_progression(side: Side, pitch_deg: float) 
     np.testing.assert_allclose(progression(points, side), 13.0, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize(("walk", "static", "suffix"), slow_but(LAB_WALKS, LAB_WALKS[:1]))
 def test_against_the_laboratory_software(real_data: Path, walk: str, static: str, suffix: str) -> None:

@@ -22,6 +22,7 @@ def seen(person: Worn, use: str = "walk", name: str = "") -> CalibrationTrial:
     return CalibrationTrial(Markers(person.labels, person.markers, RATE_HZ), name, use=use)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_functional_trials_tell_the_hip_better_than_any_walk() -> None:
     """Three people whose hips lie beside the regression: all axes, sideways too, which walking does not show."""
     walk_alone, with_functional = [], []

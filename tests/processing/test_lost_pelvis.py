@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from simulator import SimulatedTrial
+from support.real import slow_but
 from support.sessions import Laboratory
 
 from biodyn.analysis import TrialAnalysis
@@ -58,7 +59,7 @@ def torque_errors(analysis: TrialAnalysis, walk: SimulatedTrial) -> FloatArray:
 
 
 @pytest.mark.parametrize("method", ["butterworth", "estimate"])
-@pytest.mark.parametrize("frames", [1, 3, 10, 30])
+@pytest.mark.parametrize("frames", slow_but([1, 10, 30], quick=[10]))
 def test_no_torque_beside_a_lost_pelvis_is_far_from_the_truth(
     laboratory: Laboratory, tmp_path: Path, frames: int, method: str
 ) -> None:

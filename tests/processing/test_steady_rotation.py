@@ -171,6 +171,7 @@ def test_the_fit_finds_a_turned_shank_but_for_what_holds_it() -> None:
     assert abs(np.rad2deg(found[model.coordinate("hip_rotation_r").q_index])) < 2.5
 
 
+@pytest.mark.slow
 def test_pivoting_goes_into_the_knee(real_data: Path) -> None:
     """A 90-degree turn: hip rotation ranges less, and the markers fit better."""
     walk = real_data / "gait" / "biomechzoo" / "HC032A" / "Turn" / "HC032A18.c3d"

@@ -40,6 +40,7 @@ def fitted(person: Worn, markers: Markers | None = None):
     return model, fit_subject([CalibrationTrial(seen(person) if markers is None else markers)], model, scaling)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sets", [("plug_in_gait_full", "full_body"), LOWER])
 def test_the_derivatives_are_those_of_the_model_made_again(sets) -> None:
     """At the static trial's model, by central differences; what the coordinates of a frame can follow does not count."""
@@ -104,6 +105,7 @@ def test_the_walk_finds_bones_that_the_static_trial_misses() -> None:
         assert rms[1] < 0.65 * rms[0], segment  # priors allow for skin even where none moves
 
 
+@pytest.mark.slow
 def test_the_stated_doubt_holds_with_skin_that_moves() -> None:
     """Twelve people: errors against the posterior's standard deviations, three axes of six centres each."""
     ratios = {joint: [] for joint in JOINTS}
@@ -196,6 +198,7 @@ def test_too_few_frames_leave_the_static_trial() -> None:
     assert fitted(person, hidden)[1] is None
 
 
+@pytest.mark.slow
 def test_the_setting_leaves_the_static_trial_alone(laboratory: Laboratory) -> None:
     analysis = analyse_trial(laboratory.walk, settings={"model": {"fit": "none"}})
     assert analysis.subject_fit is None

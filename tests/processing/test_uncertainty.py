@@ -346,6 +346,7 @@ def test_twice_the_doubt_of_the_fitted_centres_is_twice_the_band(analysis: Trial
     np.testing.assert_allclose(two[known], 2.0 * one[known], rtol=1e-5, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_frames", [7, 50, 10_000])
 def test_the_length_of_a_block_is_of_no_consequence(analysis: TrialAnalysis, block_frames: int) -> None:
     inputs, whole = analysis.propagation, analysis.uncertainty

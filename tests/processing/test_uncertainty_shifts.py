@@ -37,6 +37,7 @@ def test_a_moved_centre_takes_the_lever_of_the_force_with_it() -> None:
     np.testing.assert_allclose(there, 0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_shifted_pressure_turns_the_legs_by_force_times_shift(analysis: TrialAnalysis) -> None:
     """Every moment of a leg changes by shift x ground force, in World, whatever the joint: statics."""
     shift = np.array([0.01, 0.0, 0.0])

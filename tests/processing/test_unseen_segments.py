@@ -196,6 +196,7 @@ def test_the_residual_of_a_lower_body_set_is_nearly_halved(real_data) -> None:
         assert carried < 0.6 * fixed, f"{name}: {carried:.1f} instead of {fixed:.1f}"
 
 
+@pytest.mark.slow
 def test_leg_torques_do_not_depend_on_what_is_assumed(trials) -> None:
     carried, fixed = trials["carried"], trials["fixed"]
     assert [c.name for c in carried.model.coordinates] == [c.name for c in fixed.model.coordinates]

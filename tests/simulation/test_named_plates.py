@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.described_plates import Platform, analysed
 
 from biodyn.analysis import TrialAnalysis
@@ -33,6 +34,7 @@ def test_a_load_far_from_the_feet_is_none_where_a_fault_of_its_plate_explains_it
     assert facts.unexplained_loads == (load(3),)  # its plate is sound: a crutch
 
 
+@pytest.mark.slow
 def test_a_load_on_a_sound_plate_stays_one(standing, walking, tmp_path) -> None:
     found = analysed(tmp_path, standing, walking, lambda platform: None)
     assert facts_of(found, load(2)).unexplained_loads == (load(2),)

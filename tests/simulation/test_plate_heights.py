@@ -45,7 +45,7 @@ def told(analysis: TrialAnalysis) -> list[Diagnostic]:
     return [note for note in analysis.diagnostics if note.code == "plate-height"]
 
 
-@pytest.mark.parametrize("by_mm", [-50.0, -25.0, 25.0])
+@pytest.mark.parametrize("by_mm", [25.0, pytest.param(-50.0, marks=pytest.mark.slow)])
 def test_one_plate_at_another_height_is_told_by_the_others(standing, walking, tmp_path, by_mm) -> None:
     (note,) = told(analysed(tmp_path, standing, walking, raised(slice(1, 2), by_mm)))
     assert "late 2 " in note.message
@@ -56,12 +56,14 @@ def test_one_plate_at_another_height_is_told_by_the_others(standing, walking, tm
         assert "zero height" in note.message or "too high in the file" in note.message
 
 
+@pytest.mark.slow
 def test_all_plates_so_high_that_feet_would_stand_inside_them(standing, walking, tmp_path) -> None:
     (note,) = told(analysed(tmp_path, standing, walking, raised(slice(None), 50.0)))
     assert note.message.startswith("Plates 1, 2 and 3 are too high in the file: for a flat foot on plate ")
     assert "mm under the surface" in note.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_mm", [17.0, -45.0])
 def test_all_plates_beside_the_zero_height_at_which_feet_stand(standing, walking, tmp_path, by_mm) -> None:
     (note,) = told(analysed(tmp_path, standing, walking, raised(slice(None), by_mm)))

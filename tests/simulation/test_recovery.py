@@ -52,6 +52,7 @@ def test_perfect_files_give_back_body_and_torques(walking, tmp_path):
     assert result.residual_n < 1.0
 
 
+@pytest.mark.slow
 def test_steadying_the_straight_knee_costs_perfect_files_little(walking, tmp_path):
     """A smooth course over the badly seen frames is not the true one: 0.08 degrees and 1.4 % of the peak of hip rotation."""
     _, result = recovered(walking.walk, walking.options, tmp_path, 0.0)
@@ -59,6 +60,7 @@ def test_steadying_the_straight_knee_costs_perfect_files_little(walking, tmp_pat
     assert max(row.angle_rms_deg for row in result.coordinates) < 0.15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [3, 4])
 def test_every_type_of_plate_serves(walking, tmp_path, kind):
     options = replace(

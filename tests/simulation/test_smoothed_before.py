@@ -32,9 +32,15 @@ def smoothed(trial: SimulatedTrial, force_hz: float = 0.0, marker_hz: float = 0.
 
 @pytest.mark.parametrize(
     ("force_hz", "marker_hz", "told"),
-    [(0, 0, set()), (0, 8, set()), (0, 6, set()), (25, 0, set()), (10, 0, {FORCES}), (5, 0, {FORCES}), (0, 3.5, {MARKERS}),
-     (0, 3, {MARKERS}), (6, 3, {FORCES, MARKERS})],
-)  # fmt: skip
+    [
+        (0, 0, set()),
+        pytest.param(0, 6, set(), marks=pytest.mark.slow),
+        pytest.param(25, 0, set(), marks=pytest.mark.slow),
+        pytest.param(10, 0, {FORCES}, marks=pytest.mark.slow),
+        pytest.param(0, 3.5, {MARKERS}, marks=pytest.mark.slow),
+        (6, 3, {FORCES, MARKERS}),
+    ],
+)
 def test_what_was_filtered_too_far_is_told(standing, walking, tmp_path, force_hz, marker_hz, told):
     write_c3d(tmp_path / "static.c3d", standing)
     write_c3d(tmp_path / "walk.c3d", smoothed(walking, force_hz, marker_hz))
@@ -44,6 +50,7 @@ def test_what_was_filtered_too_far_is_told(standing, walking, tmp_path, force_hz
     assert found.verdict.status == ("warn" if told else "pass")
 
 
+@pytest.mark.slow
 def test_a_plate_that_is_too_slow_or_empty_tells_nothing(walking, standing, tmp_path):
     write_c3d(tmp_path / "static.c3d", standing)
     write_c3d(tmp_path / "walk.c3d", walking)
@@ -56,6 +63,7 @@ def test_a_plate_that_is_too_slow_or_empty_tells_nothing(walking, standing, tmp_
     assert np.isnan(marker_content(replace(found.recording.markers, rate_hz=15.0)))
 
 
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("static", "walk"),

@@ -63,6 +63,7 @@ def test_people_differ_and_keep_their_height():
     assert share[0] / share[2] == pytest.approx(longest.leg_length / shortest.leg_length)
 
 
+@pytest.mark.slow
 def test_trials_of_one_person_differ_a_little_and_are_analysed_well(study):
     torques = []
     for number in (1, 2):

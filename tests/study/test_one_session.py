@@ -111,6 +111,7 @@ def test_the_page_of_a_session_is_the_person_s(tmp_path: Path) -> None:
     assert all((out / link).exists() for link in links)
 
 
+@pytest.mark.slow
 def test_a_session_and_a_study_on_paper(tmp_path: Path) -> None:
     pypdf = pytest.importorskip("pypdf", reason="pip install 'biodyn[test]'")
     pytest.importorskip("fpdf", reason="pip install 'biodyn[pdf]'")

@@ -30,7 +30,7 @@ def test_exactly_the_damaged_fail_each_with_its_reason(bench, tmp_path):
 
 
 def test_killed_and_resumed_gives_the_same_bytes(bench, tmp_path):
-    assert bench.interruptions(tmp_path, 2, 6, whole=3, single=3, seed=1)
+    assert bench.interruptions(tmp_path, 2, 6, whole=1, single=2, seed=1)
 
 
 def test_a_cluster_gives_the_same_bytes(bench, tmp_path):
@@ -54,10 +54,10 @@ def test_a_deployer_of_dask_gives_the_same_bytes(bench, tmp_path):
 
 
 def test_a_study_takes_no_harm(tmp_path):
-    """A second study in its folder, a stop by a signal, everything killed: a small version of benchmarks/study_attacks.py."""
+    """A second study in its folder, a stop by a signal: a small version of benchmarks/study_attacks.py."""
     attacks = benchmark.load("study_attacks")
     asked = argparse.Namespace(trials=4, seed=3, whole=1, single=1, stops=1)
-    assert attacks.attack(tmp_path, ["two", "stopped", "everything"], asked) == []
+    assert attacks.attack(tmp_path, ["two", "stopped"], asked) == []
 
 
 def test_nothing_is_done_twice(bench, tmp_path):

@@ -90,6 +90,7 @@ def test_running_again_changes_nothing(recordings: Path, finished: biodyn.StudyR
     assert _contents(finished.folder) == before
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_left_is_gone_after_the_next(recordings: Path, finished: biodyn.StudyResult) -> None:
     for name in (".group.ab12cd34.part", ".subjects.ab12cd34.old", "trials/S01/.walk.ab12cd34.part"):
         (finished.folder / name / "inside").mkdir(parents=True)
@@ -109,6 +110,7 @@ def test_another_place_and_number_of_workers_give_the_same_bytes(
     assert _contents(other.folder) == _contents(finished.folder)
 
 
+@pytest.mark.slow
 def test_a_trial_that_left_the_plan_leaves_the_folder(
     recordings: Path, finished: biodyn.StudyResult, tmp_path: Path
 ) -> None:

@@ -89,6 +89,7 @@ def test_another_label_needs_no_new_analysis(task: Task) -> None:
     assert _done(replace(task, trial=renamed)).kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -117,6 +118,7 @@ def test_a_result_that_lost_a_file_is_made_again(task: Task) -> None:
     assert not _done(task).kept
 
 
+@pytest.mark.slow
 def test_a_report_asked_for_later_never_costs_the_result(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that refuses the report ends the study, as it does while a trial is written; a damaged result is made again."""
     _done(task)
@@ -140,6 +142,7 @@ def test_a_report_asked_for_later_never_costs_the_result(task: Task, monkeypatch
     assert arrays.stat().st_size == pytest.approx(len(whole), rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "words"),
     [(MemoryError(), "more memory than a trial may use"), (ValueError("of ours"), "ValueError: of ours")],
@@ -261,6 +264,7 @@ def test_a_task_survives_the_way_to_its_process(task: Task) -> None:
     assert from_json(as_json(searched)) == searched
 
 
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize(("walk", "static"), [("MH0222_BP06", "MH0222_BP01"), ("MH0222_BP15", "MH0222_BP08")])
 def test_of_several_statics_a_study_takes_the_one_that_a_single_run_takes(
